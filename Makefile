@@ -1,0 +1,49 @@
+# Works with Python 3.11 or newer, venv and make, and nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-all lint types bench docs clean
+
+demo: $(VENV)/installed
+	$(BIN)/decloak run scenarios/quickstart.yaml --store store.db
+	$(BIN)/decloak explain last p01 insulin --attack rba --store store.db
+
+test: $(VENV)/tested
+	$(BIN)/python -m pytest
+
+test-all: $(VENV)/tested
+	$(BIN)/python -m pytest -m ""
+
+lint: $(VENV)/developed
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(VENV)/developed
+	$(BIN)/mypy
+
+bench: $(VENV)/benched
+	$(BIN)/python benchmarks/bench_eliminate.py --plot benchmarks/growth.svg
+	$(BIN)/python benchmarks/bench_start.py
+
+docs: $(VENV)/installed
+	$(BIN)/python docs/generate.py
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "decloak needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/tested $(VENV)/developed $(VENV)/benched: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRA)]'
+	@touch $@ $(VENV)/installed
+
+$(VENV)/tested: EXTRA := test
+$(VENV)/developed: EXTRA := dev
+$(VENV)/benched: EXTRA := test,bench
+
+clean:
+	rm -rf $(VENV) store.db store.db-wal store.db-shm dist

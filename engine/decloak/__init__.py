@@ -1,0 +1,59 @@
+"""Measure how much of what an anonymised transaction data set hides an attacker can win back.
+
+The names below are stable. They are imported when they are first used, so that `import decloak` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from decloak.errors import DecloakError
+from decloak.version import __version__
+
+if TYPE_CHECKING:
+    from decloak.attacks import Eliminated, eliminate
+    from decloak.data.dataset import Dataset, Published
+    from decloak.data.published import read_published
+    from decloak.data.readers import read
+    from decloak.data.writers import write
+    from decloak.measure.guarantees import violations
+    from decloak.runner import Run, run
+
+__all__ = [
+    "Dataset",
+    "DecloakError",
+    "Eliminated",
+    "Published",
+    "Run",
+    "__version__",
+    "eliminate",
+    "read",
+    "read_published",
+    "run",
+    "violations",
+    "write",
+]
+
+_HOMES = {
+    "Dataset": "data.dataset",
+    "Eliminated": "attacks",
+    "Published": "data.dataset",
+    "Run": "runner",
+    "eliminate": "attacks",
+    "read": "data.readers",
+    "read_published": "data.published",
+    "run": "runner",
+    "violations": "measure.guarantees",
+    "write": "data.writers",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'decloak' has no attribute {name!r}")
+    value = getattr(import_module(f"decloak.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

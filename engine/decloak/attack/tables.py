@@ -1,0 +1,104 @@
+"""Distance tables: how far each member of a generalised item is from the contexts it is published in.
+
+One table per generalised item, whatever the order of its members: a row per transaction that holds it, a
+column per member; a cell is the mean score of the member with the context items that have a score with it.
+Rows and columns without any score are left out, and so is a table with nothing left.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decloak.attack.context import context
+from decloak.data.dataset import Published
+from decloak.relate.sources import Pair
+
+__all__ = ["AttackTable", "mean_scores", "needed_pairs", "tables"]
+
+Context = tuple[str, ...]
+Floats = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class AttackTable:
+    """The distances of one generalised item; `transactions` and `contexts` go with the rows of `d`."""
+
+    members: tuple[str, ...]
+    transactions: NDArray[np.intp]
+    columns: tuple[str, ...]
+    contexts: tuple[Context, ...]
+    d: Floats
+
+
+class _Occurrences(NamedTuple):
+    """Where a generalised item is published, and in which contexts."""
+
+    members: tuple[str, ...]
+    transactions: list[int]
+    contexts: list[Context]
+
+
+def _occurrences(published: Published, n: int | None) -> list[_Occurrences]:
+    found: dict[frozenset[str], _Occurrences] = {}
+    for number, transaction in enumerate(published.transactions):
+        for position, element in enumerate(transaction):
+            if not isinstance(element, str):
+                one = found.setdefault(frozenset(element), _Occurrences(element, [], []))
+                one.transactions.append(number)
+                one.contexts.append(context(transaction, position, n))
+    return list(found.values())
+
+
+def needed_pairs(published: Published, n: int | None) -> list[Pair]:
+    """Every pair (context item, member) whose score a table needs, once, in the order of the tables."""
+    return list(dict.fromkeys(chain.from_iterable(map(_pairs, _occurrences(published, n)))))
+
+
+def _pairs(one: _Occurrences) -> Iterator[Pair]:
+    near = dict.fromkeys(chain.from_iterable(one.contexts))
+    return ((item, member) for item in near for member in one.members)
+
+
+def tables(published: Published, score: Mapping[Pair, float | None], n: int | None) -> list[AttackTable]:
+    """The distance table of every generalised item that has one, in the order of first appearance."""
+    return [table for one in _occurrences(published, n) if (table := _table(one, score)) is not None]
+
+
+def _table(one: _Occurrences, score: Mapping[Pair, float | None]) -> AttackTable | None:
+    d = mean_scores(one.contexts, one.members, score)
+    scored = ~np.isnan(d)
+    rows, columns = np.flatnonzero(scored.any(axis=1)), np.flatnonzero(scored.any(axis=0))
+    if not rows.size:
+        return None
+    return AttackTable(
+        one.members,
+        np.array(one.transactions, dtype=np.intp)[rows],
+        tuple(one.members[column] for column in columns),
+        tuple(one.contexts[row] for row in rows),
+        d[np.ix_(rows, columns)],
+    )
+
+
+def mean_scores(contexts: Sequence[Context], members: Sequence[str], score: Mapping[Pair, float | None]) -> Floats:
+    """A row per context, a column per member: the mean of their scores, NaN where no context item has one.
+
+    Negative, infinite and NaN scores are none.
+    """
+    number = {item: place for place, item in enumerate(dict.fromkeys(chain.from_iterable(contexts)))}
+    scores = np.array([[score.get((item, member)) for member in members] for item in number], dtype=float)
+    d = np.full((len(contexts), len(members)), np.nan)
+    filled = [row for row, items in enumerate(contexts) if items]
+    if not filled:
+        return d
+    scored = (scores >= 0) & (scores < np.inf)
+    picked = np.array([number[item] for row in filled for item in contexts[row]])
+    starts = np.cumsum([0, *(len(contexts[row]) for row in filled[:-1])])
+    with np.errstate(over="ignore"):  # a sum of scores too large for a float is no score either
+        totals = np.add.reduceat(np.where(scored, scores, 0.0)[picked], starts, axis=0)
+    counts = np.add.reduceat(scored[picked].astype(float), starts, axis=0)
+    d[filled] = np.divide(totals, counts, out=np.full_like(totals, np.nan), where=(counts > 0) & (totals < np.inf))
+    return d

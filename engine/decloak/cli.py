@@ -1,0 +1,119 @@
+"""The command line: parse, call, print. Every error a user can mend ends here as one line on stderr.
+
+Commands live in `decloak.commands` and are imported when they are called, so that `decloak --help` stays fast.
+"""
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from decloak.errors import DecloakError, nearest, shown
+from decloak.version import __version__
+
+__all__ = ["EXIT_EXPECTATION", "EXIT_INPUT", "EXIT_INTERNAL", "EXIT_INTERRUPTED", "cli", "main"]
+
+EXIT_INTERNAL = 1
+EXIT_INPUT = 2
+EXIT_EXPECTATION = 3
+EXIT_INTERRUPTED = 130
+
+COMMANDS = {
+    "run": ("running", "Run a scenario and print what its attacks won back."),
+    "validate": ("running", "Check a scenario without running it."),
+    "init": ("starting", "Write a scenario to begin with."),
+    "import": ("starting", "Read a data file into the store."),
+    "runs": ("results", "List the runs of a store."),
+    "show": ("results", "Print the measures of runs."),
+    "compare": ("results", "Compare the measures of two runs."),
+    "explain": ("results", "Say why an item was struck from a transaction."),
+    "check": ("checking", "Check the k^m-anonymity of a data file."),
+    "rules": ("rulebook", "List, show and test attack rules."),
+    "schema": ("inspecting", "Describe the tables of the store, or the scenario language."),
+    "sql": ("inspecting", "Query the store with SQL, read-only."),
+    "graph": ("inspecting", "Export the store, or a part of it, as a graph."),
+}
+"""Command → module of decloak.commands, and its line in `decloak --help`."""
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"decloak.commands.{COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and name not in COMMANDS:
+            raise DecloakError(f"no command {shown(name)}", hint=nearest(name, COMMANDS) or "see `decloak --help`")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="decloak")
+def cli() -> None:
+    """How much of what an anonymisation hides can an attacker win back?
+
+    Start with `decloak init demo.yaml` and `decloak run demo.yaml`.
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and leave with its exit code."""
+    sys.exit(_code(arguments))
+
+
+def _code(arguments: list[str] | None) -> int:
+    try:
+        code: Any = cli.main(arguments, prog_name="decloak", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except DecloakError as error:
+        _say(str(error))
+        return EXIT_INPUT
+    except click.ClickException as error:
+        _say(_plain(error))
+        return EXIT_INPUT
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        _say("interrupted; finished stages are kept, run it again to go on")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if os.environ.get("DECLOAK_DEBUG"):
+            raise
+        _say(f"a fault inside decloak: {type(error).__name__}: {shown(error, 200)}; "
+             "set DECLOAK_DEBUG=1 to see where, and report it")  # fmt: skip
+        return EXIT_INTERNAL
+
+
+def _plain(error: click.ClickException) -> str:
+    """Click's own complaints in our form: what is wrong; the remedy."""
+    context = getattr(error, "ctx", None)
+    message = error.format_message().rstrip(".")
+    return f"{message}; see `{context.command_path} --help`" if context else message
+
+
+def _say(message: str) -> None:
+    for line in message.splitlines():
+        click.echo(f"decloak: {line}", err=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""`schema`, `sql` and `graph`: look into a store."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from decloak.commands.options import form_option, store_option
+from decloak.errors import DecloakError, nearest, shown
+from decloak.report.table import emit, emit_json
+from decloak.store.opening import connect_readonly
+
+if TYPE_CHECKING:
+    from decloak.store.documentation import Table
+
+__all__ = ["graph_command", "schema_command", "sql_command"]
+
+
+@click.command("schema")
+@click.argument("names", nargs=-1, metavar="[TABLE]...")
+@click.option("--scenario", is_flag=True, help="Print the JSON Schema of scenario files instead.")
+@click.option("--relations", is_flag=True, help="Print the relations that rules may read instead.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print the reference page.")
+@form_option
+def schema_command(names: tuple[str, ...], scenario: bool, relations: bool, as_markdown: bool, form: str) -> None:
+    """Describe the tables of the store, or the scenario language."""
+    from decloak.store.documentation import markdown, tables
+
+    if scenario:
+        from decloak.scenario import json_schema
+
+        emit_json(json_schema())
+        return
+    if relations:
+        from decloak.store.relations import RELATIONS
+
+        rows = [(name, ", ".join(one.columns), one.meaning) for name, one in RELATIONS.items()]
+        emit(("relation", "columns", "meaning"), rows, form)
+        return
+    known = {table.name: table for table in tables()}
+    for name in names:
+        if name not in known:
+            hint = nearest(name, known) or "`decloak schema` lists them"
+            raise DecloakError(f"no table or view {shown(name)}", hint=hint)
+    chosen = [known[name] for name in names] or list(known.values())
+    if as_markdown:
+        click.echo(markdown(chosen))
+        return
+    if form == "table":
+        click.echo("\n\n".join(map(_described, chosen)))
+        return
+    emit(
+        ("table", "kind", "about", "column", "type", "meaning"),
+        [(one.name, one.kind, one.meaning, *column) for one in chosen for column in one.columns],
+        form,
+    )
+
+
+def _described(table: "Table") -> str:
+    width = max(len(column.name) for column in table.columns)
+    lines = [f"{table.name} ({table.kind}): {table.meaning}"]
+    lines += [f"  {column.name:<{width}}  {column.type.lower():<7}  {column.meaning}" for column in table.columns]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+@click.command("sql")
+@click.argument("query")
+@store_option
+@form_option
+def sql_command(query: str, store: Path, form: str) -> None:
+    """Query the store with SQL, read-only.
+
+    The views result, named_struck and named_cell carry names; `decloak schema` describes all of them.
+    """
+    with closing(connect_readonly(store)) as connection:
+        connection.execute("pragma query_only = on")
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        try:
+            cursor = connection.execute(query)
+            if cursor.description is None:
+                raise DecloakError("the SQL gives no rows", hint="write a SELECT: the store is open for reading")
+            columns = [column[0] for column in cursor.description]
+            emit(columns, cursor, form)
+        except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
+            hint = "write one SELECT: the store is open for reading" if "readonly" in str(error) else None
+            hint = hint or "`decloak schema` lists tables and columns"
+            raise DecloakError(f"SQL: {shown(error, 200)[1:-1]}", hint=hint) from None
+
+
+@click.command("graph")
+@store_option
+@click.option("--format", "form", type=click.Choice(["graphml", "gexf", "json"]), default="graphml", show_default=True)
+@click.option("--around", metavar="NAME", help="Only what lies around the nodes of this name.")
+@click.option("--hops", type=click.IntRange(min=1, max=20), default=1, show_default=True, help="How far around.")
+@click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file.")
+def graph_command(store: Path, form: str, around: str | None, hops: int, output: Path | None) -> None:
+    """Export the store, or a part of it, as a graph.
+
+    Nodes and edges are those of the views node and edge; nothing of the truth_ tables is in them.
+    """
+    from decloak.store import graph as graphs
+
+    with closing(connect_readonly(store)) as connection:
+        graph = graphs.whole(connection) if around is None else graphs.around(connection, around, hops)
+    text = graphs.serialise(graph, form)
+    if output is None:
+        click.echo(text)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DecloakError(f"cannot write: {error.strerror}", str(output), "name another file") from None
+    click.echo(json.dumps({"nodes": len(graph), "edges": graph.number_of_edges(), "file": str(output)}))

@@ -1,0 +1,102 @@
+"""`runs`, `show`, `compare` and `explain`: what is in a store."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import click
+
+from decloak.commands.options import form_option, store_option
+from decloak.errors import DecloakError, shown
+from decloak.report.table import emit, emit_json
+from decloak.store import results
+from decloak.store.opening import connect_readonly
+
+__all__ = ["compare_command", "explain_command", "runs_command", "show_command"]
+
+
+@click.command("runs")
+@store_option
+@form_option
+def runs_command(store: Path, form: str) -> None:
+    """List the runs of a store."""
+    with closing(connect_readonly(store)) as connection:
+        rows = results.runs(connection)
+    emit(("run", "scenario", "variant", "repetition", "started", "attacks"), rows, form)
+
+
+@click.command("show")
+@click.argument("run", default="last")
+@click.option("--tables", is_flag=True, help="Every distance table instead of all of them pooled.")
+@store_option
+@form_option
+def show_command(run: str, tables: bool, store: Path, form: str) -> None:
+    """Print the measures of RUN: a number, a variant's name, or last."""
+    with closing(connect_readonly(store)) as connection:
+        rows = results.figures(connection, results.find_run(connection, run), tables=tables)
+        if not rows:
+            raise DecloakError("the run has no such measures", hint="run its scenario with measure: [recovery]")
+    head = ("attack", *(("table",) if tables else ()), "measure", "value", "part", "of")
+    emit(head, [row if tables else (row[0], *row[2:]) for row in rows], form)
+
+
+@click.command("compare")
+@click.argument("first")
+@click.argument("second")
+@store_option
+@form_option
+def compare_command(first: str, second: str, store: Path, form: str) -> None:
+    """Compare the pooled measures of two runs, attack by attack."""
+    with closing(connect_readonly(store)) as connection:
+        one, other = (results.pooled(connection, results.find_run(connection, run)) for run in (first, second))
+    rows = []
+    for measure, attack in dict.fromkeys((*one, *other)):
+        values = one.get((measure, attack)), other.get((measure, attack))
+        change = None if None in values else values[1] - values[0]  # type: ignore[operator]
+        rows.append((attack, measure, *values, change))
+    emit(("attack", "measure", first, second, "change"), rows, form)
+
+
+@click.command("explain")
+@click.argument("run")
+@click.argument("transaction")
+@click.argument("item")
+@click.option("--attack", "label", metavar="NAME", help="Only this attack of the run.")
+@click.option("--graph", "graph", is_flag=True, help="Print the evidence as a graph instead, as node-link JSON.")
+@store_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def explain_command(
+    run: str, transaction: str, item: str, label: str | None, graph: bool, store: Path, as_json: bool
+) -> None:
+    """Say why ITEM was struck from TRANSACTION in RUN: a number, a variant's name, or last."""
+    from decloak.rules.explain import explain
+
+    with closing(connect_readonly(store)) as connection:
+        number = results.find_run(connection, run)
+        found = explain(connection, number, transaction, item, label)
+        if graph:
+            _print_graph(connection, [one.finding for one in found if one.finding is not None])
+        elif as_json:
+            emit_json([one.as_json() for one in found])
+        else:
+            for one in found:
+                click.echo("\n".join(_lines(one)))
+
+
+def _print_graph(connection: sqlite3.Connection, findings: list[int]) -> None:
+    from decloak.store.graph import evidence, serialise
+
+    if not findings:
+        raise DecloakError("nothing was struck, so there is no evidence", hint="leave --graph out to see why")
+    click.echo(serialise(evidence(connection, findings), "json"))
+
+
+def _lines(one: Any) -> list[str]:
+    text = [f"{shown(one.attack)[1:-1]}: {shown(one.sentence, 1000)[1:-1]}"]
+    text += [f"  {shown(context.item)[1:-1]}: {_score(context.score)}" for context in one.contexts]
+    return text
+
+
+def _score(score: float | None) -> str:
+    return "no score" if score is None else f"distance {score:.3f}"

@@ -1,0 +1,154 @@
+"""`run` and `validate`."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from decloak.cli import EXIT_EXPECTATION
+from decloak.commands.options import form_option, store_option
+from decloak.errors import shown
+from decloak.report.table import emit, emit_json
+
+if TYPE_CHECKING:
+    from decloak.runner import Progress, Run
+
+__all__ = ["run_command", "validate_command"]
+
+scenario_argument = click.argument("scenario", type=click.Path(path_type=Path))
+set_option = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Put a value on top of the scenario, such as anonymise.size=4; may be repeated.",
+)
+
+
+@click.command("run")
+@scenario_argument
+@store_option
+@set_option
+@form_option
+def run_command(scenario: Path, store: Path, overrides: tuple[str, ...], form: str) -> int:
+    """Run a scenario and print what its attacks won back.
+
+    What the store has already is not done again. Exit code 3: an expectation does not hold.
+    """
+    from decloak.runner import run
+
+    with _progress() as progress:
+        done = run(scenario, store=store, overrides=overrides, progress=progress)
+    if form == "json":
+        emit_json(_as_json(done))
+    else:
+        columns, rows = measure_rows(done)
+        emit(columns, rows, form)
+    _talk(done)
+    return 0 if done.ok else EXIT_EXPECTATION
+
+
+@click.command("validate")
+@click.argument("scenarios", nargs=-1, required=True, type=click.Path(path_type=Path))
+@set_option
+def validate_command(scenarios: tuple[Path, ...], overrides: tuple[str, ...]) -> None:
+    """Check scenarios without running them: every key, rule and variant, and that the files are there."""
+    from decloak.runner import plans
+    from decloak.scenario import load
+
+    for scenario in scenarios:
+        count = len(plans(load(scenario, overrides)))
+        click.echo(f"{scenario}: valid, {count} {'run' if count == 1 else 'runs'}")
+
+
+SHOWN = {
+    "struck": "struck", "correct": "correct", "precision": "precision", "chance": "by chance", "lift": "lift",
+    "recall": "recall", "f": "F", "auc": "AUC", "exposed": "exposed", "unique": "unique",
+}  # fmt: skip
+"""Measure → its column in the table of results."""
+
+
+def measure_rows(done: "Run") -> tuple[list[str], list[list[Any]]]:
+    """The results as a table: a row per variant and attack, a column per measure."""
+    several = len({one.name for one in done.variants}) > 1
+    cells = {(one.variant, one.attack, one.measure): one for one in done.measures}
+    present = [name for name in SHOWN if any(one.measure == name for one in done.measures)]
+    columns = [*(["variant"] if several else []), "attack", *(SHOWN[name] for name in present)]
+    rows = []
+    for variant, attack in dict.fromkeys((one.variant, one.attack) for one in done.measures):
+        found = [cells.get((variant, attack, name)) for name in present]
+        rows.append([*([variant] if several else []), attack, *map(_with_interval, found)])
+    return columns, rows
+
+
+def _with_interval(one: Any) -> Any:
+    if one is None or one.value is None or one.low is None:
+        value = None if one is None else one.value
+        return int(value) if value is not None and float(value).is_integer() and one.measure in COUNTS else value
+    return f"{one.value:.3f} ±{one.value - one.low:.3f}"
+
+
+COUNTS = ("struck", "correct", "added", "exposed", "unique")
+
+
+def _as_json(done: "Run") -> dict[str, Any]:
+    return {
+        "scenario": done.scenario,
+        "store": str(done.store),
+        "ok": done.ok,
+        "runs": [
+            {"run": one.run, "variant": one.name, "repetition": one.repetition, "seed": one.seed, "fresh": one.fresh}
+            for one in done.variants
+        ],
+        "measures": [one._asdict() for one in done.measures],
+        "expect": [one._asdict() for one in done.verdicts],
+        "notes": notes(done),
+    }
+
+
+def notes(done: "Run") -> list[str]:
+    """What runs could not measure or use, each said once."""
+    return list(dict.fromkeys(note for one in done.variants for note in one.notes))
+
+
+def _talk(done: "Run") -> None:
+    """What goes to stderr: notes, expectations, and where the results are."""
+    for note in notes(done):
+        click.echo(f"note: {shown(note, 300)[1:-1]}", err=True)
+    several = len({one.variant for one in done.verdicts}) > 1
+    for verdict in done.verdicts:
+        where = f"{shown(verdict.variant)[1:-1]}: " if several else ""
+        click.echo(f"expect: {where}{verdict.text}", err=True)
+    numbers = [one.run for one in done.variants]
+    which = f"run {numbers[0]}" if len(numbers) == 1 else f"runs {min(numbers)} to {max(numbers)}"
+    fresh = sum(one.fresh for one in done.variants)
+    work = "" if fresh == len(numbers) else f" ({len(numbers) - fresh} of {len(numbers)} were there already)"
+    click.echo(f"{which} in {done.store}{work}", err=True)
+
+
+@contextmanager
+def _progress() -> Iterator["Progress | None"]:
+    """A line on stderr that says what is being done, when somebody can see it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    from decloak.runner import Progress
+
+    with Console(stderr=True).status(Text("reading")) as status:
+
+        class _Line(Progress):
+            variant = ""
+
+            def begin(self, variant: str, number: int, of: int) -> None:
+                self.variant = f"{number}/{of} {shown(variant, 80)[1:-1]}"
+
+            def stage(self, name: str) -> None:
+                status.update(Text(f"{self.variant}: {name}"))
+
+        yield _Line()

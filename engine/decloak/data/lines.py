@@ -1,0 +1,124 @@
+"""Text files as numbered lines (UTF-8, LF or CRLF, of bounded length); places for errors; what a name is."""
+
+import difflib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from decloak.errors import DecloakError, shown
+
+__all__ = ["LONGEST_LINE", "FilePath", "Line", "check_name", "place", "read_lines", "write_lines"]
+
+LONGEST_LINE = 1_000_000
+"""Characters a line may have, quoted line ends inside a CSV record included."""
+
+FilePath = str | os.PathLike[str]
+
+
+def place(path: FilePath, line: int | None = None, column: int | None = None) -> str:
+    """Where something is, for an error: file, file:line or file:line:column.
+
+    >>> place("visits.csv", 3, 7)
+    'visits.csv:3:7'
+    """
+    file = shown(os.fspath(path), 4096)[1:-1]
+    return ":".join([file, *(str(number) for number in (line, column) if number is not None)])
+
+
+class Line(NamedTuple):
+    """One line of a file (or one CSV record: the line it begins on, and all its text)."""
+
+    path: str
+    number: int
+    text: str
+
+    def wrong(self, message: str, hint: str | None = None, column: int | None = None) -> DecloakError:
+        """The error that says what is wrong with this line."""
+        return DecloakError(message, place(self.path, self.number, column), hint)
+
+
+def read_lines(path: FilePath) -> list[Line]:
+    """Every line of a text file without its line end; blank lines at the end of the file are left out."""
+    text = _decoded(path, _bytes(path)).replace("\r\n", "\n")
+    if "\r" in text:
+        raise DecloakError(
+            "a carriage return inside the line",
+            place(path, text.count("\n", 0, text.index("\r")) + 1),
+            "end lines with LF or CRLF; in item names only jsonl can carry it, as \\r",
+        )
+    texts = text.split("\n")
+    while texts and not texts[-1].strip():
+        texts.pop()
+    if not texts:
+        raise DecloakError("the file is empty", place(path), "expected at least one line")
+    name = os.fspath(path)
+    lines = [Line(name, number, text) for number, text in enumerate(texts, 1)]
+    for line in lines:
+        if len(line.text) > LONGEST_LINE:
+            raise line.wrong(f"line of {len(line.text)} characters", f"at most {LONGEST_LINE:,}")
+    return lines
+
+
+def _bytes(path: FilePath) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        raise DecloakError("no such file", place(path), _neighbour(Path(path))) from None
+    except IsADirectoryError:
+        raise DecloakError("this is a folder", place(path), "name a file in it") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise DecloakError(f"cannot read the file: {reason}", place(path)) from None
+
+
+def _neighbour(path: Path) -> str:
+    try:
+        names = [one.name for one in path.parent.iterdir()]
+    except OSError:
+        return f"there is no folder {shown(path.parent)} either"
+    close = difflib.get_close_matches(path.name, names, n=1)
+    return f"did you mean {shown(close[0])}?" if close else "check the name and the folder"
+
+
+def _decoded(path: FilePath, data: bytes) -> str:
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    zero = data.find(b"\0")
+    try:
+        if zero >= 0:
+            raise UnicodeDecodeError("utf-8", data, zero, zero + 1, "a zero byte")
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise DecloakError(
+            f"not UTF-8 text: byte 0x{data[error.start]:02x}",
+            place(path, data.count(b"\n", 0, error.start) + 1),
+            "unpack it if it is compressed, or save it as UTF-8",
+        ) from None
+
+
+def write_lines(lines: Iterable[str], path: FilePath) -> None:
+    """Write a text file, a line feed after every line; nothing is written when a line is too long to read."""
+    texts = list(lines)
+    for number, text in enumerate(texts, 1):
+        if len(text) > LONGEST_LINE:
+            raise DecloakError(
+                f"line {number} would have {len(text)} characters", place(path), f"at most {LONGEST_LINE:,}"
+            )
+    try:
+        Path(path).write_bytes("".join(text + "\n" for text in texts).encode())
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise DecloakError(f"cannot write the file: {reason}", place(path)) from None
+
+
+def check_name(name: str) -> str:
+    """Return the name of an item or a transaction; an error (without a place) when no file can hold it."""
+    if not name.strip():
+        raise DecloakError("an empty name", hint="write a name, or remove the separator beside it")
+    if "\0" in name:
+        raise DecloakError(f"a zero character in the name {shown(name)}", hint="remove it")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise DecloakError(f"half a surrogate pair in the name {shown(name)}", hint="remove it") from None
+    return name

@@ -1,0 +1,58 @@
+"""Whether an original and a published data set belong together, transaction by transaction."""
+
+from collections.abc import Sequence
+
+from decloak.data.dataset import Dataset, Published
+from decloak.errors import DecloakError, shown
+
+__all__ = ["check_pair"]
+
+FEW = 3
+
+
+def check_pair(original: Dataset, published: Published) -> list[tuple[str, str]]:
+    """The suppressed items as (label, item): those of the original that the published transaction lost.
+
+    An item is published plain or as a member of a generalised item. A plain item that the original does not
+    hold, and labels that do not match one to one, are errors: generalisation never makes them.
+
+    >>> check_pair(Dataset((("knee", "icd"),), ("1",)), Published(((("icd", "limbs"),),), ("1",)))
+    [('1', 'knee')]
+    """
+    _check_labels(original, published)
+    elements_of = dict(zip(published.labels, published.transactions, strict=True))
+    suppressed, strangers = [], []
+    for label, items in zip(original.labels, original.transactions, strict=True):
+        plain = {element for element in elements_of[label] if isinstance(element, str)}
+        members = {item for element in elements_of[label] if not isinstance(element, str) for item in element}
+        strangers += [(label, item) for item in sorted(plain.difference(items))]
+        suppressed += [(label, item) for item in items if item not in plain and item not in members]
+    if strangers:
+        label, item = strangers[0]
+        others = f", and {len(strangers) - 1} more like it" if len(strangers) > 1 else ""
+        raise DecloakError(
+            f"transaction {shown(label)} publishes {shown(item)}, which its original does not hold{others}",
+            published.origin,
+            f"compare with {original.origin}: is it the right original, is a bracket missing?",
+        )
+    return suppressed
+
+
+def _check_labels(original: Dataset, published: Published) -> None:
+    for data in (original, published):
+        if len(set(data.labels)) < len(data.labels):
+            raise DecloakError("two transactions have the same label", data.origin, "labels must be unique")
+    for data, other in ((original, published), (published, original)):
+        missing = sorted(set(data.labels).difference(other.labels))
+        if missing:
+            raise DecloakError(
+                f"no transaction {_few(missing)}, though {data.origin} has",
+                other.origin,
+                f"{len(original.labels)} original, {len(published.labels)} published transactions: "
+                "give both the same ids, or neither any",
+            )
+
+
+def _few(labels: Sequence[str]) -> str:
+    rest = [f"{len(labels) - FEW} more"] if len(labels) > FEW else []
+    return ", ".join([*map(shown, labels[:FEW]), *rest])

@@ -1,0 +1,54 @@
+"""Plain transactions into a file that `decloak.data.readers.read` reads back."""
+
+from decloak.data.dataset import Dataset
+from decloak.data.lines import FilePath, check_name, place, write_lines
+from decloak.data.readers import find_format
+from decloak.data.record import Options
+from decloak.errors import DecloakError, shown
+
+__all__ = ["check_labels", "write"]
+
+
+def write(
+    dataset: Dataset,
+    path: FilePath,
+    format: str,  # noqa: A002 (the word users write)
+    *,
+    ids: bool = False,
+    separator: str | None = None,
+    transaction: str = "tid",
+    item: str = "item",
+) -> None:
+    """Write transactions; what the format cannot carry is an error, never lost.
+
+    The options are those of `read`. Onehot keeps no order of the items within a transaction.
+    """
+    options = Options(ids, separator, transaction, item)
+    render = find_format(format, options).render
+    try:
+        _check(dataset)
+        check_labels(dataset.labels, kept=ids or format == "long")
+        lines = list(render(dataset, options))
+    except DecloakError as error:
+        raise DecloakError(error.message, place(path), error.hint) from None
+    write_lines(lines, path)
+
+
+def _check(dataset: Dataset) -> None:
+    if not dataset.transactions:
+        raise DecloakError("no transactions to write")
+    for label, items in zip(dataset.labels, dataset.transactions, strict=True):
+        if not items:
+            raise DecloakError(f"the transaction {shown(label)} has no items", hint="remove it")
+    for item in dataset.items:
+        check_name(item)
+
+
+def check_labels(labels: tuple[str, ...], *, kept: bool) -> None:
+    """Labels that are written must be names and differ; others must be the numbers that a reader gives."""
+    for label in labels:
+        check_name(label)
+    if len(set(labels)) < len(labels):
+        raise DecloakError("two transactions have the same label", hint="labels must be unique")
+    if not kept and any(label != str(number) for number, label in enumerate(labels, 1)):
+        raise DecloakError("the labels of the transactions would be lost", hint="write with ids, or as long")

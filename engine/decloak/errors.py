@@ -1,0 +1,52 @@
+"""The one error decloak raises for what a user can mend: what is wrong, where, and the remedy."""
+
+import difflib
+import re
+from collections.abc import Iterable
+
+__all__ = ["DecloakError", "Faults", "nearest", "shown"]
+
+# Control characters, and the invisible ones that reorder or hide what a terminal prints.
+_UNPRINTABLE = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff\\ud800-\\udfff]")
+
+
+def shown(text: object, most: int = 60) -> str:
+    """Quote hostile text for a one-line message: control characters escaped, length bounded."""
+    plain = _UNPRINTABLE.sub(lambda match: f"\\x{ord(match[0]):02x}", str(text)[: most + 1])
+    return f"'{plain[:most]}…'" if len(plain) > most else f"'{plain}'"
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the remedy "did you mean 'x'?" for a misspelt word, or None when nothing is near."""
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"did you mean '{close[0]}'?" if close else None
+
+
+class DecloakError(Exception):
+    """Something a user can mend.
+
+    >>> print(DecloakError("not a number: 'x'", "scores.csv:3", "write 0.5, or leave it empty"))
+    scores.csv:3: not a number: 'x'; write 0.5, or leave it empty
+    """
+
+    def __init__(self, message: str, place: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message, place, hint)
+        self.message = message
+        self.place = place
+        self.hint = hint
+
+    def __str__(self) -> str:
+        line = f"{self.place}: {self.message}" if self.place else self.message
+        return f"{line}; {self.hint}" if self.hint else line
+
+
+class Faults(DecloakError):
+    """Several faults of one file, all found at once; printed one a line."""
+
+    def __init__(self, faults: Iterable[DecloakError]) -> None:
+        self.faults = tuple(faults)
+        first = self.faults[0]
+        super().__init__(first.message, first.place, first.hint)
+
+    def __str__(self) -> str:
+        return "\n".join(str(fault) for fault in self.faults)

@@ -1,0 +1,246 @@
+"""Expectations: `precision(rba) > 0.8 and not exposed(gba) > 10`, judged in three values.
+
+A measure may be undefined (precision when nothing was struck, recall when the originals are unknown): None.
+Arithmetic and comparisons with None give None, and so do `and`, `or`, `not` unless the rest decides
+(Kleene's logic). Numbers within EPSILON are equal, as they are everywhere in decloak.
+"""
+
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from decloak.errors import DecloakError, nearest, shown
+from decloak.formula import Call, Name, Node, Number, Operation, parse, walk
+
+__all__ = ["Expectation", "Measured"]
+
+EPSILON = 1e-9
+DEEPEST = 50
+"""Levels an expression may be nested."""
+
+Measured = Mapping[tuple[str, str], float | None]
+"""What each measure of each attack came to; None or absent: undefined."""
+
+_FOLDS: dict[str, Callable[[list[float]], float]] = {"min": min, "max": max}
+_ARITHMETIC: dict[str, Callable[[float, float], float]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+}  # fmt: skip
+_COMPARE: dict[str, Callable[[float], bool]] = {
+    "<": lambda gap: gap < -EPSILON,
+    "<=": lambda gap: gap <= EPSILON,
+    ">": lambda gap: gap > EPSILON,
+    ">=": lambda gap: gap >= -EPSILON,
+    "==": lambda gap: abs(gap) <= EPSILON,
+    "!=": lambda gap: abs(gap) > EPSILON,
+}  # applied to left minus right
+_JUNCTIONS = ("or", "and", "not")
+_BINDING = {"or": 1, "and": 2, "not": 3, **dict.fromkeys(_COMPARE, 4), "+": 5, "-": 5, "*": 6, "/": 6}
+_VERDICTS = {True: "holds", False: "does not hold", None: "cannot be judged"}
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One line of a scenario's `expect`.
+
+    >>> expectation = Expectation.parse("precision(rba) > 0.8")
+    >>> expectation.explain({("precision", "rba"): 0.71})
+    'precision(rba) = 0.71 > 0.8 does not hold'
+    """
+
+    text: str
+    root: Node
+
+    @classmethod
+    def parse(cls, text: str) -> "Expectation":
+        """Read an expression that compares measures of attacks."""
+        root = parse(text, logic=True)
+        _require_shallow(root)
+        _require_logic(root)
+        expectation = cls(text, root)
+        if not expectation.measures():
+            raise DecloakError(f"{shown(text)} names no measure", hint="write such as precision(rba) > 0.8")
+        return expectation
+
+    def measures(self) -> tuple[tuple[str, str], ...]:
+        """Every (measure, attack) once, in the order of the text."""
+        return tuple(dict.fromkeys(_pair(node) for node in walk(self.root) if _is_measure(node)))
+
+    def check(self, measures: Iterable[str], attacks: Iterable[str]) -> None:
+        """Raise when the text names a measure or an attack that there is not."""
+        known = {"measure": tuple(measures), "attack": tuple(attacks)}
+        for pair in self.measures():
+            for (kind, words), word in zip(known.items(), pair, strict=True):
+                if word not in words:
+                    hint = nearest(word, words) or f"known here: {', '.join(words)}"
+                    raise DecloakError(f"no {kind} {shown(word)}", hint=hint)
+
+    def holds(self, values: Measured) -> bool | None:
+        """Whether it holds; None when what is undefined decides it."""
+        return _logic(self.root, values)
+
+    def explain(self, values: Measured) -> str:
+        """The expression with what was measured, and the verdict."""
+        return f"{_told(self.root, values)} {_VERDICTS[self.holds(values)]}"
+
+
+def _is_measure(node: Node) -> bool:
+    return isinstance(node, Call) and node.name not in _FOLDS
+
+
+def _pair(node: Node) -> tuple[str, str]:
+    match node:
+        case Call(name, (Name(attack),)):
+            return name, attack
+    raise ValueError(f"not a measure: {node}")
+
+
+def _require_shallow(root: Node) -> None:
+    """So that every recursion over the tree below stays far from Python's own bound."""
+    level: list[Node] = [root]
+    for _ in range(DEEPEST):
+        level = [child for node in level for child in _children(node)]
+    if level:
+        raise DecloakError(f"an expectation nested deeper than {DEEPEST} levels", hint="write it flatter")
+
+
+def _children(node: Node) -> tuple[Node, ...]:
+    match node:
+        case Operation(_, operands):
+            return operands
+        case Call(_, arguments):
+            return arguments
+    return ()
+
+
+def _require_logic(node: Node) -> None:
+    match node:
+        case Operation(sign, operands) if sign in _JUNCTIONS:
+            for operand in operands:
+                _require_logic(operand)
+        case Operation(sign, operands) if sign in _COMPARE:
+            for operand in operands:
+                _require_number(operand)
+        case _:
+            raise DecloakError(f"{shown(_text(node))} compares nothing", hint="write such as precision(rba) > 0.8")
+
+
+def _require_number(node: Node) -> None:
+    match node:
+        case Number():
+            return
+        case Name(name):
+            raise DecloakError(f"{shown(name)} stands alone", hint=f"write a measure of an attack: precision({name})")
+        case Call(name, arguments) if name in _FOLDS:
+            if len(arguments) < 2:
+                raise DecloakError(f"{name} takes at least 2 values", hint=f"write {name}(f(rba), f(gba))")
+            for argument in arguments:
+                _require_number(argument)
+        case Call(name, arguments):
+            _require_label(name, arguments)
+        case Operation(sign, operands) if sign in _ARITHMETIC:
+            for operand in operands:
+                _require_number(operand)
+        case _:
+            raise DecloakError(f"{shown(_text(node))} is no number", hint="join comparisons by and, or, not")
+
+
+def _require_label(measure: str, arguments: tuple[Node, ...]) -> None:
+    if len(arguments) != 1 or not isinstance(arguments[0], Name):
+        inside = ", ".join(map(_text, arguments))
+        raise DecloakError(
+            f"{shown(f'{measure}({inside})')} does not name one attack",
+            hint=f"write {measure}(rba); an attack whose label is no plain word needs one: {{rule: ..., as: word}}",
+        )
+
+
+def _number(node: Node, values: Measured) -> float | None:
+    match node:
+        case Number(value):
+            return value
+        case Call(name, arguments) if name in _FOLDS:
+            numbers = [_number(argument, values) for argument in arguments]
+            known = [number for number in numbers if number is not None]
+            return _FOLDS[name](known) if len(known) == len(numbers) else None
+        case Call():
+            return _finite(values.get(_pair(node)))
+        case Operation("-", (operand,)):
+            number = _number(operand, values)
+            return None if number is None else -number
+        case Operation(sign, (left, right)):
+            return _arithmetic(sign, _number(left, values), _number(right, values))
+    raise ValueError(f"not a number: {node}")
+
+
+def _arithmetic(sign: str, left: float | None, right: float | None) -> float | None:
+    if left is None or right is None or (sign == "/" and right == 0):
+        return None
+    return _finite(_ARITHMETIC[sign](left, right))
+
+
+def _finite(number: float | None) -> float | None:
+    return number if number is not None and math.isfinite(number) else None
+
+
+def _logic(node: Node, values: Measured) -> bool | None:
+    match node:
+        case Operation("not", (operand,)):
+            verdict = _logic(operand, values)
+            return None if verdict is None else not verdict
+        case Operation("and" | "or" as sign, operands):
+            verdicts = [_logic(operand, values) for operand in operands]
+            decisive = sign == "or"
+            return decisive if decisive in verdicts else (None if None in verdicts else not decisive)
+        case Operation(sign, (left, right)):
+            sides = _number(left, values), _number(right, values)
+            return None if None in sides else _COMPARE[sign](operator.sub(*sides))
+    raise ValueError(f"nothing that holds or does not: {node}")
+
+
+def _told(node: Node, values: Measured) -> str:
+    """The text, with every side of a comparison that is not a plain number followed by its value."""
+    match node:
+        case Operation(sign, (left, right)) if sign in _COMPARE:
+            return f"{_side(left, values)} {sign} {_side(right, values)}"
+        case Operation("not", (operand,)):
+            return f"not {_bracketed(_told(operand, values), operand, 'not')}"
+        case Operation(sign, operands):
+            return f" {sign} ".join(_bracketed(_told(one, values), one, sign) for one in operands)
+    raise ValueError(f"nothing that holds or does not: {node}")
+
+
+def _side(node: Node, values: Measured) -> str:
+    measured = any(_is_measure(one) for one in walk(node))
+    return f"{_text(node)} = {_figure(_number(node, values))}" if measured else _text(node)
+
+
+def _figure(number: float | None) -> str:
+    if number is None:
+        return "undefined"
+    return str(int(number)) if number == int(number) and abs(number) < 1e15 else f"{number:.6g}"
+
+
+def _text(node: Node) -> str:
+    match node:
+        case Number(value):
+            return _figure(value)
+        case Name(name):
+            return name
+        case Call(name, arguments):
+            return f"{name}({', '.join(map(_text, arguments))})"
+        case Operation("-", (operand,)):
+            return "-" + _bracketed(_text(operand), operand, "*", 1)
+        case Operation("not", (operand,)):
+            return f"not {_bracketed(_text(operand), operand, 'not')}"
+        case Operation(sign, (first, *rest)):
+            tighter = sign in _ARITHMETIC  # a - (b - c)
+            right = [_bracketed(_text(one), one, sign, tighter) for one in rest]
+            return f" {sign} ".join([_bracketed(_text(first), first, sign), *right])
+    raise ValueError(f"no text for {node}")
+
+
+def _bracketed(text: str, node: Node, outer: str, tighter: int = 0) -> str:
+    """The text of an operand, in brackets when its own sign binds less than the one around it."""
+    if isinstance(node, Operation) and (len(node.operands) > 1 or node.sign == "not"):
+        return f"({text})" if _BINDING[node.sign] < _BINDING[outer] + tighter else text
+    return text

@@ -1,0 +1,66 @@
+"""The k^m guarantee: every itemset of at most m items occurs in no transaction or in at least k.
+
+An itemset violates when its support is 1..k-1; so does every larger one that occurs. A violation is minimal
+when none of its proper subsets violates.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from decloak.data.dataset import Dataset
+from decloak.errors import DecloakError, shown
+from decloak.measure.itemsets import Block, Coded, coded, sizes, supports
+
+__all__ = ["check_km", "is_anonymous", "violations"]
+
+
+def violations(transactions: Iterable[Iterable[str]] | Dataset, *, k: int, m: int) -> list[tuple[frozenset[str], int]]:
+    """Return every itemset of 1..m items that occurs in 1..k-1 transactions, with its support.
+
+    Minimal ones come first, then the smaller, then by their items in alphabetical order.
+
+    >>> violations([["milk", "tea"], ["milk"], ["milk", "salt"]], k=2, m=1)
+    [(frozenset({'salt'}), 1), (frozenset({'tea'}), 1)]
+    """
+    check_km(k, m)
+    data = _coded(transactions)
+    minimal: list[tuple[frozenset[str], int]] = []
+    larger: list[tuple[frozenset[str], int]] = []
+    violating: set[frozenset[str]] = set()
+    for size in sizes(data.records, m):
+        found = [pair for block in _violating(data, size, k) for pair in _named(data, block)]
+        for itemset, support in found:
+            covers = any(itemset - {item} in violating for item in itemset)
+            (larger if covers else minimal).append((itemset, support))
+        violating = {itemset for itemset, _ in found}
+    return minimal + larger
+
+
+def is_anonymous(transactions: Iterable[Iterable[str]] | Dataset, *, k: int, m: int) -> bool:
+    """Tell whether no itemset violates; stops at the first that does.
+
+    >>> is_anonymous([["milk", "tea"], ["milk", "tea"]], k=2, m=2)
+    True
+    """
+    check_km(k, m)
+    data = _coded(transactions)
+    return not any(True for size in sizes(data.records, m) for _ in _violating(data, size, k))
+
+
+def check_km(k: int, m: int) -> None:
+    """Refuse a k or an m that is not a whole number of at least 1."""
+    for name, value in (("k", k), ("m", m)):
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise DecloakError(f"{name} is {shown(value)}", hint="give a whole number of at least 1")
+
+
+def _coded(transactions: Iterable[Iterable[str]] | Dataset) -> Coded:
+    return coded(transactions.transactions if isinstance(transactions, Dataset) else transactions)
+
+
+def _violating(data: Coded, size: int, k: int) -> Iterator[Block]:
+    return supports(data.records, size, high=min(k - 1, data.records.shape[0]))
+
+
+def _named(data: Coded, block: Block) -> Iterator[tuple[frozenset[str], int]]:
+    for itemset, support in zip(block.itemsets.tolist(), block.supports.tolist(), strict=True):
+        yield frozenset(data.items[code] for code in itemset), support

@@ -1,0 +1,224 @@
+"""Counting how many records hold each itemset, in pieces of bounded memory.
+
+Records are the rows of a sparse matrix X, items its columns; an itemset is an ascending row of item codes.
+The places of an itemset of s items are the records holding it and, in each, where its last item stands.
+They grow one item at a time: every place is extended by every later item of its record. The last item is not
+grown but counted: with G the 0/1 matrix of itemsets (of s - 1 items) by records, (G X)[g, z] is the number of
+records that hold g and z, and z counts only when it comes after the last item of g.
+"""
+
+from collections.abc import Iterable, Iterator, Set
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from decloak.errors import DecloakError, shown
+
+__all__ = ["Block", "Coded", "coded", "item_sets", "sizes", "supports"]
+
+PIECE = 1 << 21
+"""Places, or entries of a product, made at once; one itemset alone may need more, at most those of X."""
+
+
+class Block(NamedTuple):
+    """Itemsets with their supports: `itemsets[i]` is an ascending row of item codes."""
+
+    itemsets: NDArray[np.int64]
+    supports: NDArray[np.int64]
+
+
+class Coded(NamedTuple):
+    """Transactions as a 0/1 matrix, and the item each column stands for, in code point order."""
+
+    records: sparse.csr_array[Any]
+    items: tuple[str, ...]
+
+
+class _Search(NamedTuple):
+    matrix: sparse.csr_array[Any]
+    weights: NDArray[np.int64]
+    leading: int
+    low: int
+    high: int | None
+    piece: int
+
+
+class _Places(NamedTuple):
+    """Where itemsets occur: those of itemset g are `start[g]:start[g + 1]` of `record` and `last`.
+
+    `last` points into the indices of the matrix, at the last item of the itemset in that record.
+    """
+
+    itemsets: NDArray[np.int64]
+    start: NDArray[np.int64]
+    record: NDArray[np.int64]
+    last: NDArray[np.int64]
+
+
+def coded(transactions: Iterable[Iterable[str]]) -> Coded:
+    """Code items by number; a repeated item of a transaction counts once.
+
+    >>> records, items = coded([["b", "a"], ["b", "b"]])
+    >>> items, records.toarray().tolist()
+    (('a', 'b'), [[1, 1], [0, 1]])
+    """
+    sets = item_sets(transactions)
+    items = tuple(sorted(set().union(*sets)))
+    code = {item: number for number, item in enumerate(items)}
+    indices = np.array([code[item] for held in sets for item in held], dtype=np.int64)
+    start = np.concatenate(([0], np.cumsum([len(held) for held in sets], dtype=np.int64)))
+    shape = (len(sets), len(items))
+    return Coded(_binary(sparse.csr_array((np.ones(len(indices), np.int64), indices, start), shape)), items)
+
+
+def item_sets(transactions: Iterable[Iterable[str]]) -> list[Set[str]]:
+    """Read transactions as sets, whatever iterables they are; sets stay the objects they are."""
+    return [_items_of(number, transaction) for number, transaction in enumerate(transactions)]
+
+
+def _items_of(number: int, transaction: Iterable[str]) -> Set[str]:
+    hint = "give each transaction as a list of strings"
+    if isinstance(transaction, str) or not isinstance(transaction, Iterable):
+        raise DecloakError(f"transaction {number} is {shown(transaction)}, not a list of items", hint=hint)
+    items = transaction if isinstance(transaction, Set) else list(transaction)
+    for item in items:
+        if not isinstance(item, str):
+            raise DecloakError(f"an item of transaction {number} is {shown(item)}, not a string", hint=hint)
+    return items if isinstance(items, Set) else set(items)
+
+
+def _binary(records: sparse.csr_array[Any]) -> sparse.csr_array[Any]:
+    """A copy with ascending items in each record and 1 for every item held."""
+    matrix = sparse.csr_array(records, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    matrix.data = np.ones(matrix.nnz, np.int64)
+    return matrix
+
+
+def sizes(records: sparse.csr_array[Any], m: int) -> range:
+    """Return the sizes 1..m that itemsets can have: none is longer than the longest record."""
+    return range(1, min(m, int(np.diff(records.indptr).max(initial=0))) + 1)
+
+
+def supports(
+    records: sparse.csr_array[Any],
+    size: int,
+    *,
+    weights: NDArray[np.int64] | None = None,
+    leading: int | None = None,
+    low: int = 1,
+    high: int | None = None,
+    piece: int = PIECE,
+) -> Iterator[Block]:
+    """Yield every itemset of `size` items that occurs, with support low..high, in lexicographic order.
+
+    The support is the number of records that hold the itemset, or the sum of their `weights`, positive
+    integers. With `leading` only itemsets that hold an item coded below it are counted. No block is empty;
+    `piece` bounds its length and the memory taken.
+
+    >>> records = sparse.csr_array([[1, 1, 0], [1, 1, 1]])
+    >>> [(block.itemsets.tolist(), block.supports.tolist()) for block in supports(records, 2)]
+    [([[0, 1], [0, 2], [1, 2]], [2, 1, 1])]
+    """
+    if size < 1:
+        raise ValueError(f"itemsets of {size} items")
+    matrix = _binary(records)
+    search = _Search(
+        matrix,
+        np.ones(matrix.shape[0], np.int64) if weights is None else weights,
+        matrix.shape[1] if leading is None else leading,
+        low,
+        high,
+        piece,
+    )
+    if matrix.nnz:
+        yield from _blocks(search, _nothing(matrix), size)
+
+
+def _nothing(matrix: sparse.csr_array[Any]) -> _Places:
+    """The places of the itemset without items: before the first item of every record."""
+    records = matrix.shape[0]
+    start = np.array([0, records])
+    return _Places(np.empty((1, 0), np.int64), start, np.arange(records), matrix.indptr[:-1].astype(np.int64) - 1)
+
+
+def _blocks(search: _Search, places: _Places, size: int) -> Iterator[Block]:
+    if places.itemsets.shape[1] == size - 1:
+        lengths = np.diff(search.matrix.indptr)[places.record]
+        for part in _parts(places, np.minimum(_sums(lengths, places), search.matrix.shape[1]), search.piece):
+            block = _counted(search, part)
+            if len(block.supports):
+                yield block
+    else:
+        for part in _parts(places, _sums(_tails(search.matrix, places), places), search.piece):
+            yield from _blocks(search, _extended(search, part), size)
+
+
+def _sums(values: NDArray[np.int64], places: _Places) -> NDArray[np.int64]:
+    """The sum of one value per place for each itemset; every itemset has a place."""
+    return np.add.reduceat(values, places.start[:-1], dtype=np.int64)
+
+
+def _tails(matrix: sparse.csr_array[Any], places: _Places) -> NDArray[np.int64]:
+    """How many items follow in the record of each place."""
+    return matrix.indptr[places.record + 1] - places.last - 1
+
+
+def _parts(places: _Places, costs: NDArray[np.int64], most: int) -> Iterator[_Places]:
+    """Cut the itemsets into runs that cost at most `most` together, or of one itemset that costs more."""
+    total = np.concatenate(([0], np.cumsum(costs)))
+    begin = 0
+    while begin < len(costs):
+        end = max(begin + 1, int(np.searchsorted(total, total[begin] + most, side="right")) - 1)
+        first, stop = places.start[[begin, end]]
+        start = places.start[begin : end + 1] - first
+        yield _Places(places.itemsets[begin:end], start, places.record[first:stop], places.last[first:stop])
+        begin = end
+
+
+def _extended(search: _Search, places: _Places) -> _Places:
+    """The places of the itemsets of one item more, without those that cannot lead to anything reported."""
+    n = search.matrix.shape[1]
+    tails = _tails(search.matrix, places)
+    itemset = np.repeat(np.arange(len(places.itemsets)), np.diff(places.start))
+    ends = np.cumsum(tails)
+    last = np.arange(ends[-1]) + np.repeat(places.last + 1 - (ends - tails), tails)
+    key = np.repeat(itemset, tails) * n + search.matrix.indices[last]
+    order = np.argsort(key)
+    key = key[order]
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    itemsets = np.column_stack((places.itemsets[key[first] // n], key[first] % n))
+    start = np.append(first, len(key))
+    return _promising(search, _Places(itemsets, start, np.repeat(places.record, tails)[order], last[order]))
+
+
+def _promising(search: _Search, places: _Places) -> _Places:
+    """Only itemsets of support >= low, which no superset exceeds, and of a leading first item."""
+    keep = _sums(search.weights[places.record], places) >= search.low
+    keep &= places.itemsets[:, 0] < search.leading
+    counts = np.diff(places.start)
+    held = np.repeat(keep, counts)
+    start = np.concatenate(([0], np.cumsum(counts[keep])))
+    return _Places(places.itemsets[keep], start, places.record[held], places.last[held])
+
+
+def _counted(search: _Search, places: _Places) -> Block:
+    """Count what each itemset becomes with one later item."""
+    records, n = search.matrix.shape
+    among = (search.weights[places.record], places.record, places.start)
+    product = sparse.csr_array(among, shape=(len(places.itemsets), records)) @ search.matrix
+    row = np.repeat(np.arange(product.shape[0]), np.diff(product.indptr))
+    keep = (product.data >= search.low) & (product.indices > _last_items(places)[row])
+    if search.high is not None:
+        keep &= product.data <= search.high
+    itemsets = np.column_stack((places.itemsets[row[keep]], product.indices[keep]))
+    order = np.argsort(row[keep] * n + itemsets[:, -1])
+    order = order[itemsets[order, 0] < search.leading]
+    return Block(itemsets[order], product.data[keep][order])
+
+
+def _last_items(places: _Places) -> NDArray[np.int64]:
+    return places.itemsets[:, -1] if places.itemsets.shape[1] else np.array([-1])

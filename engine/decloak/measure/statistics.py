@@ -1,0 +1,82 @@
+"""Means over repeats, and shares of trials, with their confidence intervals.
+
+n: values that count; s: their standard deviation (divisor n - 1); t, z: quantiles of Student's and of the
+normal distribution. A mean has the interval mean -+ t s / sqrt(n) with n - 1 degrees of freedom; a share has
+Wilson's (1927), which stays inside 0..1 and says something even when every trial went the same way.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from scipy.special import ndtri, stdtrit
+
+from decloak.errors import DecloakError
+
+__all__ = ["Interval", "interval", "paired_difference", "wilson"]
+
+
+class Interval(NamedTuple):
+    """A mean between its bounds; `mean` is None without a value, the bounds are None below two values.
+
+    `n` values counted, `missing` were None and did not.
+    """
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    n: int
+    missing: int = 0
+
+
+def interval(values: Sequence[float | None], level: float = 0.95) -> Interval:
+    """Return the mean of repeated measurements with Student's interval; None is left out and counted.
+
+    >>> [round(x, 2) for x in interval([-1.0, 0.0, 1.0])[:3]]
+    [0.0, -2.48, 2.48]
+    """
+    tail = _tail(level)
+    known = [value for value in values if value is not None]
+    n, missing = len(known), len(values) - len(known)
+    mean = math.fsum(known) / n if n else None
+    if mean is None or n == 1:
+        return Interval(mean, None, None, n, missing)
+    s = math.sqrt(math.fsum((value - mean) ** 2 for value in known) / (n - 1))
+    half = float(stdtrit(n - 1, 1 - tail)) * s / math.sqrt(n)
+    return Interval(mean, mean - half, mean + half, n, missing)
+
+
+def paired_difference(first: Sequence[float | None], second: Sequence[float | None], level: float = 0.95) -> Interval:
+    """Return the mean of first - second over the same seeds; a pair with a None is left out and counted.
+
+    Pairing takes out what a seed does to both, so it sees differences that two separate intervals hide.
+
+    >>> paired_difference([0.9, 0.5, None], [0.8, 0.2, 0.1]).missing
+    1
+    """
+    if len(first) != len(second):
+        raise DecloakError(
+            f"cannot pair {len(first)} values with {len(second)}", hint="measure both over the same seeds"
+        )
+    return interval([None if a is None or b is None else a - b for a, b in zip(first, second, strict=True)], level)
+
+
+def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
+    """Return the share of successes among independent trials with Wilson's interval.
+
+    >>> [round(x, 3) for x in wilson(0, 20)[:3]]
+    [0.0, 0.0, 0.161]
+    """
+    z = float(ndtri(1 - _tail(level)))
+    if not trials:
+        return Interval(None, None, None, 0)
+    share = successes / trials
+    centre = (share + z * z / (2 * trials)) / (1 + z * z / trials)
+    half = z * math.sqrt(share * (1 - share) / trials + (z / (2 * trials)) ** 2) / (1 + z * z / trials)
+    return Interval(share, min(share, max(0.0, centre - half)), max(share, min(1.0, centre + half)), trials)
+
+
+def _tail(level: float) -> float:
+    if not 0 < level < 1:
+        raise DecloakError(f"a confidence level of {level}", hint="give one between 0 and 1, such as 0.95")
+    return (1 - level) / 2

@@ -1,0 +1,64 @@
+"""What a run measures of an attack, as figures for the store: name, value, and the counts of its ratio."""
+
+import sqlite3
+from collections.abc import Iterator
+
+from decloak.measure.link import Link, link
+from decloak.measure.recovery import Recovery, mean_density, pool, recovery
+from decloak.store.reading import holdings, knows_originals, outcomes
+
+__all__ = ["LINK", "POOLED", "RECOVERY", "Figure", "measure_link", "measure_recovery"]
+
+RECOVERY, LINK = "recovery", "link"
+POOLED = -1
+"""The scope of a figure that pools all tables."""
+
+Figure = tuple[int, str, float | None, float | None, float | None]
+"""Scope, name, value, and the counts above and below the line of a ratio."""
+
+UNKNOWN = "recovery cannot be measured: the original transactions are not known"
+
+
+def measure_recovery(connection: sqlite3.Connection, attack: int, release: int) -> tuple[list[Figure], str | None]:
+    """Precision and the like, per table and pooled; only the number of strikes when originals are unknown."""
+    known = knows_originals(connection, release)
+    found = [
+        (one.table, recovery(one.order, one.original, one.scored, one.weight)) for one in outcomes(connection, attack)
+    ]
+    figures = [figure for table, counts in found for figure in _recovered(table, counts, counts.density, known)]
+    whole = [counts for _, counts in found]
+    figures += _recovered(POOLED, pool(whole), mean_density(whole), known)
+    return figures, None if known else UNKNOWN
+
+
+def _recovered(scope: int, found: Recovery, density: float | None, known: bool) -> Iterator[Figure]:
+    yield scope, "struck", found.struck, found.struck, found.scored
+    if not known:
+        return
+    yield scope, "correct", found.correct, found.correct, found.struck
+    yield scope, "added", found.added, found.added, found.cells
+    yield scope, "precision", found.precision, found.correct, found.struck
+    yield scope, "recall", found.recall, found.correct, found.added
+    yield scope, "f", found.f, 2 * found.correct, found.struck + found.added
+    yield scope, "density", density, found.originals, found.cells
+    yield scope, "chance", found.chance_precision, found.expected, found.struck
+    yield scope, "lift", found.lift, found.correct, found.expected
+    yield scope, "auc", found.auc, found.concordance / 2, found.pairs
+
+
+def measure_link(
+    connection: sqlite3.Connection, attack: int, release: int, *, k: int, m: int
+) -> tuple[list[Figure], str | None]:
+    """Itemsets an attack pushed below k, and transactions it made unique."""
+    held = holdings(connection, attack, release)
+    found = link(held.before, held.after, held.originals, k=k, m=m)
+    return list(_linked(found, len(held.before))), None
+
+
+def _linked(found: Link, transactions: int) -> Iterator[Figure]:
+    yield POOLED, "exposed", found.exposed, found.exposed, None
+    if found.exposed_true is not None:
+        yield POOLED, "exposed_true", found.exposed_true, found.exposed_true, found.exposed
+    yield POOLED, "vanished", found.vanished, found.vanished, None
+    yield POOLED, "unique", len(found.unique), len(found.unique), transactions
+    yield POOLED, "unique_before", found.unique_before, found.unique_before, transactions

@@ -1,0 +1,144 @@
+"""What a run does before it attacks: read or anonymise, relate items, build distance tables."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from decloak.anonymisers.sets import by_sets, random_sets
+from decloak.attack.tables import AttackTable, needed_pairs, tables
+from decloak.attack.unmarked import mark
+from decloak.data.dataset import Dataset, Element, Published
+from decloak.data.distance_file import Distances as DistanceFile
+from decloak.data.distance_file import read_distances
+from decloak.data.pair import check_pair
+from decloak.data.published import read_published as read_published_file
+from decloak.data.readers import read
+from decloak.errors import DecloakError
+from decloak.parts import Distances, Original, Pair, PseudoCount, PublishedFile
+from decloak.parts import Published as PublishedOnly
+from decloak.relate.ngd import distances, settled
+from decloak.relate.sources import CountsFile, ScoresFile
+from decloak.scenario import Scenario
+from decloak.store.opening import Store
+from decloak.store.reading import read_dataset, read_published, read_scores
+
+__all__ = ["Made", "Related", "distance_tables", "original_of", "published_of", "relate"]
+
+
+class Made(NamedTuple):
+    """A release: what is published, how it was made, and the originals a distance table file marks."""
+
+    published: Published
+    method: str
+    parameters: Mapping[str, Any]
+    marked: Sequence[tuple[str, str]] = ()
+
+
+class Related(NamedTuple):
+    """Scores of pairs, with the measure, where it comes from, and what it could not use."""
+
+    measure: str
+    origin: str
+    scores: Mapping[tuple[str, str], float | None]
+    warnings: Sequence[str]
+
+
+def original_of(scenario: Scenario, folder: Path) -> tuple[Dataset, str]:
+    """Read the original transactions; with them the name of their format."""
+    data = scenario.data
+    assert isinstance(data, Original)
+    options = {"transaction": data.transaction, "item": data.item} if data.format == "long" else {}
+    found = read(folder / data.file, data.format, ids=data.ids, separator=data.separator, **options)
+    return Dataset(found.transactions, found.labels, data.file), data.format
+
+
+def published_of(scenario: Scenario, folder: Path, seed: int, store: Store, original: int | None) -> Made:
+    """Read what was published, or anonymise the original."""
+    data = scenario.data
+    if isinstance(data, Distances):
+        return _of_tables(read_distances(folder / data.distances), data.distances)
+    before = None if original is None else read_dataset(store.connection, original)
+    if scenario.anonymise is not None:
+        assert before is not None
+        return _anonymised(scenario, before, seed)
+    assert isinstance(data, Pair | PublishedOnly)
+    published = _read_published(data.release, scenario, folder)
+    if before is not None:
+        try:
+            suppressed = check_pair(before, published)
+        except DecloakError as error:
+            raise DecloakError(error.message, error.place or str(folder / data.release.file), error.hint) from None
+        return Made(published, "unknown", {"suppressed": len(suppressed)})
+    return Made(published, "unknown", {})
+
+
+def _read_published(file: PublishedFile, scenario: Scenario, folder: Path) -> Published:
+    if file.marked:
+        found = read_published_file(folder / file.file, ids=file.ids)
+    else:
+        plain = read(folder / file.file, "basket", ids=file.ids)
+        attacker = scenario.attacker
+        found = mark(plain.transactions, plain.labels, k=attacker.k, utility=attacker.utility)
+    return Published(found.transactions, found.labels, file.file)
+
+
+def _anonymised(scenario: Scenario, data: Dataset, seed: int) -> Made:
+    method = scenario.anonymise
+    assert method is not None
+    if method.sets is not None:
+        return Made(by_sets(data, method.sets), "sets", {"sets": len(method.sets)})
+    assert method.size is not None
+    drawn = random_sets(data.items, method.size, method.share, seed)
+    return Made(by_sets(data, drawn), "sets", {"size": method.size, "share": method.share, "seed": seed})
+
+
+def _of_tables(file: DistanceFile, origin: str) -> Made:
+    """A release as distance tables show it: a transaction per row name, holding the generalised items."""
+    rows: dict[str, list[Element]] = {}
+    for table in file.tables:
+        for name in table.rows:
+            rows.setdefault(name, []).append(table.columns)
+    marked = [
+        (table.rows[row], table.columns[col])
+        for table, stars in zip(file.tables, file.originals or (), strict=bool(file.originals))
+        for row, col in zip(*np.nonzero(stars), strict=True)
+    ]
+    published = Published(tuple(map(tuple, rows.values())), tuple(rows), origin)
+    return Made(published, "distance tables", {"tables": len(file.tables)}, marked)
+
+
+def relate(scenario: Scenario, folder: Path, published: Published) -> Related:
+    """Score every pair of a context item and a member that the distance tables need."""
+    settings = scenario.relate
+    assert settings is not None
+    pairs = needed_pairs(published, scenario.attacker.nearest)
+    unseen = settings.unseen.model_dump() if isinstance(settings.unseen, PseudoCount) else settings.unseen
+    path = folder / settings.file
+    if settings.source == "counts":
+        scored = distances(CountsFile.read(path), pairs, unseen=unseen, cap=settings.cap)
+    else:
+        scored = settled(ScoresFile.read(path).distances(pairs), unseen=unseen, cap=settings.cap)
+    return Related(settings.measure, settings.file, scored.distances, scored.warnings)
+
+
+def distance_tables(
+    scenario: Scenario, folder: Path, store: Store, release: int, relatedness: int | None
+) -> list[AttackTable]:
+    """The distance table of every generalised item that has one."""
+    published = read_published(store.connection, release)
+    if relatedness is not None:
+        return tables(published, read_scores(store.connection, relatedness), scenario.attacker.nearest)
+    assert isinstance(scenario.data, Distances)
+    places = {label: at for at, label in enumerate(published.labels)}
+    return [
+        AttackTable(
+            table.columns,
+            np.array([places[name] for name in table.rows], np.intp),
+            table.columns,
+            tuple(() for _ in table.rows),
+            np.where(np.isfinite(table.d) & (table.d >= 0), table.d, np.nan),
+        )
+        for table in read_distances(folder / scenario.data.distances).tables
+    ]

@@ -1,0 +1,140 @@
+"""Where counts and scores of terms come from: the seam every source of relatedness fits, and two files.
+
+A counts file is CSV with the header a,b,count: x,,f gives f(x); x,y,f gives f(x,y), in either order;
+,,N gives N, the number of pages. A scores file has the header a,b,<measure> and a score a pair.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import isnan
+from typing import NamedTuple, Protocol, Self, TypeVar
+
+from decloak.data.delimited import cells, read_number, split
+from decloak.data.lines import FilePath, Line, place, read_lines
+from decloak.errors import DecloakError, shown
+
+__all__ = ["CountsFile", "Pair", "ScoresFile", "Source"]
+
+Pair = tuple[str, str]
+DIGITS = 18
+Value = TypeVar("Value")
+
+
+class Source(Protocol):
+    """Counts of terms: alone, in pairs, and of everything there is; None where the source cannot tell."""
+
+    @property
+    def n(self) -> float:
+        """N, the number of pages."""
+
+    def counts(self, terms: Sequence[str]) -> dict[str, int | None]:
+        """f(x) of every term."""
+
+    def joint(self, pairs: Sequence[Pair]) -> dict[Pair, int | None]:
+        """f(x,y) of every pair."""
+
+
+def _unordered(a: str, b: str) -> Pair:
+    return (a, b) if a <= b else (b, a)
+
+
+@dataclass(frozen=True)
+class CountsFile:
+    """Counts read from a file."""
+
+    n: float
+    single: dict[str, int | None]
+    both: dict[Pair, int | None]
+
+    @classmethod
+    def read(cls, path: FilePath) -> Self:
+        """Read a counts file."""
+        lines = read_lines(path)
+        if split(lines[0]) != ["a", "b", "count"]:
+            raise lines[0].wrong("expected the header a,b,count", "then x,,7 counts x and ,,900 all pages")
+        read = _unique(_rows(lines), _count)
+        n = read.pop(("", ""), None)
+        if not n:
+            raise DecloakError("N, the number of pages, is missing or 0", place(path), "add a line ,,50000")
+        single = {x: count for (blank, x), count in read.items() if not blank}
+        return cls(n, single, {pair: count for pair, count in read.items() if pair[0]})
+
+    def counts(self, terms: Sequence[str]) -> dict[str, int | None]:
+        """f(x) of every term."""
+        return {term: self.single.get(term) for term in terms}
+
+    def joint(self, pairs: Sequence[Pair]) -> dict[Pair, int | None]:
+        """f(x,y) of every pair."""
+        return {pair: self.both.get(_unordered(*pair)) for pair in pairs}
+
+
+@dataclass(frozen=True)
+class ScoresFile:
+    """Scores read from a file, with the name of their measure."""
+
+    measure: str
+    scores: dict[Pair, float | None]
+
+    @classmethod
+    def read(cls, path: FilePath) -> Self:
+        """Read a scores file; no value is no score."""
+        lines = read_lines(path)
+        header = split(lines[0])
+        if len(header) != 3 or header[:2] != ["a", "b"] or not header[2]:
+            raise lines[0].wrong("expected a header such as a,b,ngd", "the third column names the measure")
+        return cls(header[2], _unique(_rows(lines), _score))
+
+    def distances(self, pairs: Sequence[Pair]) -> dict[Pair, float | None]:
+        """The score of every pair, None where the file has none."""
+        return {pair: self.scores.get(_unordered(*pair)) for pair in pairs}
+
+
+class _Row(NamedTuple):
+    line: Line
+    a: str
+    b: str
+    value: str
+
+    def wrong(self, message: str, hint: str) -> DecloakError:
+        """The error that says what is wrong with the value."""
+        return self.line.wrong(message, hint, cells(self.line)[2].column)
+
+
+def _rows(lines: Sequence[Line]) -> Iterator[_Row]:
+    for line in lines[1:]:
+        values = split(line)
+        if len(values) != 3:
+            raise line.wrong(f"{len(values)} values where the header has 3", "put names with commas in quotes")
+        yield _Row(line, *values)
+
+
+def _unique(rows: Iterable[_Row], read: Callable[[_Row], Value]) -> dict[Pair, Value]:
+    """Values by unordered pair; a pair may come again, in either order, when the value is the same."""
+    values: dict[Pair, Value] = {}
+    lines: dict[Pair, int] = {}
+    for row in rows:
+        pair, value = _unordered(row.a, row.b), read(row)
+        if values.setdefault(pair, value) != value:
+            raise row.wrong(f"line {lines[pair]} has another value for the same", "keep one of them")
+        lines.setdefault(pair, row.line.number)
+    return values
+
+
+def _count(row: _Row) -> int | None:
+    if row.b and not row.a:
+        raise row.line.wrong("a second name without a first", "write the only name first: x,,7")
+    if not row.value:
+        return None
+    if not (row.value.isascii() and row.value.isdecimal() and len(row.value) <= DIGITS):
+        raise row.wrong(f"{shown(row.value)} is not a count", "write a whole number, or nothing when unknown")
+    return int(row.value)
+
+
+def _score(row: _Row) -> float | None:
+    if not (row.a and row.b):
+        raise row.line.wrong("a score needs two names", "write x,y,0.5")
+    try:
+        score = read_number(row.value or "nan")
+    except ValueError:
+        raise row.wrong(f"{shown(row.value)} is not a number", "write 0.5, or nothing for no score") from None
+    return None if isnan(score) else score

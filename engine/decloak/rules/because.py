@@ -1,0 +1,57 @@
+"""The sentence behind a finding: a template in the rule file, compiled to one SQL expression.
+
+`{column}` prints a column, `{column:.2f}` with two digits, `{column:item}` and `{column:txn}` the name of the
+item or transaction whose number the column holds. As SQL it works in `decloak explain` and in any SQLite shell.
+"""
+
+import re
+from collections.abc import Collection
+from string import Formatter
+
+from decloak.errors import DecloakError, nearest, shown
+
+__all__ = ["sentence_sql"]
+
+_DIGITS = re.compile(r"^\.([0-9])f$")
+_NAMES = {"item": "select name from item where id", "txn": "select label from txn where id"}
+
+
+def sentence_sql(template: str, columns: Collection[str], table: str) -> str:
+    """Compile a template over the columns of `table` to a SQL expression."""
+    parts = [part for pieces in _pieces(template) for part in _compiled(*pieces, columns, table)]
+    return " || ".join(parts) or "''"
+
+
+def _pieces(template: str) -> list[tuple[str, str | None, str | None, str | None]]:
+    try:
+        return list(Formatter().parse(template))
+    except ValueError as error:
+        raise DecloakError(f"cannot read the sentence: {error}", hint="write {column}, and {{ }} for braces") from None
+
+
+def _compiled(
+    text: str,
+    column: str | None,
+    spec: str | None,
+    conversion: str | None,
+    columns: Collection[str],
+    table: str,
+) -> list[str]:
+    parts = ["'" + text.replace("'", "''") + "'"] if text else []
+    if column is None:
+        return parts
+    if column not in columns:
+        hint = nearest(column, columns) or f"columns are {', '.join(sorted(columns))}"
+        raise DecloakError(f"the sentence names {shown(column)}, which is no column", hint=hint)
+    value = f'{table}."{column}"'
+    digits = _DIGITS.match(spec or "")
+    if conversion or (spec and not digits and spec not in _NAMES):
+        raise DecloakError(
+            f"cannot print {shown(column)} as {shown(spec or conversion)}",
+            hint="use .2f, item, txn, or nothing",
+        )
+    if digits:
+        value = f"printf('%.{digits[1]}f', {value})"
+    elif spec:
+        value = f"({_NAMES[spec]} = {value})"
+    return [*parts, f"coalesce(cast({value} as text), 'none')"]

@@ -1,0 +1,232 @@
+"""Formulas of rules, compiled to numpy and to SQLite with the same meaning in both.
+
+A formula is a tree of `decloak.formula`. Its values are numbers or *no score* (NaN in numpy, NULL in SQL): a
+division by zero, the logarithm of what is not positive and an overflow give no score, arithmetic and scalar
+min/max of no score give no score, aggregates pass over it. `min`, `max`, `mean`, `sum` and `count` of one
+argument are aggregates over the cells at hand; `min` and `max` of several are scalar.
+
+`cells` are the names whose value differs from cell to cell, `constants` those that are one number for all of
+them. Columns hold finite numbers or no score: `scores` makes them so.
+"""
+
+import math
+import sqlite3
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from decloak.errors import DecloakError, nearest, shown
+from decloak.formula import Call, Name, Node, Number, Operation, names, parse, walk
+from decloak.rules.expression_sql import deepest_bracket, sql_text
+
+__all__ = ["Expression", "add_functions", "scores"]
+
+Array = NDArray[np.float64]
+Aggregates = Mapping[Call, Array]
+_Evaluate = Callable[[Mapping[str, Array], Aggregates], Array]
+
+AGGREGATES = frozenset({"count", "max", "mean", "min", "sum"})
+FUNCTIONS = frozenset({"ln"}) | AGGREGATES
+MOST_NODES = 400
+"""A tree of more nodes could exhaust Python's stack."""
+MOST_BRACKETS = 12
+"""SQLite before 3.46 gives up near 14 brackets within one another."""
+
+
+def scores(values: ArrayLike) -> Array:
+    """Numbers as an array in which whatever is not finite is NaN, no score."""
+    array = np.asarray(values, dtype=np.float64)
+    return np.where(np.isfinite(array), array, np.nan)
+
+
+def add_functions(connection: sqlite3.Connection) -> None:
+    """Give a connection the functions that some builds of SQLite lack (`ln`)."""
+
+    def ln(x: float | None) -> float | None:
+        return math.log(x) if x is not None and x > 0 else None
+
+    connection.create_function("ln", 1, ln, deterministic=True)
+
+
+class _Compiled(NamedTuple):
+    """A tree as two functions: at full speed, and making every step that is not finite NaN."""
+
+    fast: _Evaluate
+    careful: _Evaluate
+
+    def __call__(self, columns: Mapping[str, Array], aggregates: Aggregates) -> Array:
+        try:
+            with np.errstate(divide="raise", over="raise", invalid="raise", under="ignore"):
+                return self.fast(columns, aggregates)
+        except FloatingPointError:
+            with np.errstate(all="ignore"):
+                return self.careful(columns, aggregates)
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A compiled formula.
+
+    >>> half = Expression.build("d / max(d)", cells=["d"])
+    >>> half.numpy({"d": np.array([1.0, np.nan, 4.0])})
+    array([0.25,  nan, 1.  ])
+    >>> Expression.build("max(1, d)", cells=["d"]).sql()
+    'max(1.0, cast([d] as real))'
+    """
+
+    text: str
+    tree: Node = field(repr=False)
+    _whole: _Compiled = field(repr=False, compare=False)
+    _within: Mapping[Call, _Compiled] = field(repr=False, compare=False)
+
+    @classmethod
+    def build(
+        cls,
+        text: str,
+        *,
+        cells: Collection[str],
+        constants: Collection[str] = (),
+        summary: bool = False,
+    ) -> "Expression":
+        """Compile and check a formula; a `summary` is one number: it names cells within aggregates only."""
+        tree = parse(text)
+        _check(tree, cells, constants, summary)
+        _check_depth(tree, text)
+        calls = [node for node in walk(tree) if isinstance(node, Call) and _is_aggregate(node)]
+        return cls(text, tree, _compiled(tree), {call: _compiled(call.arguments[0]) for call in calls})
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The columns it reads."""
+        return frozenset(names(self.tree))
+
+    def aggregates(self, columns: Mapping[str, Array]) -> dict[Call, Array]:
+        """Its aggregates over the last axis of the columns, which is kept with length 1."""
+        return {call: _aggregate(call.name, inner(columns, {})) for call, inner in self._within.items()}
+
+    def numpy(self, columns: Mapping[str, Array], aggregates: Aggregates | None = None) -> Array:
+        """Its values; aggregates are taken over the last axis of the columns unless they are given."""
+        return self._whole(columns, self.aggregates(columns) if aggregates is None else aggregates)
+
+    def sql(self, columns: Mapping[str, str] | None = None, over: str | None = None) -> str:
+        """It as a SQLite expression: names become `columns` (their own name when missing there).
+
+        With `over` aggregates are window functions over it; without they are plain aggregates.
+        """
+        return sql_text(self.tree, columns or {}, over)
+
+
+def _is_aggregate(call: Call) -> bool:
+    return call.name in AGGREGATES and len(call.arguments) == 1
+
+
+def _check(tree: Node, cells: Collection[str], constants: Collection[str], summary: bool) -> None:
+    for node in walk(tree):
+        if isinstance(node, Name):
+            _check_name(node.name, {*cells, *constants})
+        elif isinstance(node, Call):
+            _check_call(node, cells)
+    if summary:
+        for name in sorted(_outside(tree) & set(cells)):
+            raise DecloakError(f"{name} differs from cell to cell", hint=f"write mean({name}) or max({name})")
+
+
+def _check_name(name: str, known: Collection[str]) -> None:
+    if name not in known:
+        hint = nearest(name, known) or f"names are {', '.join(sorted(known))}"
+        if name in FUNCTIONS:
+            hint = f"{name} is a function: write {name}(...)"
+        raise DecloakError(f"unknown name {shown(name)} in a formula", hint=hint)
+
+
+def _check_call(call: Call, cells: Collection[str]) -> None:
+    if call.name not in FUNCTIONS:
+        hint = nearest(call.name, FUNCTIONS) or f"functions are {', '.join(sorted(FUNCTIONS))}"
+        raise DecloakError(f"unknown function {shown(call.name)} in a formula", hint=hint)
+    many = call.name in ("min", "max")
+    if not call.arguments or (len(call.arguments) > 1 and not many):
+        takes = "at least one argument" if many else "one argument"
+        raise DecloakError(f"{call.name} takes {takes}, not {len(call.arguments)}")
+    if not _is_aggregate(call):
+        return
+    inner = call.arguments[0]
+    if any(isinstance(one, Call) and _is_aggregate(one) for one in walk(inner)):
+        raise DecloakError(f"an aggregate within {call.name}(...)", hint="take one of them out")
+    if not names(inner) & set(cells):
+        raise DecloakError(f"{call.name}(...) of one argument is over cells, and reads no column of theirs")
+
+
+def _outside(node: Node) -> set[str]:
+    """The names outside every aggregate."""
+    if isinstance(node, Name):
+        return {node.name}
+    if isinstance(node, Call) and _is_aggregate(node):
+        return set()
+    children = node.operands if isinstance(node, Operation) else getattr(node, "arguments", ())
+    return {name for child in children for name in _outside(child)}
+
+
+def _check_depth(tree: Node, text: str) -> None:
+    nodes = sum(1 for _ in walk(tree))
+    if nodes > MOST_NODES or deepest_bracket(sql_text(tree, {}, "x")) > MOST_BRACKETS:
+        raise DecloakError(f"the formula {shown(text)} is too long or nested too deep", hint="make it simpler")
+
+
+def _compiled(tree: Node) -> _Compiled:
+    return _Compiled(_compile(tree, lambda x: x), _compile(tree, scores))
+
+
+def _compile(node: Node, finite: Callable[[Array], Array]) -> _Evaluate:
+    """Turn a tree into a function; `finite` is applied to whatever may not be."""
+    match node:
+        case Number(value):
+            number = np.float64(value)
+            return lambda columns, aggregates: number  # type: ignore[return-value]
+        case Name(name):
+            return lambda columns, aggregates: columns[name]
+        case Call() if _is_aggregate(node):
+            return lambda columns, aggregates: aggregates[node]
+        case Call("ln", (argument,)):
+            x = _compile(argument, finite)
+            return lambda columns, aggregates: finite(np.log(x(columns, aggregates)))
+        case Call(name, arguments):
+            parts = [_compile(argument, finite) for argument in arguments]
+            pick = np.minimum if name == "min" else np.maximum
+            return lambda columns, aggregates: reduce(pick, [one(columns, aggregates) for one in parts])
+        case Operation("-", (only,)):
+            x = _compile(only, finite)
+            return lambda columns, aggregates: -x(columns, aggregates)
+        case Operation(sign, (left, right)):
+            return _binary(_SIGNS[sign], _compile(left, finite), _compile(right, finite), finite)
+    raise AssertionError(node)
+
+
+_SIGNS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide,
+}  # fmt: skip
+
+
+def _binary(sign: Callable[[Any, Any], Any], x: _Evaluate, y: _Evaluate, finite: Callable[[Array], Array]) -> _Evaluate:
+    return lambda columns, aggregates: finite(sign(x(columns, aggregates), y(columns, aggregates)))
+
+
+def _aggregate(name: str, values: Array) -> Array:
+    """One aggregate over the last axis, which is kept; no score when there is nothing to aggregate."""
+    there = ~np.isnan(values)
+    count = there.sum(axis=-1, keepdims=True)
+    if name == "count":
+        return count.astype(np.float64)
+    with np.errstate(all="ignore"):
+        match name:
+            case "min":
+                found = np.fmin.reduce(values, axis=-1, keepdims=True, initial=np.nan)
+            case "max":
+                found = np.fmax.reduce(values, axis=-1, keepdims=True, initial=np.nan)
+            case _:
+                total = np.where(there, values, 0.0).sum(axis=-1, keepdims=True)
+                found = np.where(count > 0, total / (count if name == "mean" else 1), np.nan)
+    return scores(found)

@@ -1,0 +1,265 @@
+"""Find, read and check rule files, and put the rules of a run in the order they depend on each other."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import networkx as nx
+from pydantic import RootModel
+
+from decloak.digest import digest
+from decloak.errors import DecloakError, nearest, shown
+from decloak.positions import Source, check, read
+from decloak.resources import bundled
+from decloak.rules.because import sentence_sql
+from decloak.rules.model import AnyRule, EliminateRule, ItemsetsRule, QueryRule
+from decloak.rules.strategy import Strategy
+from decloak.store.derivation import LAST_ROUND, make_steps
+from decloak.store.relations import RELATIONS
+from decloak.store.sandbox import Sandbox
+
+__all__ = ["Catalogue", "Rule", "in_order"]
+
+_DERIVES = re.compile(r"^([a-z][a-z0-9_]{0,40})\(([a-z][a-z0-9_]*(?:, *[a-z][a-z0-9_]*)*)\)$")
+STRUCK = ("table", "row", "col", "round")
+SENTENCE = {
+    "eliminate": (
+        "round", "transaction", "item", "generalised", "group", "suspicion", "threshold", "weight", "d", "table",
+    ),
+}  # fmt: skip
+"""What the sentence of an eliminate rule may name; the others name the columns they derive, and the round."""
+
+
+class _RuleFile(RootModel[AnyRule]):
+    """A rule file of any form."""
+
+
+class Derives(NamedTuple):
+    """The relation a rule gives to others."""
+
+    name: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A checked rule: what the file says, what it derives and what it reads."""
+
+    model: AnyRule
+    source: Source = field(repr=False)
+    text: str = field(repr=False)
+    path: str
+    derives: Derives
+    reads: frozenset[str]
+    strategy: Strategy | None = None
+
+    @property
+    def name(self) -> str:
+        return self.model.rule
+
+    @property
+    def digest(self) -> str:
+        return digest(self.text)
+
+    def places(self) -> dict[str, str]:
+        """Where each step of a query is written."""
+        steps = {name: self.source.place(("let", name)) for name in getattr(self.model, "let", {})}
+        return steps | {name: self.source.place((name,)) for name in ("facts", "start", "repeat", "cells", "of")}
+
+    def because_sql(self, table: str) -> str:
+        """The sentence as SQL over a table or view that has the columns it names."""
+        return sentence_sql(self.model.because, sentence_columns(self.model, self.derives), table)
+
+
+def sentence_columns(model: AnyRule, derives: Derives) -> tuple[str, ...]:
+    """The columns a rule's sentence may name."""
+    return SENTENCE.get(model.form) or ("round", *derives.columns)
+
+
+class Catalogue:
+    """The rules that can be named: those that come with decloak, and files given by path."""
+
+    def __init__(self, paths: Iterable[Path] = ()) -> None:
+        self._files: dict[str, Path] = {}
+        self._headers: dict[str, Derives] = {}
+        self._rules: dict[Path, Rule] = {}
+        for path in (*bundled_files(), *paths):
+            self._add(path)
+
+    def _add(self, path: Path) -> Path:
+        path = path.resolve()
+        if path in self._files.values():
+            return path
+        source = read(path)
+        model = check(source, _RuleFile).root
+        earlier = self._files.get(model.rule)
+        if earlier is not None:
+            raise source.error(("rule",), f"the rule {shown(model.rule)} is also in {earlier}", "rename one of them")
+        self._files[model.rule] = path
+        self._headers[model.rule] = _derives(model, source)
+        return path
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every rule that can be named."""
+        return tuple(sorted(self._files))
+
+    def path(self, where: str, folder: Path = Path()) -> Path:
+        """The file of a rule named or given by a path relative to `folder`."""
+        if where.endswith((".yaml", ".yml")) or "/" in where:
+            return self._add(folder / where)
+        if where not in self._files:
+            hint = nearest(where, self.names) or f"rules are {', '.join(self.names)}; a rule of yours goes by path"
+            raise DecloakError(f"no rule named {shown(where)}", hint=hint)
+        return self._files[where]
+
+    def rule(self, where: str, folder: Path = Path()) -> Rule:
+        """Read and check a rule."""
+        path = self.path(where, folder)
+        if path not in self._rules:
+            self._rules[path] = self._checked(path)
+        return self._rules[path]
+
+    def deriving(self, relation: str) -> str | None:
+        """The rule that derives a relation."""
+        return next((name for name, derives in self._headers.items() if derives.name == relation), None)
+
+    def derived(self, rule: Rule) -> list[Derives]:
+        """What other rules derive for this one to read."""
+        return [one for name, one in self._headers.items() if name != rule.name]
+
+    def needed(self, rule: Rule) -> list[Rule]:
+        """The rules whose relations a rule reads, directly or not, in the order they must run."""
+        found: dict[str, Rule] = {}
+        waiting = [rule]
+        while waiting:
+            one = waiting.pop()
+            for name in filter(None, map(self.deriving, sorted(one.reads))):
+                if name not in found and name != rule.name:
+                    found[name] = self.rule(name)
+                    waiting.append(found[name])
+        return in_order(found.values())
+
+    def _checked(self, path: Path) -> Rule:
+        source = read(path)
+        model = check(source, _RuleFile).root
+        derives = self._headers[model.rule]
+        known = {name: relation.columns for name, relation in RELATIONS.items()}
+        known |= {one.name: one.columns for name, one in self._headers.items() if name != model.rule}
+        with Sandbox.empty(known) as sandbox:
+            strategy = _check_sql(sandbox, model, derives, source)
+            reads = frozenset(sandbox.read & known.keys())
+        try:
+            sentence_sql(model.because, sentence_columns(model, derives), "x")
+        except DecloakError as error:
+            raise source.error(("because",), error.message, error.hint) from None
+        text = path.read_text(encoding="utf-8-sig")
+        return Rule(model, source, text, str(path), derives, reads, strategy)
+
+
+@cache
+def bundled_files() -> tuple[Path, ...]:
+    """The rule files that come with decloak."""
+    root = Path(str(bundled("rules")))
+    return tuple(sorted(path for path in root.glob("*/*.yaml") if not path.name.endswith(".test.yaml")))
+
+
+def in_order(rules: Iterable[Rule]) -> list[Rule]:
+    """Sort rules so that each comes after those whose relations it reads."""
+    by_name = {rule.name: rule for rule in rules}
+    by_relation = {rule.derives.name: rule.name for rule in by_name.values()}
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_nodes_from(by_name)
+    for rule in by_name.values():
+        graph.add_edges_from((by_relation[read], rule.name) for read in rule.reads if read in by_relation)
+    try:
+        return [by_name[name] for name in nx.lexicographical_topological_sort(graph)]
+    except nx.NetworkXUnfeasible:
+        circle = [edge[0] for edge in nx.find_cycle(graph)]
+        place = by_name[circle[0]].source.place(("rule",))
+        raise DecloakError(
+            f"rules read each other in a circle: {' → '.join([*circle, circle[0]])}",
+            place,
+            "let one rule derive both, with start: and repeat:",
+        ) from None
+
+
+def _derives(model: AnyRule, source: Source) -> Derives:
+    if not isinstance(model, QueryRule):
+        return Derives(model.rule, ("itemset", "size", "support") if isinstance(model, ItemsetsRule) else STRUCK)
+    match = _DERIVES.match(model.derives)
+    if match is None:
+        raise source.error(
+            ("derives",),
+            f"cannot read {shown(model.derives)}",
+            "write a name and its columns: cover(cluster, item)",
+        )
+    columns = tuple(column.strip() for column in match[2].split(","))
+    taken = match[1] in RELATIONS or match[1] == LAST_ROUND
+    if taken or len(set(columns)) < len(columns) or {"round", "finding", "run"} & set(columns):
+        problem = "is a relation of the store" if taken else "repeats a column, or uses round, finding or run"
+        raise source.error(("derives",), f"{shown(model.derives)} {problem}", "choose other names")
+    return Derives(match[1], columns)
+
+
+def _check_sql(sandbox: Sandbox, model: AnyRule, derives: Derives, source: Source) -> Strategy | None:
+    if isinstance(model, QueryRule):
+        _check_query(sandbox, model, derives, source)
+    elif isinstance(model, EliminateRule):
+        return _check_eliminate(sandbox, model, source)
+    elif isinstance(model, ItemsetsRule):
+        _expect_columns(sandbox.columns(model.of, source.place(("of",))), ("set", "item"), source, "of")
+    return None
+
+
+def _check_query(sandbox: Sandbox, model: QueryRule, derives: Derives, source: Source) -> None:
+    places = {name: source.place(("let", name)) for name in model.let}
+    for name in (*model.let, *model.evidence):
+        if name in RELATIONS and name in model.let:
+            raise source.error(("let", name), f"{shown(name)} is a relation of the store", "choose another name")
+        if name not in model.let:
+            hint = nearest(name, model.let) or "name a step of let:"
+            raise source.error(("evidence",), f"no step named {shown(name)}", hint)
+    make_steps(sandbox, model.let, places)
+    if model.repeat is not None:
+        sandbox.fill(derives.name, derives.columns, ())
+        sandbox.fill(LAST_ROUND, derives.columns, ())
+    parts: Mapping[str, str | None] = {"facts": model.facts, "start": model.start, "repeat": model.repeat}
+    for part, sql in parts.items():
+        if sql is not None:
+            try:
+                found = sandbox.columns(sql, source.place((part,)))
+            except DecloakError as error:
+                if f"no such table: {derives.name}" in error.message:
+                    hint = "write start: and repeat: for a rule that reads what it derives"
+                    raise source.error((part,), f"the rule reads itself: {derives.name}", hint) from None
+                raise
+            _expect_columns(found, derives.columns, source, part)
+
+
+def _expect_columns(found: Sequence[str], expected: Sequence[str], source: Source, part: str) -> None:
+    missing = [column for column in expected if column not in found]
+    if missing:
+        hint = f"select ... as {missing[0]}; it gives {', '.join(map(shown, found))}"
+        raise source.error((part,), f"the SQL gives no column {shown(missing[0])}", hint)
+
+
+def _check_eliminate(sandbox: Sandbox, model: EliminateRule, source: Source) -> Strategy:
+    found = sandbox.columns(model.cells, source.place(("cells",)))
+    _expect_columns(found, ("table", "row", "col", "d"), source, "cells")
+    further = [column for column in found if column not in ("table", "row", "col", "d")]
+    return Strategy.build(
+        weigh=str(model.weigh),
+        redistribute=model.redistribute,
+        groups=tuple(model.groups),
+        suspicion=str(model.suspicion),
+        threshold=None if model.threshold == "none" else str(model.threshold),
+        strike=model.strike,
+        columns=further,
+        places={
+            key: source.place((key,)) for key in ("weigh", "redistribute", "groups", "suspicion", "threshold", "strike")
+        },
+    )

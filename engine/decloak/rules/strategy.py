@@ -1,0 +1,159 @@
+"""What an elimination attack is made of: six choices, each of its own, and what goes with what.
+
+Names a formula may use. `weigh`: d (distance), row_left, col_left (items left in the row, in the column),
+row_weight, col_weight (weights that struck cells hand on), rows, cols (the size of the table), and further
+columns of the rule's cells. `suspicion`: w and d of a group's cells, aggregated. `threshold`: d and w of all
+scored cells and suspicion of all groups, aggregated, rows and cols.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from decloak.errors import DecloakError, nearest, shown
+from decloak.rules.expression import Expression
+
+__all__ = ["GROUP_KINDS", "Strategy"]
+
+Kind = Literal["table", "row", "col"]
+Redistribute = Literal["none", "all", "lower_cluster"]
+Suspicion = Literal["largest", "largest_gap", "random"]
+Strike = Literal["once", "all", "in_order", "heaviest", "coin"]
+
+GROUP_KINDS: tuple[Kind, ...] = get_args(Kind)
+"""A step names the kind of its group by its number here."""
+
+_COUNTED = frozenset({"row_left", "col_left"})
+_STORED = frozenset({"row_weight", "col_weight"})
+_SIZES = frozenset({"rows", "cols"})
+_OWN = _COUNTED | _STORED | _SIZES | {"d"}
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """An elimination attack.
+
+    >>> mda = Strategy.build(groups=["table"], suspicion="largest", strike="once")
+    >>> mda.weigh.text, mda.threshold
+    ('d', None)
+    """
+
+    weigh: Expression
+    redistribute: Redistribute
+    groups: tuple[Kind, ...]
+    suspicion: Suspicion | Expression
+    threshold: Expression | None
+    strike: Strike
+
+    @classmethod
+    def build(
+        cls,
+        *,
+        groups: Sequence[str],
+        suspicion: str,
+        strike: str,
+        weigh: str = "d",
+        redistribute: str = "none",
+        threshold: str | None = None,
+        columns: Collection[str] = (),
+        places: Mapping[str, str] | None = None,
+    ) -> "Strategy":
+        """Check the choices and compile the formulas.
+
+        `columns` are the further ones `weigh` may name; `places` says where each choice is written.
+        """
+        place = (places or {}).get
+        with _at(place("groups")):
+            kinds = tuple(_one_of(one, GROUP_KINDS) for one in groups)
+        with _at(place("redistribute")):
+            shared: Redistribute = _one_of(redistribute, get_args(Redistribute))
+        with _at(place("strike")):
+            struck: Strike = _one_of(strike, get_args(Strike))
+        with _at(place("suspicion")):
+            suspected = _suspicion(suspicion)
+        with _at(place("weigh")):
+            weight = _weigh(weigh, struck, columns)
+        with _at(place("threshold")):
+            limit = _threshold(threshold)
+        built = cls(weight, shared, kinds, suspected, limit, struck)
+        for choice, message, hint in _misfits(built):
+            raise DecloakError(message, place(choice), hint)
+        return built
+
+    @property
+    def further(self) -> tuple[str, ...]:
+        """The further columns that `weigh` reads."""
+        return tuple(sorted(self.weigh.names - _OWN))
+
+
+@contextmanager
+def _at(place: str | None) -> Iterator[None]:
+    try:
+        yield
+    except DecloakError as error:
+        raise DecloakError(error.message, error.place or place, error.hint) from None
+
+
+def _one_of(text: str, choices: tuple[Any, ...]) -> Any:
+    if text not in choices:
+        hint = nearest(text, choices) or f"choices are {', '.join(choices)}"
+        raise DecloakError(f"unknown choice {shown(text)}", hint=hint)
+    return text
+
+
+def _weigh(text: str, strike: Strike, columns: Collection[str]) -> Expression:
+    clash = sorted(_OWN.intersection(columns) - {"d"})
+    if clash:
+        raise DecloakError(f"the column {shown(clash[0])} has the name of a quantity of the attack", hint="rename it")
+    if strike != "coin":
+        return Expression.build(text, cells=_OWN - _SIZES | set(columns), constants=_SIZES)
+    if text != "d":
+        raise DecloakError("a coin takes no notice of weights", hint="leave weigh out, or strike the heaviest")
+    return Expression.build("1", cells=())
+
+
+def _suspicion(text: str) -> Suspicion | Expression:
+    choices = get_args(Suspicion)
+    if text in choices:
+        return text  # type: ignore[return-value]
+    if text.isidentifier() and text not in ("w", "d"):
+        _one_of(text, choices)
+    return Expression.build(text, cells=("w", "d"), summary=True)
+
+
+def _threshold(text: str | None) -> Expression | None:
+    if text is None:
+        return None
+    return Expression.build(text, cells=("d", "w", "suspicion"), constants=_SIZES, summary=True)
+
+
+def _misfits(strategy: Strategy) -> Iterator[tuple[str, str, str]]:
+    """What does not go with what: the choice at fault, what is wrong, and the remedy."""
+    groups, strike, names = strategy.groups, strategy.strike, strategy.weigh.names
+    if not groups or len(set(groups)) < len(groups) or ("table" in groups and len(groups) > 1):
+        yield "groups", "groups are the table, or rows, columns or both", "write [table], [row], [col] or [row, col]"
+    if (strategy.suspicion == "random") != (strike == "coin"):
+        yield "suspicion", "suspicion random and strike coin go together", "choose both or neither"
+    if strike != "heaviest":
+        yield from _misfits_of_one_pass(strategy)
+    for name, read, way in (
+        ("row_left or col_left", _COUNTED & names, "all"),
+        ("row_weight or col_weight", _STORED & names, "lower_cluster"),
+    ):
+        if read and strategy.redistribute != way:
+            yield "redistribute", f"weigh reads {min(read)}, which only redistribute: {way} changes", f"write {way}"
+        if strategy.redistribute == way and not read:
+            yield "weigh", f"redistribute: {way} changes {name}, which weigh does not read", "name one, or write none"
+
+
+def _misfits_of_one_pass(strategy: Strategy) -> Iterator[tuple[str, str, str]]:
+    strike = strategy.strike
+    if strategy.groups != ("table",):
+        yield "groups", f"strike {strike} goes once over the table", "write groups: [table], or strike: heaviest"
+    if strategy.redistribute != "none":
+        yield "redistribute", f"strike {strike} never weighs again", "write none, or strike: heaviest"
+    if strike == "coin" and strategy.threshold is not None:
+        yield "threshold", "a coin has no threshold", "leave it out"
+    if strike != "coin" and strategy.suspicion != "largest":
+        yield "suspicion", f"strike {strike} goes by the largest weight", "write suspicion: largest"

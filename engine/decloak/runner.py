@@ -1,0 +1,146 @@
+"""Run a scenario: every variant, what was measured, and whether what was expected holds."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from decloak.errors import DecloakError
+from decloak.measure.statistics import Interval, interval
+from decloak.rules.load import Catalogue
+from decloak.scenario import Document, load
+from decloak.stages import Files, Plan, execute, plan
+from decloak.store.opening import connect_readonly, open_store
+from decloak.store.results import notes_of, pooled
+from decloak.sweep import Variant, variants
+
+__all__ = ["Measure", "Progress", "Run", "RunVariant", "Verdict", "plans", "run"]
+
+
+class Progress:
+    """Told what a run is doing; this one says nothing."""
+
+    def begin(self, variant: str, number: int, of: int) -> None:
+        """A variant begins."""
+
+    def stage(self, name: str) -> None:
+        """A stage of it begins."""
+
+
+class Measure(NamedTuple):
+    """A figure of one attack in one variant, over its repetitions."""
+
+    variant: str
+    attack: str
+    measure: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
+@dataclass(frozen=True)
+class RunVariant:
+    """One variant and repetition as it ran; `fresh` when anything had to be done for it."""
+
+    run: int
+    name: str
+    repetition: int
+    seed: int
+    fresh: bool
+    measures: Mapping[tuple[str, str], float | None]
+    notes: tuple[str, ...]
+
+
+class Verdict(NamedTuple):
+    """An expectation judged for one variant; `holds` is None where a measure is undefined."""
+
+    variant: str
+    holds: bool | None
+    text: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a scenario came to.
+
+    `variants` are the runs in the store, `measures` their figures over repetitions with 95% intervals, `ok` tells
+    whether every expectation holds.
+    """
+
+    scenario: str
+    store: Path
+    variants: tuple[RunVariant, ...]
+    measures: tuple[Measure, ...]
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every expectation holds in every variant."""
+        return all(verdict.holds is True for verdict in self.verdicts)
+
+
+def run(
+    scenario: str | Path,
+    *,
+    store: str | Path = "store.db",
+    overrides: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Run:
+    """Run a scenario file into a store; what the store has already is not done again.
+
+    `overrides` are "key=value" texts, put on top of the file.
+    """
+    document = load(scenario, overrides)
+    planned = plans(document)
+    told = progress or Progress()
+    done: list[tuple[Variant, int, bool]] = []
+    with open_store(store) as opened:
+        for number, one in enumerate(planned, 1):
+            told.begin(one.variant.title, number, len(planned))
+            done.append((one.variant, *execute(one, opened, told.stage)))
+    with closing(connect_readonly(store)) as connection:
+        found = tuple(
+            RunVariant(
+                number, variant.name, variant.repetition, variant.seed, fresh,
+                pooled(connection, number), tuple(notes_of(connection, number)),
+            )
+            for variant, number, fresh in done
+        )  # fmt: skip
+    return _summed_up(document, Path(store), found)
+
+
+def plans(document: Document) -> list[Plan]:
+    """Check everything a scenario names, and plan its variants."""
+    folder = document.path.parent
+    catalogue = Catalogue()
+    for case in document.cases:
+        for number, attack in enumerate(case.scenario.attacks):
+            try:
+                catalogue.path(attack.rule, folder)
+            except DecloakError as error:
+                place = error.place or document.source.place(("attack", number))
+                raise DecloakError(error.message, place, error.hint) from None
+    files = Files(folder)
+    return [plan(variant, files, catalogue, folder) for variant in variants(document)]
+
+
+def _summed_up(document: Document, store: Path, found: tuple[RunVariant, ...]) -> Run:
+    measures = tuple(_over_repetitions(found))
+    verdicts = [
+        Verdict(name, expectation.holds(values), expectation.explain(values))
+        for name, group in groupby(measures, key=lambda one: one.variant)
+        for values in [{(one.measure, one.attack): one.value for one in group}]
+        for expectation in document.scenario.expectations
+    ]
+    return Run(document.scenario.scenario, store, found, measures, tuple(verdicts))
+
+
+def _over_repetitions(found: Iterable[RunVariant]) -> Iterable[Measure]:
+    for name, group in groupby(found, key=lambda one: one.name):
+        repetitions = list(group)
+        for measure, attack in repetitions[0].measures:
+            over: Interval = interval([one.measures.get((measure, attack)) for one in repetitions])
+            yield Measure(name, attack, measure, over.mean, over.low, over.high, over.n)

@@ -1,0 +1,268 @@
+"""A scenario file: read, `--set` put on top, every variant checked, each mistake at its place.
+
+Paths are relative to the scenario file.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, ConfigDict, Field
+
+from decloak.errors import DecloakError, Faults, nearest, shown
+from decloak.expect import Expectation
+from decloak.parts import (
+    Attack,
+    Attacker,
+    Data,
+    Distances,
+    Found,
+    Link,
+    LinkMeasure,
+    Original,
+    Part,
+    Relate,
+    Repeat,
+    Sets,
+)
+from decloak.positions import Loc, Mistakes, Source, check, check_all, read
+from decloak.sweep import combinations, compact
+from decloak.yamltree import Place, compose
+
+__all__ = ["MEASURES", "Case", "Document", "Scenario", "json_schema", "load"]
+
+MEASURES = (
+    "precision", "recall", "f", "density", "chance", "lift", "auc",
+    "struck", "correct", "added", "exposed", "unique",
+)  # fmt: skip
+"""What an expectation may compare."""
+
+VARIED = ("data", "anonymise", "relate", "attacker", "attack", "measure")
+"""The parts of a scenario that may vary."""
+DEEPEST = 10
+"""Keys that a dotted key may join."""
+
+
+def _readable(text: str) -> str:
+    try:
+        Expectation.parse(text)
+    except DecloakError as error:
+        raise Mistakes(((), error)) from None
+    return text
+
+
+def _variable(vary: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+    found: list[tuple[Loc, DecloakError]] = []
+    for key, values in vary.items():
+        found.extend(((key,), error) for error in _not_variable(key, vary))
+        seen: set[str] = set()
+        for number, value in enumerate(map(compact, values)):
+            if value in seen:
+                found.append(((key, number), DecloakError(f"{shown(value)} is written twice", hint="delete one")))
+            seen.add(value)
+    if found:
+        raise Mistakes(*found)
+    return vary
+
+
+def _not_variable(key: str, vary: Mapping[str, Any]) -> Iterator[DecloakError]:
+    keys = key.split(".")
+    if len(keys) > DEEPEST:
+        yield DecloakError(f"no key is {len(keys)} levels deep", hint=f"join at most {DEEPEST} by dots")
+    elif keys[0] not in VARIED:
+        near = None if keys[0] in Scenario.model_fields else nearest(keys[0], VARIED)
+        hint = near or f"what may vary: {', '.join(VARIED)}"
+        yield DecloakError(f"{shown(keys[0])} cannot vary", hint=hint)
+    else:
+        outer = [other for n in range(1, len(keys)) if (other := ".".join(keys[:n])) in vary]
+        if outer:
+            yield DecloakError(f"{shown(key)} lies inside {shown(outer[0])}, which varies too", hint="vary one of them")
+
+
+Values = Annotated[tuple[Any, ...], Field(min_length=1)]
+Vary = Annotated[dict[str, Values], AfterValidator(_variable)]
+Expression = Annotated[str, AfterValidator(_readable)]
+
+
+class _Plan(Part):
+    """What decides how many variants there are."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    vary: Vary = Field(default_factory=dict)
+    """Dotted keys and the values each takes, such as anonymise.size: [2, 4]; every combination is a variant."""
+    repeat: Repeat = Repeat()
+    """How often each variant is run, and from which seed."""
+
+
+class Scenario(_Plan):
+    """How much an attacker wins back: what is published, what the attacker knows and does, what is measured."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    scenario: str = Field(min_length=1)
+    """The question in a line."""
+    data: Data
+    """The transactions: original, published, both, or distance tables."""
+    anonymise: Sets | None = Field(None, discriminator="method")
+    """How original transactions are anonymised."""
+    relate: Relate | None = None
+    """How the relatedness of two items is found."""
+    attacker: Attacker = Attacker()
+    """What the attacker goes by."""
+    attack: Annotated[tuple[Annotated[str, Field(min_length=1)] | Attack, ...], Field(min_length=1)]
+    """The attacks: names of rules, paths of rule files, or rules with settings."""
+    measure: Annotated[tuple[Literal["recovery", "link"] | LinkMeasure, ...], Field(min_length=1)] = ("recovery",)
+    """What is measured: what attacks recover, and what they expose."""
+    expect: tuple[Expression, ...] = ()
+    """What must hold for the run to succeed, such as precision(rba) < 0.5."""
+
+    @property
+    def attacks(self) -> tuple[Attack, ...]:
+        """The attacks with their settings."""
+        return tuple(Attack(rule=one) if isinstance(one, str) else one for one in self.attack)
+
+    @property
+    def recovery(self) -> bool:
+        """Whether recovery is measured."""
+        return "recovery" in self.measure
+
+    @property
+    def link(self) -> Link | None:
+        """Against which protection exposure is measured, if it is."""
+        links = [one.link if isinstance(one, LinkMeasure) else Link() for one in self.measure if one != "recovery"]
+        return links[0] if links else None
+
+    @property
+    def expectations(self) -> tuple[Expectation, ...]:
+        """What must hold, read."""
+        return tuple(map(Expectation.parse, self.expect))
+
+    def mistakes(self) -> Found:
+        """What the parts say against each other."""
+        yield from self._stages()
+        yield from self._knowledge()
+        yield from self._twice()
+        for number, expectation in enumerate(self.expectations):
+            try:
+                expectation.check(MEASURES, [attack.name for attack in self.attacks])
+            except DecloakError as error:
+                yield ("expect", number), error
+
+    def _stages(self) -> Found:
+        """Stages that the kind of data needs or leaves nothing to do."""
+        tables, original = isinstance(self.data, Distances), type(self.data) is Original
+        if self.relate is None and not tables:
+            yield (), DecloakError("missing key 'relate'", hint="add it")
+        if self.relate is not None and tables:
+            yield ("relate",), DecloakError("distance tables need no 'relate'", hint="delete it")
+        if self.anonymise is None and original:
+            hint = "add it, or name the published file under data"
+            yield (), DecloakError("missing key 'anonymise'", hint=hint)
+        if self.anonymise is not None and not original:
+            yield ("anonymise",), DecloakError("nothing is left to anonymise in these data", hint="delete it")
+
+    def _knowledge(self) -> Found:
+        if isinstance(self.data, Distances) and "attacker" in self.model_fields_set:
+            yield ("attacker",), DecloakError("distance tables leave the attacker nothing to choose", hint="delete it")
+            return
+        release = getattr(self.data, "release", None)
+        for key in ("k", "utility"):
+            if key in self.attacker.model_fields_set and (release is None or release.marked):
+                hint = "delete it, or write marked: false under published"
+                yield ("attacker", key), DecloakError(f"{shown(key)} is about unmarked data only", hint=hint)
+
+    def _twice(self) -> Found:
+        names: set[str] = set()
+        for number, attack in enumerate(self.attacks):
+            if attack.name in names:
+                hint = f"write {{rule: {attack.rule}, as: another_name}}"
+                yield ("attack", number), DecloakError(f"two attacks are named {shown(attack.name)}", hint=hint)
+            names.add(attack.name)
+        kinds = ["recovery" if one == "recovery" else "link" for one in self.measure]
+        for number, kind in enumerate(kinds):
+            if kind in kinds[:number]:
+                yield ("measure", number), DecloakError(f"{shown(kind)} is measured twice", hint="delete one")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One combination of what varies, as the file would say it, and as it was understood."""
+
+    settings: Mapping[str, Any]
+    config: Mapping[str, Any]
+    scenario: Scenario
+
+
+@dataclass(frozen=True)
+class Document:
+    """A scenario that is valid in all its variants."""
+
+    path: Path
+    source: Source
+    cases: tuple[Case, ...]
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        """What the file says, `--set` included."""
+        return dict(self.source.value)
+
+    @property
+    def scenario(self) -> Scenario:
+        """The first variant, or the only one."""
+        return self.cases[0].scenario
+
+    def file(self, name: str) -> Path:
+        """The path of a file that the scenario names."""
+        return self.path.parent / name
+
+
+def load(path: str | Path, overrides: Sequence[str] = ()) -> Document:
+    """Read a scenario file with `overrides` ("key=value", dotted keys) put on top; raise `Faults`."""
+    source = read(path)
+    places = {}
+    for text in overrides:
+        keys, place = _keys_of(text)
+        places[keys] = place
+        source = source.put(keys, compose(text.partition("=")[2], place.name, marks=False), place)
+    try:
+        plan = check(source, _Plan)
+    except Faults:
+        check(source, Scenario)  # finds these mistakes again, among all others
+        raise
+    for keys, place in places.items():
+        _require_effect(keys, plan, place)
+    settings, variants = zip(*combinations(source, plan.repeat.times), strict=True)
+    scenarios = check_all(variants, Scenario)
+    cases = (
+        Case(setting, variant.value, scenario)
+        for setting, variant, scenario in zip(settings, variants, scenarios, strict=True)
+    )
+    return Document(Path(path), source, tuple(cases))
+
+
+def _keys_of(text: str) -> tuple[tuple[str, ...], Place]:
+    """Where an override goes; the keys under `vary` hold dots themselves."""
+    place = Place(shown(f"--set {text}", 300)[1:-1])
+    dotted, _, value = text.partition("=")
+    keys = tuple(dotted.strip().split("."))
+    if not value.strip() or not all(keys):
+        raise DecloakError("expected key=value", place.name, "write such as anonymise.size=4")
+    if len(keys) > DEEPEST:
+        raise DecloakError(f"no key is {len(keys)} levels deep", place.name, f"join at most {DEEPEST} by dots")
+    return (("vary", ".".join(keys[1:])) if keys[0] == "vary" and len(keys) > 1 else keys), place
+
+
+def _require_effect(keys: tuple[str, ...], plan: _Plan, place: Place) -> None:
+    for varied in (tuple(key.split(".")) for key in plan.vary):
+        shorter = min(len(varied), len(keys))
+        if varied[:shorter] == keys[:shorter] and keys[0] != "vary":
+            name = ".".join(varied)
+            raise DecloakError(f"{shown(name)} varies, so this has no effect", place.name, f"set vary.{name}=[...]")
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of scenario files, as editors read it."""
+    schema = Scenario.model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "decloak scenario"}

@@ -1,0 +1,71 @@
+"""Run a query rule's steps in a sandbox: once, or round by round until nothing is new."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from decloak.errors import DecloakError
+from decloak.store.sandbox import Sandbox, quoted
+
+__all__ = ["LAST_ROUND", "Derived", "derive", "fixpoint", "make_steps"]
+
+LAST_ROUND = "last_round"
+MOST_ROUNDS = 10_000
+
+Places = Mapping[str, str]
+
+
+class Derived(NamedTuple):
+    """One fact: the round it was derived in, from 1, and its values in the order of the rule's columns."""
+
+    round: int
+    values: tuple[Any, ...]
+
+
+def make_steps(sandbox: Sandbox, steps: Mapping[str, str], places: Places) -> None:
+    """Store and index each named step, so that later ones plan against real tables."""
+    for name, sql in steps.items():
+        sandbox.make(name, sql, places.get(name))
+        sandbox.index(name)
+
+
+def derive(sandbox: Sandbox, sql: str, columns: Sequence[str], place: str | None) -> list[Derived]:
+    """Run the facts query of a rule; equal rows are one fact."""
+    chosen = ", ".join(quoted(column) for column in columns)
+    _, rows = sandbox.select(f"select distinct {chosen} from ({sql}\n) order by {chosen}", place)
+    return [Derived(1, row) for row in rows]
+
+
+def fixpoint(
+    sandbox: Sandbox, relation: str, columns: Sequence[str], start: str, repeat: str, places: Places
+) -> list[Derived]:
+    """Run `start`, then `repeat` over what the last round added, until a round adds nothing.
+
+    `repeat` may read `last_round` (semi-naive: only what is new) and the relation itself (all so far).
+    """
+    chosen = ", ".join(quoted(column) for column in columns)
+    sandbox.fill(relation, columns, ())
+    _round(sandbox, start, chosen, relation, places.get("start"))
+    found: list[Derived] = []
+    for number in range(1, MOST_ROUNDS + 1):
+        rows = sandbox.engine(f"select {chosen} from temp.{LAST_ROUND} order by {chosen}")
+        if not rows:
+            return found
+        found += [Derived(number, row) for row in rows]
+        sandbox.engine(f"insert into temp.{quoted(relation)} select {chosen} from temp.{LAST_ROUND}")
+        _round(sandbox, repeat, chosen, relation, places.get("repeat"))
+    raise DecloakError(
+        f"still something new after {MOST_ROUNDS} rounds",
+        places.get("repeat"),
+        "let the rule count to an end",
+    )
+
+
+def _round(sandbox: Sandbox, sql: str, chosen: str, relation: str, place: str | None) -> None:
+    """Put what `sql` gives beyond the facts known so far into `last_round`."""
+    sandbox.make("this_round", sql, place)
+    sandbox.engine(f"drop table if exists temp.{LAST_ROUND}")
+    sandbox.engine(
+        f"create temp table {LAST_ROUND} as select {chosen} from temp.this_round "
+        f"except select {chosen} from temp.{quoted(relation)}"
+    )
+    sandbox.engine("drop table temp.this_round")

@@ -1,0 +1,64 @@
+"""What schema.sql says about itself: tables, views and columns with their meaning."""
+
+import re
+import textwrap
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+__all__ = ["Column", "Table", "markdown", "schema_text", "tables"]
+
+
+class Column(NamedTuple):
+    name: str
+    type: str
+    meaning: str
+
+
+class Table(NamedTuple):
+    name: str
+    kind: str  # table or view
+    meaning: str
+    columns: tuple[Column, ...]
+
+
+_OBJECT = re.compile(
+    r"(?P<comment>(?:^--[^\n]*\n)+)CREATE (?P<kind>TABLE|VIEW) (?P<name>\w+)(?P<body>.*?);\n",
+    re.MULTILINE | re.DOTALL,
+)
+_TABLE_COLUMN = re.compile(r'^  "?(?P<name>[a-z_]+)"? (?P<type>INTEGER|TEXT|REAL)\b.*?--\s*(?P<meaning>.+)$')
+_VIEW_COLUMN = re.compile(r'^.*?(?:\bAS )?"?(?P<name>[a-z_]+)"?,?\s+--\s*(?P<meaning>.+)$')
+
+
+@cache
+def schema_text() -> str:
+    """The text of schema.sql."""
+    return (files("decloak.store") / "schema.sql").read_text(encoding="utf-8")
+
+
+@cache
+def tables() -> tuple[Table, ...]:
+    """Every table and view in the order of schema.sql."""
+    return tuple(_read(match) for match in _OBJECT.finditer(schema_text()))
+
+
+def _read(match: re.Match[str]) -> Table:
+    meaning = " ".join(line.removeprefix("--").strip() for line in match["comment"].splitlines())
+    pattern = _TABLE_COLUMN if match["kind"] == "TABLE" else _VIEW_COLUMN
+    found = (pattern.match(line) for line in match["body"].splitlines())
+    columns = tuple(
+        Column(one["name"], one.groupdict().get("type") or "", one["meaning"].strip()) for one in found if one
+    )
+    return Table(match["name"], match["kind"].lower(), meaning, columns)
+
+
+def markdown(chosen: Iterable[Table]) -> str:
+    """The reference page of tables and views, as committed under docs/reference/."""
+    parts = ["# The store", "", "Generated from schema.sql by `decloak schema --markdown`; do not edit.", ""]
+    for table in chosen:
+        parts += [f"## {table.name} ({table.kind})", "", textwrap.fill(table.meaning, 110), ""]
+        parts += ["| column | type | meaning |", "|---|---|---|"]
+        parts += [f"| {column.name} | {column.type.lower()} | {column.meaning} |" for column in table.columns]
+        parts.append("")
+    return "\n".join(parts)

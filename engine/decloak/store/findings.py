@@ -1,0 +1,156 @@
+"""Write what rules find, and the view that says why; show one rule's findings to another."""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from decloak.errors import DecloakError
+from decloak.store.derivation import Derived
+from decloak.store.sandbox import quoted
+from decloak.store.writing import insert, next_number
+
+__all__ = ["Strikes", "attack_relation", "write_attack", "write_facts", "write_rule", "write_strikes"]
+
+
+class Strikes(NamedTuple):
+    """What an eliminate rule did to one distance table: strikes in order, and the weights of what it spared."""
+
+    table: int
+    rounds: Sequence[int]
+    cells: Sequence[tuple[int, int]]
+    groups: Sequence[str]
+    suspicion: Sequence[float | None]
+    threshold: float | None
+    weight: Sequence[float | None]
+    spared: Iterable[tuple[int, int, float]]
+
+
+def write_rule(connection: sqlite3.Connection, digest: str, name: str, form: str, text: str) -> int:
+    """Keep a rule text, once."""
+    row = connection.execute("select id from rule where digest = ?", (digest,)).fetchone()
+    return int(row[0]) if row else insert(connection, "rule", digest=digest, name=name, form=form, text=text)
+
+
+def write_attack(
+    connection: sqlite3.Connection,
+    digest: str,
+    rule: int,
+    release: int,
+    scoring: int | None,
+    parameters: Mapping[str, Any],
+) -> int:
+    """Write the node all findings of one attack hang on."""
+    return insert(
+        connection,
+        "attack",
+        digest=digest,
+        rule=rule,
+        release=release,
+        scoring=scoring,
+        parameters=json.dumps(parameters),
+    )
+
+
+def write_strikes(connection: sqlite3.Connection, attack: int, tables: Iterable[Strikes]) -> None:
+    """Write the findings of an eliminate rule."""
+    numbers = dict(
+        connection.execute(
+            "select t.number, t.id from distance_table t join attack a on a.scoring = t.scoring where a.id = ?",
+            (attack,),
+        ).fetchall()
+    )
+    finding = next_number(connection, "finding")
+    for one in tables:
+        table, ids = numbers[one.table], range(finding, finding + len(one.rounds))
+        finding = ids.stop
+        connection.executemany(
+            "insert into finding (id, attack, round) values (?, ?, ?)",
+            ((number, attack, found) for number, found in zip(ids, one.rounds, strict=True)),
+        )
+        connection.executemany(
+            'insert into struck (finding, distance_table, row, col, "group", suspicion, threshold, weight) '
+            "values (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                (number, table, *cell, group, suspicion, one.threshold, weight)
+                for number, cell, group, suspicion, weight in zip(
+                    ids, one.cells, one.groups, one.suspicion, one.weight, strict=True
+                )
+            ),
+        )
+        connection.executemany(
+            "insert into spared (attack, distance_table, row, col, weight) values (?, ?, ?, ?, ?)",
+            ((attack, table, row, col, weight) for row, col, weight in one.spared),
+        )
+
+
+def write_facts(
+    connection: sqlite3.Connection, attack: int, relation: str, columns: Sequence[str], facts: Iterable[Derived]
+) -> None:
+    """Write the findings of a rule that derives a relation of its own, into the table found_<relation>."""
+    _make_relation(connection, relation, columns)
+    first = next_number(connection, "finding")
+    numbered = list(enumerate(facts, first))
+    connection.executemany(
+        "insert into finding (id, attack, round) values (?, ?, ?)",
+        ((number, attack, fact.round) for number, fact in numbered),
+    )
+    marks = ", ".join("?" * (1 + len(columns)))
+    connection.executemany(
+        f"insert into {quoted(f'found_{relation}')} values ({marks})",
+        ((number, *fact.values) for number, fact in numbered),
+    )
+
+
+def _make_relation(connection: sqlite3.Connection, relation: str, columns: Sequence[str]) -> None:
+    table = f"found_{relation}"
+    found = [row[1] for row in connection.execute(f"pragma table_info({quoted(table)})")]
+    if not found:
+        connection.execute(
+            f"create table {quoted(table)} (finding integer primary key references finding (id) on delete cascade, "
+            f"{', '.join(map(quoted, columns))})"
+        )
+    elif found != ["finding", *columns]:
+        raise DecloakError(
+            f"the store holds a relation {relation}({', '.join(found[1:])}), the rule derives other columns",
+            hint="give the relation another name, or use another store",
+        )
+
+
+def write_why(connection: sqlite3.Connection, rule: str, digest: str, relation: str | None, because: str) -> None:
+    """(Re)make the view why_<rule>: each finding of this rule text with its sentence in the column `because`.
+
+    `because` is SQL over `x`: the view named_struck for an eliminate rule (`relation` None), else the facts.
+    """
+    view = quoted(f"why_{rule}")
+    of_rule = f"u.digest = '{digest}'"
+    connection.execute(f"drop view if exists {view}")
+    if relation is None:
+        connection.execute(
+            f"create view {view} as select x.*, {because} as because from named_struck x "
+            f"join finding f on f.id = x.finding join attack a on a.id = f.attack join rule u on u.id = a.rule "
+            f"where {of_rule}"
+        )
+        return
+    connection.execute(
+        f"create view {view} as select ra.run, ra.label as attack, x.*, {because} as because "
+        f"from (select f.round, f.attack as of_attack, x.* from {quoted(f'found_{relation}')} x "
+        f"join finding f on f.id = x.finding) x "
+        f"join attack a on a.id = x.of_attack join rule u on u.id = a.rule "
+        f"join run_attack ra on ra.attack = a.id where {of_rule}"
+    )
+
+
+def attack_relation(attack: int, relation: str | None, columns: Sequence[str]) -> str:
+    """SQL giving what an earlier attack derived, for the rules that read it."""
+    chosen = ", ".join(f"x.{quoted(column)}" for column in columns)
+    if relation is None:
+        return (
+            'select t.number as "table", s.row, s.col, f.round from main.finding f '
+            "join main.struck s on s.finding = f.id join main.distance_table t on t.id = s.distance_table "
+            f"where f.attack = {int(attack)}"
+        )
+    return (
+        f"select {chosen} from main.finding f join main.{quoted(f'found_{relation}')} x on x.finding = f.id "
+        f"where f.attack = {int(attack)}"
+    )

@@ -1,0 +1,185 @@
+"""Open, create and migrate a store."""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.request import pathname2url
+
+from sqlite_utils import Database
+
+from decloak.errors import DecloakError, shown
+from decloak.store.documentation import schema_text
+
+__all__ = ["APPLICATION", "VERSION", "Store", "connect_readonly", "open_store"]
+
+APPLICATION = 0x0DEC10AC
+"""`PRAGMA application_id` of a store, so that somebody else's database is never written to."""
+
+Migration = Callable[[Database], None]
+MIGRATIONS: dict[int, Migration] = {}
+"""What takes a store from version n - 1 to version n. A new store gets schema.sql, which is the last version."""
+
+VERSION = 1 + len(MIGRATIONS)
+
+_NOT_OURS = "name another file: decloak makes the store itself"
+
+
+class Store:
+    """An open store: its path, its sqlite-utils database, and transactions that leave nothing half done."""
+
+    def __init__(self, path: Path, database: Database) -> None:
+        self.path = path
+        self.database = database
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The connection below sqlite-utils."""
+        connection: sqlite3.Connection = self.database.conn
+        return connection
+
+    @contextmanager
+    def stage(self) -> Iterator[sqlite3.Connection]:
+        """Everything written inside is visible together when the block ends, or not at all."""
+        connection = self.connection
+        try:
+            connection.execute("begin immediate")
+            yield connection
+            connection.execute("commit")
+        except BaseException as error:
+            if connection.in_transaction:
+                connection.execute("rollback")
+            if isinstance(error, sqlite3.OperationalError):
+                raise _unusable(self.path, error) from None
+            raise
+
+    def close(self) -> None:
+        """Close the file."""
+        self.database.close()
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_store(
+    path: str | Path,
+    *,
+    migrations: Mapping[int, Migration] | None = None,
+    version: int = VERSION,
+) -> Store:
+    """Open the store at `path` for writing, making it when the file is not there and migrating an older one.
+
+    `migrations` and `version` stand for the project's own, for tests of the migrating itself.
+    """
+    path = Path(path)
+    connection = _connect(path, readonly=False)
+    try:
+        store = Store(path, Database(connection))
+        found = _version(connection, path)
+        if found is None:
+            _create(store, version)
+        else:
+            _migrate(store, found, version, MIGRATIONS if migrations is None else migrations)
+        connection.execute("pragma journal_mode = wal")
+        connection.execute("pragma foreign_keys = on")
+        connection.execute("pragma synchronous = normal")
+    except sqlite3.DatabaseError as error:
+        connection.close()
+        raise _unusable(path, error) from None
+    except DecloakError:
+        connection.close()
+        raise
+    return store
+
+
+def connect_readonly(path: str | Path) -> sqlite3.Connection:
+    """Open an existing store so that nothing can be written to it."""
+    path = Path(path)
+    if not path.exists():
+        raise DecloakError("no store there", str(path), "make one with `decloak run SCENARIO.yaml`")
+    connection = _connect(path, readonly=True)
+    try:
+        found = _version(connection, path)
+    except sqlite3.DatabaseError as error:
+        connection.close()
+        raise _unusable(path, error) from None
+    except DecloakError:
+        connection.close()
+        raise
+    if found is None or found < VERSION:
+        connection.close()
+        raise DecloakError(
+            f"a store of version {found or 0}; this decloak reads version {VERSION}",
+            str(path),
+            "run a scenario into it once: that brings it up to date",
+        )
+    return connection
+
+
+def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
+    if path.is_dir():
+        raise DecloakError("a folder, not a store", str(path), "name a file in it, such as store.db")
+    if not path.parent.is_dir():
+        raise DecloakError("no such folder", str(path.parent), "make it first")
+    mode = "ro" if readonly else "rwc"
+    try:
+        connection = sqlite3.connect(
+            f"file:{pathname2url(str(path.absolute()))}?mode={mode}",
+            uri=True,
+            isolation_level=None,
+            timeout=30,
+        )
+        connection.execute("select count(*) from sqlite_master").fetchone()
+    except sqlite3.DatabaseError as error:
+        raise _unusable(path, error) from None
+    return connection
+
+
+def _version(connection: sqlite3.Connection, path: Path) -> int | None:
+    """The version of a store, None for a file with nothing in it yet."""
+    (application,) = connection.execute("pragma application_id").fetchone()
+    (version,) = connection.execute("pragma user_version").fetchone()
+    (tables,) = connection.execute("select count(*) from sqlite_master").fetchone()
+    if application == APPLICATION:
+        return int(version)
+    if tables or version or application:
+        raise DecloakError("a SQLite database, but no store of decloak", str(path), _NOT_OURS)
+    return None
+
+
+def _create(store: Store, version: int) -> None:
+    # One script, so one transaction: a store is there whole or not at all. executescript commits what is
+    # open before it starts, so the script brings its own begin.
+    store.database.executescript(
+        f"begin immediate;\n{schema_text()}\n"
+        f"pragma application_id = {APPLICATION};\npragma user_version = {version};\ncommit;"
+    )
+
+
+def _migrate(store: Store, found: int, version: int, migrations: Mapping[int, Migration]) -> None:
+    if found > version:
+        raise DecloakError(
+            f"a store of version {found}, newer than this decloak, which reads version {version}",
+            str(store.path),
+            "install a newer decloak, or name another store",
+        )
+    for step in range(found + 1, version + 1):
+        with store.stage() as connection:
+            migrations[step](store.database)
+            connection.execute(f"pragma user_version = {step}")
+
+
+def _unusable(path: Path, error: sqlite3.Error) -> DecloakError:
+    text = str(error)
+    if "not a database" in text or "malformed" in text:
+        return DecloakError("not a SQLite database, or a damaged one", str(path), _NOT_OURS)
+    if "readonly" in text or "unable to open" in text:
+        return DecloakError("the store cannot be written here", str(path), "check its permissions, or name another")
+    if "locked" in text:
+        return DecloakError("another run holds the store", str(path), "wait for it to end, or name another store")
+    if "full" in text:
+        return DecloakError("the disk is full", str(path), "make room, then run again: finished stages are kept")
+    return DecloakError(f"SQLite says {shown(text)}", str(path))

@@ -1,0 +1,159 @@
+"""Read back what stages wrote, in the shapes the kernels take."""
+
+import sqlite3
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decloak.data.dataset import Dataset, Element, Published
+
+__all__ = ["Outcome", "holdings", "knows_originals", "outcomes", "read_dataset", "read_published", "read_scores"]
+
+
+def read_dataset(connection: sqlite3.Connection, dataset: int) -> Dataset:
+    """The plain transactions of a data set."""
+    (origin,) = connection.execute("select origin from dataset where id = ?", (dataset,)).fetchone()
+    rows = connection.execute(
+        "select t.position, t.label, i.name from txn t left join contains c on c.txn = t.id "
+        "left join item i on i.id = c.item where t.dataset = ? order by t.position, c.position",
+        (dataset,),
+    )
+    labels, transactions = [], []
+    for (_, label), group in groupby(rows, key=lambda row: row[:2]):
+        labels.append(label)
+        transactions.append(tuple(item for _, _, item in group if item is not None))
+    return Dataset(tuple(transactions), tuple(labels), origin)
+
+
+def read_published(connection: sqlite3.Connection, release: int) -> Published:
+    """The set-generalised transactions of a release."""
+    dataset, origin = connection.execute(
+        "select d.id, d.origin from release r join dataset d on d.id = r.dataset where r.id = ?", (release,)
+    ).fetchone()
+    members: dict[int, tuple[str, ...]] = {}
+    rows = connection.execute(
+        "select m.generalised, i.name from generalised g join member_of m on m.generalised = g.id "
+        "join item i on i.id = m.item where g.release = ? order by m.generalised, m.position",
+        (release,),
+    )
+    for number, group in groupby(rows, key=lambda row: row[0]):
+        members[number] = tuple(item for _, item in group)
+    shown = connection.execute(
+        "select t.position, t.label, e.position, i.name, e.generalised from txn t left join ("
+        "  select txn, position, item, null as generalised from contains"
+        "  union all select txn, position, null, generalised from published_as"
+        ") e on e.txn = t.id left join item i on i.id = e.item where t.dataset = ? order by t.position, e.position",
+        (dataset,),
+    )
+    labels, transactions = [], []
+    for (_, label), group in groupby(shown, key=lambda row: row[:2]):
+        labels.append(label)
+        elements: list[Element] = [
+            item if generalised is None else members[generalised]
+            for _, _, position, item, generalised in group
+            if position is not None
+        ]
+        transactions.append(tuple(elements))
+    return Published(tuple(transactions), tuple(labels), origin)
+
+
+def read_scores(connection: sqlite3.Connection, relatedness: int) -> dict[tuple[str, str], float | None]:
+    """The scores of pairs: context item, member."""
+    rows = connection.execute(
+        "select a.name, b.name, e.score from related e join item a on a.id = e.a join item b on b.id = e.b "
+        "where e.relatedness = ?",
+        (relatedness,),
+    )
+    return {(a, b): score for a, b, score in rows}
+
+
+def knows_originals(connection: sqlite3.Connection, release: int) -> bool:
+    """Whether the evaluator knows which members were original."""
+    (known,) = connection.execute(
+        "select exists (select 1 from truth_release where release = ?1) or exists (select 1 from truth_marked m "
+        "join txn t on t.id = m.txn join release r on r.dataset = t.dataset where r.id = ?1)",
+        (release,),
+    ).fetchone()
+    return bool(known)
+
+
+class Outcome(NamedTuple):
+    """What an eliminate attack did to one distance table; arrays of the table's shape."""
+
+    table: int
+    order: NDArray[np.int64]  # when the cell was struck, from 0; -1 where it was spared
+    original: NDArray[np.bool_]
+    scored: NDArray[np.bool_]
+    weight: NDArray[np.float64]  # the weight of the cells spared
+
+
+def outcomes(connection: sqlite3.Connection, attack: int) -> Iterator[Outcome]:
+    """Every distance table an attack worked on, with the truth beside it."""
+    rows = connection.execute(
+        "select t.number, c.row, c.col, c.d >= 0 and c.d < 9e999, e.original, coalesce(f.id, -1), p.weight "
+        "from attack a join distance_table t on t.scoring = a.scoring "
+        "join cell c on c.distance_table = t.id "
+        "join truth_cell e on e.distance_table = c.distance_table and e.row = c.row and e.col = c.col "
+        "left join (select s.distance_table, s.row, s.col, f.id from struck s join finding f on f.id = s.finding "
+        "           where f.attack = ?1) f "
+        "  on f.distance_table = c.distance_table and f.row = c.row and f.col = c.col "
+        "left join spared p on p.attack = a.id and p.distance_table = c.distance_table "
+        "  and p.row = c.row and p.col = c.col "
+        "where a.id = ?1 order by t.number, c.row, c.col",
+        (attack,),
+    )
+    for number, group in groupby(rows, key=lambda row: row[0]):
+        yield _outcome(number, list(group))
+
+
+def _outcome(number: int, cells: list[tuple[Any, ...]]) -> Outcome:
+    shape = (cells[-1][1] + 1, cells[-1][2] + 1)
+    columns = list(zip(*cells, strict=True))
+    findings = np.array(columns[5], np.int64)
+    struck = findings >= 0
+    order = np.full(len(cells), -1, np.int64)
+    order[struck] = np.argsort(np.argsort(findings[struck]))
+    return Outcome(
+        number,
+        order.reshape(shape),
+        np.array(columns[4], bool).reshape(shape),
+        np.array([bool(one) for one in columns[3]]).reshape(shape),
+        np.array(columns[6], np.float64).reshape(shape),
+    )
+
+
+class Holdings(NamedTuple):
+    """What each published transaction may hold before an attack and after it, and what it truly holds."""
+
+    labels: list[str]
+    before: list[set[str]]
+    after: list[set[str]]
+    originals: list[set[str]] | None
+
+
+def holdings(connection: sqlite3.Connection, attack: int, release: int) -> Holdings:
+    """The transactions of a release as sets, with the members an attack struck taken out."""
+    published = read_published(connection, release)
+    before = [
+        {item for element in row for item in ((element,) if isinstance(element, str) else element)}
+        for row in published.transactions
+    ]
+    after = [set(items) for items in before]
+    places = {label: position for position, label in enumerate(published.labels)}
+    for label, item in connection.execute(
+        "select x.label, i.name from finding f join struck s on s.finding = f.id "
+        "join distance_row r on r.distance_table = s.distance_table and r.row = s.row join txn x on x.id = r.txn "
+        "join distance_col k on k.distance_table = s.distance_table and k.col = s.col join item i on i.id = k.item "
+        "where f.attack = ?",
+        (attack,),
+    ):
+        after[places[label]].discard(item)
+    row = connection.execute("select original from truth_release where release = ?", (release,)).fetchone()
+    if row is None:
+        return Holdings(list(published.labels), before, after, None)
+    original = read_dataset(connection, row[0])
+    truth = dict(zip(original.labels, map(set, original.transactions), strict=True))
+    return Holdings(list(published.labels), before, after, [truth[label] for label in published.labels])

@@ -1,0 +1,104 @@
+"""The relations a rule may read, and the columns they have.
+
+Each is a view of the store narrowed to one release and one scoring, so a rule needs no filter and cannot look
+elsewhere. Nothing here reads a truth_ table or an original data set.
+"""
+
+from typing import NamedTuple
+
+__all__ = ["RELATIONS", "Relation", "Scope"]
+
+
+class Relation(NamedTuple):
+    columns: tuple[str, ...]
+    sql: str
+    meaning: str
+
+
+class Scope(NamedTuple):
+    """What a rule is let loose on: numbers of rows in the store."""
+
+    release: int
+    dataset: int
+    scoring: int | None = None
+
+    def narrow(self, sql: str) -> str:
+        """Put the numbers into a relation's SQL; they are integers of ours, so this is no injection."""
+        return sql.format(release=int(self.release), dataset=int(self.dataset), scoring=int(self.scoring or 0))
+
+
+RELATIONS: dict[str, Relation] = {
+    "distance": Relation(
+        ("table", "row", "col", "d"),
+        'select t.number as "table", c.row, c.col, c.d from main.distance_table t '
+        "join main.cell c on c.distance_table = t.id where t.scoring = {scoring}",
+        "cells of the distance tables; d is null where there is no score",
+    ),
+    "distance_row": Relation(
+        ("table", "row", "txn"),
+        'select t.number as "table", r.row, r.txn from main.distance_table t '
+        "join main.distance_row r on r.distance_table = t.id where t.scoring = {scoring}",
+        "the transaction of each row of a distance table",
+    ),
+    "distance_col": Relation(
+        ("table", "col", "item"),
+        'select t.number as "table", k.col, k.item from main.distance_table t '
+        "join main.distance_col k on k.distance_table = t.id where t.scoring = {scoring}",
+        "the member of each column of a distance table",
+    ),
+    "context": Relation(
+        ("table", "row", "item"),
+        'select t.number as "table", x.row, x.item from main.distance_table t '
+        "join main.context x on x.distance_table = t.id where t.scoring = {scoring}",
+        "the context items of each row of a distance table",
+    ),
+    "related": Relation(
+        ("a", "b", "score"),
+        "select e.a, e.b, e.score from main.related e join main.scoring s "
+        "on s.relatedness = e.relatedness where s.id = {scoring}",
+        "how far apart two items are; null where the source gives no score",
+    ),
+    "item": Relation(("item", "name"), "select id as item, name from main.item", "the names of items"),
+    "txn": Relation(
+        ("txn", "position", "label"),
+        "select id as txn, position, label from main.txn where dataset = {dataset}",
+        "the published transactions",
+    ),
+    "contains": Relation(
+        ("txn", "position", "item"),
+        "select c.txn, c.position, c.item from main.contains c join main.txn t on t.id = c.txn "
+        "where t.dataset = {dataset}",
+        "the plain items of the published transactions",
+    ),
+    "published_as": Relation(
+        ("txn", "position", "generalised"),
+        "select p.txn, p.position, p.generalised from main.published_as p join main.txn t on t.id = p.txn "
+        "where t.dataset = {dataset}",
+        "the generalised items of the published transactions",
+    ),
+    "member_of": Relation(
+        ("generalised", "position", "item"),
+        "select m.generalised, m.position, m.item from main.member_of m join main.generalised g "
+        "on g.id = m.generalised where g.release = {release}",
+        "the members of the generalised items",
+    ),
+    "cluster": Relation(
+        ("cluster", "size"),
+        "select number as cluster, size from main.cluster where release = {release}",
+        "the clusters of a disassociated release",
+    ),
+    "subrecord_item": Relation(
+        ("cluster", "chunk", "subrecord", "item"),
+        "select l.number as cluster, k.number as chunk, s.number as subrecord, h.item from main.cluster l "
+        "join main.chunk k on k.cluster = l.id join main.subrecord s on s.chunk = k.id "
+        "join main.has_item h on h.subrecord = s.id where l.release = {release} and k.kind = 'record'",
+        "the items of the sub-records of the record chunks of a disassociated release",
+    ),
+    "term": Relation(
+        ("cluster", "item"),
+        "select l.number as cluster, h.item from main.cluster l join main.chunk k on k.cluster = l.id "
+        "join main.has_term h on h.chunk = k.id where l.release = {release}",
+        "the items of the term chunks of a disassociated release",
+    ),
+}
+"""By name. `item` holds names of the whole vocabulary: names alone link nothing to nobody."""

@@ -1,0 +1,182 @@
+"""What the commands print of a store: runs, measures, and why something was found."""
+
+import sqlite3
+from typing import Any, NamedTuple
+
+from decloak.errors import DecloakError, nearest, shown
+
+__all__ = [
+    "Context",
+    "Judged",
+    "attacks_of",
+    "cells_named",
+    "contexts",
+    "facts_of",
+    "find_run",
+    "runs",
+    "sentence",
+]
+
+Rows = list[tuple[Any, ...]]
+
+
+def runs(connection: sqlite3.Connection) -> Rows:
+    """Every run, the newest last."""
+    return connection.execute(
+        "select r.id, r.scenario, r.variant, r.repetition, r.started, group_concat(a.label, ', ' order by a.position) "
+        "from run r left join run_attack a on a.run = r.id group by r.id order by r.id"
+        if sqlite3.sqlite_version_info >= (3, 44)
+        else "select r.id, r.scenario, r.variant, r.repetition, r.started, (select group_concat(label, ', ') from "
+        "(select label from run_attack where run = r.id order by position)) from run r order by r.id"
+    ).fetchall()
+
+
+def find_run(connection: sqlite3.Connection, text: str) -> int:
+    """The run of a number, `last`, or the newest run of a variant's name."""
+    if text == "last":
+        row = connection.execute("select max(id) from run").fetchone()
+    elif text.isdecimal() and len(text) < 19:
+        row = connection.execute("select id from run where id = ?", (int(text),)).fetchone()
+    else:
+        row = connection.execute("select max(id) from run where variant = ?", (text,)).fetchone()
+    if row is None or row[0] is None:
+        names = [name for (name,) in connection.execute("select distinct variant from run")]
+        hint = nearest(text, names) or "`decloak runs` lists the runs"
+        raise DecloakError(f"no run {shown(text)}", hint=hint)
+    return int(row[0])
+
+
+class Attacked(NamedTuple):
+    """An attack of a run: what the scenario calls it, and the rule text that ran."""
+
+    attack: int
+    label: str
+    form: str
+    text: str
+    path: str
+
+
+def attacks_of(connection: sqlite3.Connection, run: int) -> list[Attacked]:
+    """The attacks of a run in the order of the scenario."""
+    rows = connection.execute(
+        "select a.id, ra.label, u.form, u.text, u.name from run_attack ra join attack a on a.id = ra.attack "
+        "join rule u on u.id = a.rule where ra.run = ? order by ra.position",
+        (run,),
+    )
+    return [Attacked(*row) for row in rows]
+
+
+class Judged(NamedTuple):
+    """A cell an attack judged: struck as some finding, or spared with some weight."""
+
+    scoring: int
+    distance_table: int
+    table: int
+    row: int
+    col: int
+    generalised: str
+    d: float | None
+    finding: int | None
+    weight: float | None
+
+
+def cells_named(connection: sqlite3.Connection, attack: int, transaction: str, item: str) -> list[Judged]:
+    """Every cell of an attack that is about an item in a transaction."""
+    rows = connection.execute(
+        'select n.scoring, n.distance_table, n."table", n.row, n.col, n.generalised, n.d, f.id, '
+        "coalesce(s.weight, p.weight) from attack a join named_cell n on n.scoring = a.scoring "
+        "left join (struck s join finding f on f.id = s.finding) on f.attack = a.id "
+        "  and s.distance_table = n.distance_table and s.row = n.row and s.col = n.col "
+        "left join spared p on p.attack = a.id and p.distance_table = n.distance_table "
+        "  and p.row = n.row and p.col = n.col "
+        'where a.id = ? and n."transaction" = ? and n.item = ? order by n."table"',
+        (attack, transaction, item),
+    )
+    return [Judged(*row) for row in rows]
+
+
+def sentence(connection: sqlite3.Connection, finding: int, because: str, relation: str | None = None) -> str:
+    """The sentence of one finding; `because` is its rule's SQL over `x`."""
+    table = "named_struck" if relation is None else f'(select f.round, x.* from "found_{relation}" x '
+    if relation is not None:
+        table += "join finding f on f.id = x.finding)"
+    row = connection.execute(f"select {because} from {table} x where x.finding = ? limit 1", (finding,)).fetchone()
+    return str(row[0])
+
+
+class Context(NamedTuple):
+    """A context item of a cell, and how far the item is from it."""
+
+    item: str
+    score: float | None
+
+
+def contexts(connection: sqlite3.Connection, cell: Judged) -> list[Context]:
+    """The context items of a cell with their scores."""
+    rows = connection.execute(
+        "select i.name, e.score from context x join item i on i.id = x.item "
+        "join distance_col k on k.distance_table = x.distance_table and k.col = ? "
+        "join scoring s on s.id = ? "
+        "left join related e on e.relatedness = s.relatedness and e.a = x.item and e.b = k.item "
+        "where x.distance_table = ? and x.row = ? order by i.name",
+        (cell.col, cell.scoring, cell.distance_table, cell.row),
+    )
+    return [Context(*row) for row in rows]
+
+
+def facts_of(connection: sqlite3.Connection, attack: int) -> list[int]:
+    """The findings of an attack."""
+    rows = connection.execute("select id from finding where attack = ? order by id", (attack,))
+    return [row[0] for row in rows]
+
+
+def pooled(connection: sqlite3.Connection, run: int) -> dict[tuple[str, str], float | None]:
+    """The pooled figures of a run: (measure, attack) → value, in the order of its attacks."""
+    rows = connection.execute(
+        'select v.measure, v.attack, v.value from result v where v.run = ? and v."table" = -1 '
+        "order by (select position from run_attack a where a.run = v.run and a.label = v.attack)",
+        (run,),
+    )
+    return {(measure, attack): value for measure, attack, value in rows}
+
+
+def notes_of(connection: sqlite3.Connection, run: int) -> list[str]:
+    """What a run could not measure or use, and why."""
+    notes = connection.execute(
+        "select distinct m.note from run_measurement r join measurement m on m.id = r.measurement "
+        "where r.run = ? and m.note is not null",
+        (run,),
+    ).fetchall()
+    warnings = connection.execute(
+        "select distinct w.value from run r join scoring s on s.release = r.release "
+        "join relatedness e on e.id = s.relatedness join json_each(e.warnings) w where r.id = ?",
+        (run,),
+    ).fetchall()
+    return [text for (text,) in [*notes, *warnings]]
+
+
+def figures(connection: sqlite3.Connection, run: int, *, tables: bool) -> Rows:
+    """The figures of a run: attack, table, measure, value, and the counts of the ratio."""
+    return connection.execute(
+        'select v.attack, v."table", v.measure, v.value, v.part, v.whole from result v where v.run = ?1 '
+        'and (v."table" >= 0) = ?2 '
+        "order by (select position from run_attack a where a.run = v.run and a.label = v.attack), "
+        'v."table", v.measure',
+        (run, tables),
+    ).fetchall()
+
+
+def attackable(connection: sqlite3.Connection, run: int) -> tuple[list[str], list[str]]:
+    """The transactions and the members a run's distance tables are about."""
+    scope = "from run_attack ra join attack a on a.id = ra.attack join distance_table t on t.scoring = a.scoring"
+    labels = connection.execute(
+        f"select distinct x.label {scope} join distance_row r on r.distance_table = t.id "
+        "join txn x on x.id = r.txn where ra.run = ?",
+        (run,),
+    )
+    members = connection.execute(
+        f"select distinct i.name {scope} join distance_col k on k.distance_table = t.id "
+        "join item i on i.id = k.item where ra.run = ?",
+        (run,),
+    )
+    return [row[0] for row in labels], [row[0] for row in members]

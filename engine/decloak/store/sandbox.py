@@ -1,0 +1,195 @@
+"""The connection attack rules run on: it sees the relations of one release and nothing else.
+
+The file is opened read-only. A relation is a temporary view over a second view with a random name; the authorizer
+lets only those random names touch the store's tables, so neither `main.txn` nor a common table expression that
+borrows a relation's name reaches anything. Tables named truth_*, ATTACH, PRAGMA, writes and extension loading are
+refused by the same authorizer, with the reason kept for the error.
+"""
+
+import secrets
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from decloak.errors import DecloakError, nearest, shown
+from decloak.store.opening import connect_readonly
+from decloak.store.relations import RELATIONS, Scope
+
+__all__ = ["Sandbox", "quoted"]
+
+_READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE}
+_VERBS = ("ATTACH", "DETACH", "PRAGMA", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER", "TRANSACTION")
+_ACTIONS = {
+    getattr(sqlite3, name): name.removeprefix("SQLITE_").replace("_", " ").lower()
+    for name in dir(sqlite3)
+    if name.startswith(tuple(f"SQLITE_{verb}" for verb in _VERBS))
+}
+_UNREPEATABLE = {"random", "randomblob", "changes", "total_changes", "last_insert_rowid"}
+_REFUSED = {"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer"}
+_LONGEST_VALUE = 10_000_000
+
+
+def quoted(name: str) -> str:
+    """A name as SQL reads it, whatever is in it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+class Sandbox:
+    """A guarded connection; `select`, `make` and `extend` are all a rule's SQL ever goes through."""
+
+    def __init__(self, connection: sqlite3.Connection, scope: Scope | None = None) -> None:
+        self._connection = connection
+        self._doors: set[str] = set()
+        self._own: str | None = None
+        self._trusted = False
+        self._refusal: str | None = None
+        self.read: set[str] = set()
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        connection.execute("pragma temp_store = memory")
+        connection.set_authorizer(self._authorize)
+        if scope is not None:
+            for name, relation in RELATIONS.items():
+                self.show(name, relation.columns, scope.narrow(relation.sql))
+
+    @classmethod
+    def of(cls, path: str | Path, scope: Scope) -> "Sandbox":
+        """Open a store for rules."""
+        return cls(connect_readonly(path), scope)
+
+    @classmethod
+    def empty(cls, relations: Mapping[str, Sequence[str]]) -> "Sandbox":
+        """Open a store of nothing, where rules are checked and tested: relations with columns, no rows."""
+        sandbox = cls(sqlite3.connect(":memory:", isolation_level=None))
+        for name, columns in relations.items():
+            sandbox.fill(name, columns, ())
+        return sandbox
+
+    def show(self, name: str, columns: Iterable[str], sql: str) -> None:
+        """Let rules read `name`, which our own SQL over the store defines."""
+        door = f"_{secrets.token_hex(16)}"
+        chosen = ", ".join(quoted(column) for column in columns)
+        with self._ours():
+            self._connection.execute(f"create temp view {door} as {sql}")
+            self._connection.execute(f"create temp view {quoted(name)} as select {chosen} from {door}")
+        self._doors.add(door)
+
+    def fill(self, name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Let rules read `name`, a table of rows given here."""
+        with self._ours():
+            self._connection.execute(f"drop table if exists temp.{quoted(name)}")
+            self._connection.execute(
+                f"create temp table {quoted(name)} ({', '.join(quoted(column) for column in columns)})"
+            )
+            marks = ", ".join("?" * len(columns))
+            self._connection.executemany(f"insert into temp.{quoted(name)} values ({marks})", rows)
+
+    def select(self, sql: str, place: str | None = None) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """Run a rule's SELECT; return its column names and rows."""
+        cursor = self._run(sql, place)
+        return tuple(column[0] for column in cursor.description or ()), cursor.fetchall()
+
+    def columns(self, sql: str, place: str | None = None) -> tuple[str, ...]:
+        """Check a rule's SQL without running it; return the columns it would give."""
+        self._run(f"explain {sql}", place)
+        cursor = self._run(f"select * from ({sql}\n) limit 0", place)
+        return tuple(column[0] for column in cursor.description or ())
+
+    def make(self, name: str, sql: str, place: str | None = None) -> None:
+        """Store the rows of a rule's SELECT as the temporary table `name`."""
+        self._run(f"explain {sql}", place)
+        self._own = name
+        try:
+            self._run(f"create temp table {quoted(name)} as {sql}", place)
+        finally:
+            self._own = None
+
+    def index(self, name: str) -> None:
+        """Index a stored step by its columns up to four, in order: the joins of rules go by leading columns."""
+        with self._ours():
+            found = self._connection.execute(f"pragma temp.table_info({quoted(name)})").fetchall()
+            chosen = ", ".join(quoted(row[1]) for row in found[:4])
+            self._connection.execute(f"create index temp.{quoted('by_' + name)} on {quoted(name)} ({chosen})")
+
+    def engine(self, sql: str) -> list[tuple[Any, ...]]:
+        """Run SQL of the rule engine itself on the temporary tables."""
+        with self._ours():
+            return self._connection.execute(sql).fetchall()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def __enter__(self) -> "Sandbox":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _ours(self) -> Iterator[None]:
+        self._trusted = True
+        try:
+            yield
+        finally:
+            self._trusted = False
+
+    def _run(self, sql: str, place: str | None) -> sqlite3.Cursor:
+        self._refusal = None
+        try:
+            return self._connection.execute(sql)
+        except (sqlite3.Error, sqlite3.Warning) as error:
+            if self._refusal:
+                raise DecloakError(self._refusal, place, "a rule is one SELECT over its relations") from None
+            raise _explained(error, place) from None
+        except (UnicodeError, ValueError):
+            raise DecloakError("the SQL has a character SQLite cannot take", place, "write plain text") from None
+
+    def _authorize(self, action: int, one: str | None, two: str | None, where: str | None, by: str | None) -> int:
+        if self._trusted or action in _READS:
+            return sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_READ:
+            return self._reading(one or "", where, by)
+        if action == sqlite3.SQLITE_FUNCTION:
+            return self._calling((two or "").lower())
+        if self._own is not None and where == "temp" and one in (self._own, "sqlite_temp_master"):
+            return sqlite3.SQLITE_OK
+        return self._refuse(f"a rule may not {_ACTIONS.get(action, 'do that')} {shown(one) if one else ''}".rstrip())
+
+    def _reading(self, table: str, where: str | None, by: str | None) -> int:
+        if by in self._doors or table in self._doors:
+            return sqlite3.SQLITE_OK
+        if where == "temp" and table != "sqlite_temp_master":
+            self.read.add(table)
+            return sqlite3.SQLITE_OK
+        if table == "sqlite_temp_master" and self._own is not None:
+            return sqlite3.SQLITE_OK
+        for name in (table, by or ""):
+            if name.startswith("truth_"):
+                return self._refuse(f"a rule may not read {shown(name)}: only the evaluator knows the truth")
+        return self._refuse(f"a rule may not read {shown(table)} of the store itself")
+
+    def _calling(self, function: str) -> int:
+        if function in _REFUSED:
+            return self._refuse(f"a rule may not call {function}()")
+        if function in _UNREPEATABLE:
+            return self._refuse(f"a rule may not call {function}(): the same run must give the same findings")
+        return sqlite3.SQLITE_OK
+
+    def _refuse(self, reason: str) -> int:
+        self._refusal = self._refusal or reason
+        return sqlite3.SQLITE_DENY
+
+
+def _explained(error: Exception, place: str | None) -> DecloakError:
+    text = str(error)
+    hint = None
+    if text.startswith("no such table: "):
+        hint = nearest(text.removeprefix("no such table: ").removeprefix("main."), RELATIONS) or (
+            f"relations are {', '.join(RELATIONS)}"
+        )
+    elif "one statement at a time" in text:
+        hint = "a rule is one SELECT over its relations"
+    return DecloakError(f"SQL: {shown(text, 120)[1:-1]}", place, hint)

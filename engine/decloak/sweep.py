@@ -1,0 +1,116 @@
+"""Every combination of what a scenario varies, each with a name and a seed of its own.
+
+A seed is drawn from the digest of what the random choices of a variant depend on: the data, how it is
+anonymised and related, the attacker, `repeat.seed` and the repetition. It does not depend on the values that
+other variants take, nor on which attacks, measures and expectations there are: attacks that are compared
+work on the same release, and one attack more changes nothing for the others.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from decloak.digest import digest
+from decloak.errors import DecloakError
+from decloak.positions import Source
+from decloak.yamltree import Node, number_or_text
+
+if TYPE_CHECKING:
+    from decloak.scenario import Document, Scenario
+
+__all__ = ["MOST", "SEEDED", "Variant", "combinations", "compact", "seed_of", "variants"]
+
+MOST = 10_000
+"""Variants a scenario may have, repetitions counted."""
+
+SEEDED = frozenset(("data", "anonymise", "relate", "attacker"))
+"""The parts of a scenario that its random choices depend on."""
+
+_PLAIN = re.compile(r"[\w./][\w./-]*(?: [\w./-]+)*")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One run: the scenario with one value for each key that varies, and one repetition, counted from 1."""
+
+    name: str
+    settings: Mapping[str, Any]
+    repetition: int
+    seed: int
+    config: Mapping[str, Any]
+    scenario: "Scenario"
+
+    @property
+    def title(self) -> str:
+        """The name, with the repetition when there are several."""
+        return f"{self.name} #{self.repetition}" if self.scenario.repeat.times > 1 else self.name
+
+
+def variants(document: "Document") -> list[Variant]:
+    """Every combination in the order of the file, the last key varying fastest, each repeated."""
+    return [
+        Variant(_name(case.settings), case.settings, number, seed_of(case.scenario, number), case.config, case.scenario)
+        for case in document.cases
+        for number in range(1, case.scenario.repeat.times + 1)
+    ]
+
+
+def _name(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={compact(value)}" for key, value in settings.items()) or "base"
+
+
+def seed_of(scenario: "Scenario", repetition: int) -> int:
+    """The seed of one repetition, below 2^63; a default written out is the same as left out."""
+    parts = scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True, include=set(SEEDED))
+    return int(digest([parts, scenario.repeat.seed, repetition])[:16], 16) >> 1
+
+
+def combinations(source: Source, times: int) -> Iterator[tuple[dict[str, Any], Source]]:
+    """The settings of each variant, and the scenario they make; `vary` must be a mapping to lists."""
+    vary = source.root.children.get("vary", Node({}, source.root.place))
+    _check_size(vary, times)
+    fixed = Source(source.name, _without(source.root, "vary"))
+    for values in product(*(node.children.values() for node in vary.children.values())):
+        variant, settings = fixed, dict(zip(map(str, vary.children), values, strict=True))
+        for key, node in settings.items():
+            variant = variant.put(tuple(key.split(".")), node, vary.keys[key])
+        yield {key: node.value for key, node in settings.items()}, variant
+
+
+def _check_size(vary: Node, times: int) -> None:
+    count = math.prod(len(node.children) for node in vary.children.values())
+    if count * times > MOST:
+        message = f"{count} combinations repeated {times} times are more than {MOST} variants"
+        raise DecloakError(message, str(vary.place), "vary fewer values, or repeat less")
+
+
+def _without(node: Node, key: str) -> Node:
+    keys = {name: place for name, place in node.keys.items() if name != key}
+    return Node.mapping(node.place, keys, {name: node.children[name] for name in keys})
+
+
+def compact(value: object) -> str:
+    """A value as YAML on one line; different values never look alike.
+
+    >>> compact({"file": "a.csv", "sets": [["x", "3"], [3, None, True]]})
+    '{file: a.csv, sets: [[x, "3"], [3, null, true]]}'
+    """
+    match value:
+        case dict():
+            return f"{{{', '.join(f'{compact(key)}: {compact(one)}' for key, one in value.items())}}}"
+        case list():
+            return f"[{', '.join(map(compact, value))}]"
+        case str() if _reads_as_itself(value):
+            return value
+    return json.dumps(value)
+
+
+def _reads_as_itself(text: str) -> bool:
+    try:
+        return _PLAIN.fullmatch(text) is not None and number_or_text(text) == text
+    except DecloakError:
+        return False

@@ -1,0 +1,277 @@
+"""YAML text read into a tree that knows the place of every key and value.
+
+The text is parsed once, event by event, and bounded as the events come: neither deep nesting nor an alias
+bomb ever grows, where the YAML library's own composer recurses without a bound.
+
+Scalars follow the core schema of YAML 1.2: `true`/`false` and `null` (also `True`, `TRUE`, `~`, …) are the
+only words with a meaning, so `no`, `on` and `12:30` are text; `1e-3` is a number, `0x1f` and `0o17` are whole
+numbers. One departure: digits with a leading zero (`010`) stay text, because item codes look like that.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import yaml
+
+from decloak.errors import DecloakError, shown
+
+__all__ = ["Node", "Place", "compose", "end_of", "number_or_text"]
+
+MOST = 100_000
+"""Nodes a document may have, every alias counted as what it stands for."""
+DEEPEST = 50
+"""Levels of nesting, aliases again expanded."""
+WIDEST = 2**63 - 1
+"""The largest whole number: what a database column holds."""
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_UNUSABLE = re.compile("[\x00\ud800-\udfff]")  # in quoted text, where an escape can write any character
+_WORDS = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_WHOLE = re.compile(r"(?P<decimal>[-+]?(?:0|[1-9][0-9]*))|0o(?P<octal>[0-7]+)|0x(?P<hexadecimal>[0-9a-fA-F]+)")
+_REAL = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_ENDLESS = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_BASES = {"decimal": 10, "octal": 8, "hexadecimal": 16}
+
+
+class Place(NamedTuple):
+    """Where something is written; line 0 means that the name alone says it (an option, say)."""
+
+    name: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.line}:{self.column}" if self.line else self.name
+
+
+@dataclass(frozen=True)
+class Node:
+    """One value of a document, and the places of everything inside it."""
+
+    value: Any
+    place: Place
+    keys: dict[str, Place] = field(default_factory=dict)
+    children: dict[str | int, "Node"] = field(default_factory=dict)
+
+    @classmethod
+    def mapping(cls, place: Place, keys: dict[str, Place], children: dict[str | int, "Node"]) -> "Node":
+        """A node of keys and values."""
+        return cls({key: child.value for key, child in children.items()}, place, keys, children)
+
+    @classmethod
+    def sequence(cls, place: Place, items: Sequence["Node"]) -> "Node":
+        """A node of entries."""
+        return cls([item.value for item in items], place, {}, dict(enumerate(items)))
+
+    @cached_property
+    def size(self) -> int:
+        """Keys and values below this node and itself, an alias counted as what it stands for."""
+        return 1 + len(self.keys) + sum(child.size for child in self.children.values())
+
+    @cached_property
+    def height(self) -> int:
+        """Levels from this node down."""
+        return 1 + max((child.height for child in self.children.values()), default=0)
+
+    def put(self, keys: tuple[str, ...], node: "Node", key_place: Place) -> "Node":
+        """This tree with `node` under the given keys; absent mappings on the way are made."""
+        if not keys:
+            return node
+        head, rest = keys[0], keys[1:]
+        if isinstance(self.value, list):
+            index = self._index(head, key_place)
+            items = self.children | {index: self.children[index].put(rest, node, key_place)}
+            return Node.sequence(self.place, list(items.values()))
+        if self.value is not None and not isinstance(self.value, dict):
+            message = f"{shown(head)} cannot be set inside {shown(self.value)}, which holds no keys"
+            raise DecloakError(message, str(key_place), f"write keys and values at {self.place}")
+        inner = self.children.get(head, Node(None, node.place)).put(rest, node, key_place)
+        keys_now = self.keys | {head: self.keys.get(head, key_place)}
+        return Node.mapping(self.place, keys_now, self.children | {head: inner})
+
+    def _index(self, text: str, place: Place) -> int:
+        last = len(self.value) - 1
+        if text.isascii() and text.isdigit() and len(text) < 10 and int(text) <= last:
+            return int(text)
+        hint = f"count from 0 to {last}" if last >= 0 else "the list is empty"
+        raise DecloakError(f"no entry {shown(text)} in the list at {self.place}", str(place), hint)
+
+
+def number_or_text(text: str) -> str | int | float | bool | None:
+    """The value of a scalar that stands without quotes.
+
+    >>> [number_or_text(text) for text in ("3", "1e-3", "0x1f", "no", "true", "010", "")]
+    [3, 0.001, 31, 'no', True, '010', None]
+    """
+    if text in _WORDS:
+        return _WORDS[text]
+    if whole := _WHOLE.fullmatch(text):
+        return _whole(whole)
+    if _ENDLESS.fullmatch(text) or (_REAL.fullmatch(text) and not math.isfinite(float(text))):
+        raise DecloakError(f"{shown(text)} is not a finite number", hint="write a number below 1e308")
+    return float(text) if _REAL.fullmatch(text) else text
+
+
+def _whole(match: re.Match[str]) -> int:
+    base = str(match.lastgroup)
+    digits = match[base]
+    number = int(digits, _BASES[base]) if len(digits) <= 64 else WIDEST + 1
+    if abs(number) > WIDEST:
+        raise DecloakError(f"{shown(match[0])} is too large", hint=f"write a whole number up to {WIDEST}")
+    return number
+
+
+def end_of(text: str, name: str) -> Place:
+    """The place just behind a text."""
+    return Place(name, text.count("\n") + 1, len(text) - text.rfind("\n"))
+
+
+def compose(text: str, name: str, *, marks: bool = True) -> Node:
+    """Read YAML text into its tree; without `marks` every place is the bare name.
+
+    >>> compose("{k: 3}", "x.yaml").children["k"].place
+    Place(name='x.yaml', line=1, column=5)
+    """
+    return _Composer(text, name, marks).document()
+
+
+class _Composer:
+    """Builds the tree from the parser's events, one method call a node."""
+
+    def __init__(self, text: str, name: str, marks: bool) -> None:
+        self.name, self.marks = name, marks
+        self.events = self._events(text)
+        self.anchors: dict[str, Node | None] = {}  # None: the node is still open
+        self.count = 0
+
+    def document(self) -> Node:
+        next(self.events)  # the stream starts
+        if isinstance(next(self.events), yaml.StreamEndEvent):
+            raise DecloakError("nothing is written here", self.name, "write keys and values")
+        root = self._node(next(self.events), 1)
+        next(self.events)  # the document ends
+        after = next(self.events)
+        if not isinstance(after, yaml.StreamEndEvent):
+            raise self._fault(after, "a second document begins here", "keep one document a file, delete the '---'")
+        return root
+
+    def _events(self, text: str) -> Iterator[yaml.Event]:
+        if bad := _UNREADABLE.search(text):
+            place = end_of(text[: bad.start()], self.name) if self.marks else Place(self.name)
+            raise DecloakError(
+                f"{shown(bad[0])} is not a readable character", str(place), "delete it, or save the file as text"
+            )
+        try:
+            yield from yaml.parse(text, Loader=_LOADER)
+        except yaml.MarkedYAMLError as error:
+            raise self._syntax(error) from None
+        except (yaml.YAMLError, ValueError, OverflowError) as error:
+            raise DecloakError(f"cannot read the YAML: {str(error)[:60]!r}", self.name, "save it as text") from None
+
+    def _place(self, mark: Any) -> Place:
+        return Place(self.name, mark.line + 1, mark.column + 1) if self.marks else Place(self.name)
+
+    def _fault(self, event: yaml.Event, message: str, hint: str) -> DecloakError:
+        return DecloakError(message, str(self._place(event.start_mark)), hint)
+
+    def _syntax(self, error: yaml.MarkedYAMLError) -> DecloakError:
+        problem, mark = error.problem or "", error.problem_mark or error.context_mark
+        hint = next((hint for part, hint in _SYNTAX.items() if part in problem), None)
+        hint = hint or "check indentation, brackets and quotes" + self._since(error.context_mark, mark)
+        return DecloakError(f"cannot read the YAML: {problem}", str(self._place(mark)), hint)
+
+    def _since(self, began: Any, ended: Any) -> str:
+        several = self.marks and began is not None and began.line < ended.line
+        return f" from line {began.line + 1} on" if several else ""
+
+    def _node(self, event: yaml.Event, depth: int) -> Node:
+        if isinstance(event, yaml.AliasEvent):
+            return self._counted(event, self._alias(event), depth)
+        if getattr(event, "tag", None) is not None:
+            raise self._fault(event, f"the tag {shown(_short(event))} is not allowed", "delete it")
+        anchor = getattr(event, "anchor", None)
+        if anchor is not None:
+            self.anchors[anchor] = None
+        self._counted(event, Node(None, self._place(event.start_mark)), depth)
+        node = self._built(event, depth)
+        if anchor is not None:
+            self.anchors[anchor] = node
+        return node
+
+    def _built(self, event: yaml.Event, depth: int) -> Node:
+        if isinstance(event, yaml.MappingStartEvent):
+            return self._mapping(event, depth)
+        if isinstance(event, yaml.SequenceStartEvent):
+            return self._sequence(event, depth)
+        return Node(self._scalar(event), self._place(event.start_mark))
+
+    def _counted(self, event: yaml.Event, node: Node, depth: int) -> Node:
+        self.count += node.size
+        if self.count > MOST:
+            raise self._fault(event, f"more than {MOST} values, aliases expanded", "keep bulk data in files")
+        if depth + node.height - 1 > DEEPEST:
+            raise self._fault(event, f"nested deeper than {DEEPEST} levels", "write it flatter")
+        return node
+
+    def _alias(self, event: Any) -> Node:
+        name = event.anchor
+        if name not in self.anchors:
+            raise self._fault(event, f"no anchor {shown(name)} before this alias", f"write &{name} where it begins")
+        node = self.anchors[name]
+        if node is None:
+            raise self._fault(event, f"the alias {shown(name)} holds itself", "write the value out")
+        return node
+
+    def _scalar(self, event: Any) -> Any:
+        if _UNUSABLE.search(event.value):
+            raise self._fault(event, f"{shown(event.value)} holds a character no text may hold", "delete it")
+        try:
+            return number_or_text(event.value) if event.implicit[0] else event.value
+        except DecloakError as error:
+            raise self._fault(event, error.message, f"{error.hint}, or quote it to make it text") from None
+
+    def _sequence(self, start: yaml.Event, depth: int) -> Node:
+        items: list[Node] = []
+        while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
+            items.append(self._node(event, depth + 1))
+        return Node.sequence(self._place(start.start_mark), items)
+
+    def _mapping(self, start: yaml.Event, depth: int) -> Node:
+        keys: dict[str, Place] = {}
+        children: dict[str | int, Node] = {}
+        while not isinstance(event := next(self.events), yaml.MappingEndEvent):
+            key = self._key(event, depth, keys)
+            keys[key] = self._place(event.start_mark)
+            children[key] = self._node(next(self.events), depth + 1)
+        return Node.mapping(self._place(start.start_mark), keys, children)
+
+    def _key(self, event: yaml.Event, depth: int, earlier: Mapping[str, Place]) -> str:
+        if getattr(event, "value", None) == "<<" and getattr(event, "implicit", (False,))[0]:
+            raise self._fault(event, "merge keys '<<' are not read", "write the keys out")
+        key = self._node(event, depth + 1).value
+        if not isinstance(key, str):
+            raise self._fault(event, "a key must be text", "put it in quotes")
+        if key in earlier:
+            hint = f"it was first written at {earlier[key]}; delete one of the two"
+            raise self._fault(event, f"the key {shown(key)} is written twice", hint)
+        return key
+
+
+def _short(event: Any) -> str:
+    return str(event.tag).replace("tag:yaml.org,2002:", "!!")
+
+
+_SYNTAX = {
+    "cannot start any token": "indent with spaces instead of tabs, and quote text that begins with @, ` or %",
+    "mapping values are not allowed": "quote text that holds ': ', and check the indentation",
+    "unexpected end of stream": "close the quote",
+}
