@@ -19,7 +19,7 @@ class Step(NamedTuple):
     row: int
     column: int
     group: str
-    index: int
+    index: int  # type: ignore[assignment]  # hides tuple.index, which a step has no use for
     suspicion: float
 
 

@@ -9,6 +9,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from keyword import iskeyword
 
 from decloak.errors import DecloakError, nearest, shown
 from decloak.formula import Call, Name, Node, Number, Operation, parse, walk
@@ -68,12 +69,16 @@ class Expectation:
 
     def check(self, measures: Iterable[str], attacks: Iterable[str]) -> None:
         """Raise when the text names a measure or an attack that there is not."""
-        known = {"measure": tuple(measures), "attack": tuple(attacks)}
-        for pair in self.measures():
-            for (kind, words), word in zip(known.items(), pair, strict=True):
-                if word not in words:
-                    hint = nearest(word, words) or f"known here: {', '.join(words)}"
-                    raise DecloakError(f"no {kind} {shown(word)}", hint=hint)
+        measures, attacks = tuple(measures), tuple(attacks)
+        plain = [one for one in attacks if one.isidentifier() and not iskeyword(one)]
+        others = "" if len(plain) == len(attacks) else "; name others by {rule: ..., as: word}"
+        for measure, attack in self.measures():
+            if measure not in measures:
+                hint = nearest(measure, measures) or f"known here: {', '.join(measures)}"
+                raise DecloakError(f"no measure {shown(measure)}", hint=hint)
+            if attack not in attacks:
+                hint = nearest(attack, plain) or f"known here: {', '.join(plain) or 'none'}{others}"
+                raise DecloakError(f"no attack {shown(attack)}", hint=hint)
 
     def holds(self, values: Measured) -> bool | None:
         """Whether it holds; None when what is undefined decides it."""

@@ -226,7 +226,7 @@ class Attack(Part):
     """For rules that count itemsets: an itemset must be in none or in at least k transactions."""
     m: int | None = Field(None, ge=1)
     """For rules that count itemsets: how many items an itemset may have."""
-    label: Annotated[str, Field(min_length=1)] | None = Field(None, alias="as")
+    label: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(None, alias="as")
     """The attack's name in results and expectations, when it is not the rule's."""
 
     def mistakes(self) -> Found:

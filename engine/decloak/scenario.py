@@ -110,7 +110,7 @@ class Scenario(_Plan):
     relate: Relate | None = None
     """How the relatedness of two items is found."""
     attacker: Attacker = Attacker()
-    """What the attacker goes by."""
+    """What the attacker knows, and how far the attacker looks."""
     attack: Annotated[tuple[Annotated[str, Field(min_length=1)] | Attack, ...], Field(min_length=1)]
     """The attacks: names of rules, paths of rule files, or rules with settings."""
     measure: Annotated[tuple[Literal["recovery", "link"] | LinkMeasure, ...], Field(min_length=1)] = ("recovery",)
@@ -177,7 +177,7 @@ class Scenario(_Plan):
         names: set[str] = set()
         for number, attack in enumerate(self.attacks):
             if attack.name in names:
-                hint = f"write {{rule: {attack.rule}, as: another_name}}"
+                hint = "name one of them: {rule: ..., as: another_name}"
                 yield ("attack", number), DecloakError(f"two attacks are named {shown(attack.name)}", hint=hint)
             names.add(attack.name)
         kinds = ["recovery" if one == "recovery" else "link" for one in self.measure]
@@ -257,7 +257,7 @@ def _keys_of(text: str) -> tuple[tuple[str, ...], Place]:
 def _require_effect(keys: tuple[str, ...], plan: _Plan, place: Place) -> None:
     for varied in (tuple(key.split(".")) for key in plan.vary):
         shorter = min(len(varied), len(keys))
-        if varied[:shorter] == keys[:shorter] and keys[0] != "vary":
+        if varied[:shorter] == keys[:shorter]:
             name = ".".join(varied)
             raise DecloakError(f"{shown(name)} varies, so this has no effect", place.name, f"set vary.{name}=[...]")
 

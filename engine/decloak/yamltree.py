@@ -100,7 +100,7 @@ class Node:
 
     def _index(self, text: str, place: Place) -> int:
         last = len(self.value) - 1
-        if text.isascii() and text.isdigit() and len(text) < 10 and int(text) <= last:
+        if text.isascii() and text.isdigit() and len(text) < 10 and str(int(text)) == text and int(text) <= last:
             return int(text)
         hint = f"count from 0 to {last}" if last >= 0 else "the list is empty"
         raise DecloakError(f"no entry {shown(text)} in the list at {self.place}", str(place), hint)
@@ -225,7 +225,7 @@ class _Composer:
     def _alias(self, event: Any) -> Node:
         name = event.anchor
         if name not in self.anchors:
-            raise self._fault(event, f"no anchor {shown(name)} before this alias", f"write &{name} where it begins")
+            raise self._fault(event, f"no anchor {shown(name)} before this alias", "write & and its name where it begins")
         node = self.anchors[name]
         if node is None:
             raise self._fault(event, f"the alias {shown(name)} holds itself", "write the value out")

@@ -14,7 +14,7 @@ import sqlite3
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -125,10 +125,10 @@ def _is_aggregate(call: Call) -> bool:
 
 
 def _check(tree: Node, cells: Collection[str], constants: Collection[str], summary: bool) -> None:
+    for name in sorted(names(tree)):
+        _check_name(name, {*cells, *constants})
     for node in walk(tree):
-        if isinstance(node, Name):
-            _check_name(node.name, {*cells, *constants})
-        elif isinstance(node, Call):
+        if isinstance(node, Call):
             _check_call(node, cells)
     if summary:
         for name in sorted(_outside(tree) & set(cells)):
@@ -199,27 +199,27 @@ def _compile(node: Node, finite: Callable[[Array], Array]) -> _Evaluate:
             return lambda columns, aggregates: reduce(pick, [one(columns, aggregates) for one in parts])
         case Operation("-", (only,)):
             x = _compile(only, finite)
-            return lambda columns, aggregates: -x(columns, aggregates)
+            return lambda columns, aggregates: np.negative(x(columns, aggregates))
         case Operation(sign, (left, right)):
             return _binary(_SIGNS[sign], _compile(left, finite), _compile(right, finite), finite)
     raise AssertionError(node)
 
 
-_SIGNS: dict[str, Callable[[Any, Any], Any]] = {
+_SIGNS: dict[str, np.ufunc] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide,
 }  # fmt: skip
 
 
-def _binary(sign: Callable[[Any, Any], Any], x: _Evaluate, y: _Evaluate, finite: Callable[[Array], Array]) -> _Evaluate:
+def _binary(sign: np.ufunc, x: _Evaluate, y: _Evaluate, finite: Callable[[Array], Array]) -> _Evaluate:
     return lambda columns, aggregates: finite(sign(x(columns, aggregates), y(columns, aggregates)))
 
 
 def _aggregate(name: str, values: Array) -> Array:
     """One aggregate over the last axis, which is kept; no score when there is nothing to aggregate."""
     there = ~np.isnan(values)
-    count = there.sum(axis=-1, keepdims=True)
+    count: Array = there.sum(axis=-1, keepdims=True, dtype=np.float64)
     if name == "count":
-        return count.astype(np.float64)
+        return count
     with np.errstate(all="ignore"):
         match name:
             case "min":

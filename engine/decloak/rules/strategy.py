@@ -137,14 +137,15 @@ def _misfits(strategy: Strategy) -> Iterator[tuple[str, str, str]]:
         yield "suspicion", "suspicion random and strike coin go together", "choose both or neither"
     if strike != "heaviest":
         yield from _misfits_of_one_pass(strategy)
-    for name, read, way in (
-        ("row_left or col_left", _COUNTED & names, "all"),
-        ("row_weight or col_weight", _STORED & names, "lower_cluster"),
-    ):
-        if read and strategy.redistribute != way:
-            yield "redistribute", f"weigh reads {min(read)}, which only redistribute: {way} changes", f"write {way}"
-        if strategy.redistribute == way and not read:
-            yield "weigh", f"redistribute: {way} changes {name}, which weigh does not read", "name one, or write none"
+    shared = {"all": _COUNTED, "lower_cluster": _STORED}
+    for way, quantities in shared.items():
+        if names & quantities and strategy.redistribute != way:
+            read = min(names & quantities)
+            yield "redistribute", f"weigh reads {read}, which only redistribute: {way} changes", f"write {way}"
+    changed = shared.get(strategy.redistribute)
+    if changed and not names & changed:
+        message = f"redistribute: {strategy.redistribute} changes {' or '.join(sorted(changed))}"
+        yield "weigh", f"{message}, which weigh does not read", "name one, or write none"
 
 
 def _misfits_of_one_pass(strategy: Strategy) -> Iterator[tuple[str, str, str]]:

@@ -1,0 +1,204 @@
+"""Expectations: what they may say, how they are judged when something is undefined, how they are told."""
+
+import doctest
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from decloak import expect
+from decloak.errors import DecloakError
+from decloak.expect import Expectation
+
+TRUE, FALSE, UNKNOWN = "f(one) > 0", "f(one) > 2", "f(none) > 0"
+VALUES = {("f", "one"): 1.0, ("f", "none"): None}
+TRUTH = {TRUE: True, FALSE: False, UNKNOWN: None}
+
+
+def holds(text: str, values: dict[tuple[str, str], float | None] | None = None) -> bool | None:
+    return Expectation.parse(text).holds(VALUES if values is None else values)
+
+
+def test_the_examples_in_the_docstrings_hold() -> None:
+    assert doctest.testmod(expect).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("precision(rba)", "'precision(rba)' compares nothing; write such as precision(rba) > 0.8"),
+        ("0.8", "'0.8' compares nothing; write such as precision(rba) > 0.8"),
+        ("f(a) > 1 and f(b)", "'f(b)' compares nothing; write such as precision(rba) > 0.8"),
+        ("not f(b) + 1", "'f(b) + 1' compares nothing; write such as precision(rba) > 0.8"),
+        ("1 < 2", "'1 < 2' names no measure; write such as precision(rba) > 0.8"),
+        ("rba > 1", "'rba' stands alone; write a measure of an attack: precision(rba)"),
+        ("min(f(a)) > 1", "min takes at least 2 values; write min(f(rba), f(gba))"),
+        ("max() > f(a)", "max takes at least 2 values; write max(f(rba), f(gba))"),
+        ("min(f(a), rba) > 1", "'rba' stands alone; write a measure of an attack: precision(rba)"),
+        ("(f(a) > 1) + 1 > 2", "'f(a) > 1' is no number; join comparisons by and, or, not"),
+        ("f(a) > (f(b) > 1)", "'f(b) > 1' is no number; join comparisons by and, or, not"),
+        ("f(a) > (not f(b) > 1 or f(c))", "'not f(b) > 1 or f(c)' is no number; join comparisons by and, or, not"),
+        ("f() > 1", ("'f()' does not name one attack; "
+                    "write f(rba); an attack whose label is no plain word needs one: {rule: ..., as: word}")),
+        ("f(a, b) > 1", ("'f(a, b)' does not name one attack; "
+                        "write f(rba); an attack whose label is no plain word needs one: {rule: ..., as: word}")),
+        ("f(my-rule) > 1", ("'f(my - rule)' does not name one attack; "
+                           "write f(rba); an attack whose label is no plain word needs one: {rule: ..., as: word}")),
+        ("f(g(a)) > 1", ("'f(g(a))' does not name one attack; "
+                        "write f(rba); an attack whose label is no plain word needs one: {rule: ..., as: word}")),
+        ("-" * 60 + "f(a) > 1", "an expectation nested deeper than 50 levels; write it flatter"),
+    ],
+)  # fmt: skip
+def test_what_says_nothing_to_be_judged_is_refused(text: str, message: str) -> None:
+    with pytest.raises(DecloakError) as caught:
+        Expectation.parse(text)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "f(a) >", "f(a) > 1 if f(b) > 2 else 0", "f(a).x > 1", "__import__('os') > 1", "f(a) = 1",
+     "f(a) > 1; f(b) > 1", "f(and) > 1", "f(a) in f(b)", "f(a) > 1\0", "f(a) ** 2 > 1", "[f(a)] > 1", "f(x=1) > 1",
+     "True", "f(*a) > 1", "(" * 500, "x" * 5_000, "\ud800(a) > 1", "f(a) > 1e999"],
+)  # fmt: skip
+def test_what_is_no_formula_is_refused(text: str) -> None:
+    with pytest.raises(DecloakError):
+        Expectation.parse(text)
+
+
+def test_measures_are_listed_once_in_the_order_of_the_text() -> None:
+    expectation = Expectation.parse("max(f(b), recall(a)) > 1 or not f(a) - f(b) / 2 <= -recall(a)")
+    assert expectation.measures() == (("f", "b"), ("recall", "a"), ("f", "a"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("precison(rba) > 1", "no measure 'precison'; did you mean 'precision'?"),
+        ("f(rbb) > 1", "no attack 'rbb'; did you mean 'rba'?"),
+        ("f(zzz) > 1", "no attack 'zzz'; known here: rba; name others by {rule: ..., as: word}"),
+        ("exposed(my_rule) > 1", "no measure 'exposed'; known here: precision, f"),
+    ],
+)
+def test_unknown_measures_and_attacks_are_refused(text: str, message: str) -> None:
+    with pytest.raises(DecloakError) as caught:
+        Expectation.parse(text).check(["precision", "f"], ["rba", "my-rule"])
+    assert str(caught.value) == message
+    Expectation.parse("precision(rba) > f(rba)").check(["precision", "f"], ["rba", "my-rule"])
+
+
+@pytest.mark.parametrize("left", TRUTH)
+def test_not_of_what_cannot_be_judged_cannot_be_judged(left: str) -> None:
+    expected = {True: False, False: True, None: None}[TRUTH[left]]
+    assert holds(f"not {left}") is expected
+
+
+@pytest.mark.parametrize(("left", "right"), list(product(TRUTH, TRUTH)))
+def test_and_or_follow_the_tables_of_three_valued_logic(left: str, right: str) -> None:
+    rank = {False: 0, None: 1, True: 2}  # Kleene: and is the least, or the greatest
+    verdict = {number: truth for truth, number in rank.items()}
+    a, b = rank[TRUTH[left]], rank[TRUTH[right]]
+    assert holds(f"{left} and {right}") is verdict[min(a, b)]
+    assert holds(f"{left} or {right}") is verdict[max(a, b)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["f(none) == f(none)", "f(none) * 0 == 0", "1 / (f(one) - 1) > 0", "min(f(one), f(none)) < 0", "-f(none) < 1",
+     "recall(never) > 0", "0 < f(none) < 1", "f(nan) == f(nan)", "f(inf) > 0"],
+)  # fmt: skip
+def test_what_rests_on_something_undefined_cannot_be_judged(text: str) -> None:
+    values = {**VALUES, ("f", "nan"): float("nan"), ("f", "inf"): float("inf")}
+    assert holds(text, values) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [("f(a) == 0.3", True), ("f(a) != 0.3", False), ("f(a) > 0.3", False), ("f(a) >= 0.3", True),
+     ("f(a) <= 0.3", True), ("f(a) < 0.3", False), ("f(a) > 0.299999", True), ("f(a) < 0.300001", True),
+     ("f(a) < 0.3000000001", False), ("f(a) >= 0.3000000001", True), ("f(a) > 0.2999999999", False),
+     ("f(a) <= 0.2999999999", True), ("1e308 * f(big) > 0", None), ("f(big) > -f(big)", True), ("0 - f(big) < f(big)", True)],
+)  # fmt: skip
+def test_figures_are_equal_within_1e_9(text: str, verdict: bool | None) -> None:
+    assert holds(text, {("f", "a"): 0.1 + 0.2, ("f", "big"): 1.7e308}) is verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("precision(rba) > 0.8", "precision(rba) = 0.71 > 0.8 does not hold"),
+        ("0.8 > precision(rba)", "0.8 > precision(rba) = 0.71 holds"),
+        ("recall(rba) > 0.8", "recall(rba) = undefined > 0.8 cannot be judged"),
+        ("precision(rba)-chance(rba)>=0.2", "precision(rba) - chance(rba) = 0.41 >= 0.2 holds"),
+        ("precision(rba) > 0.8 and not struck(gba) > 10",
+         "precision(rba) = 0.71 > 0.8 and not struck(gba) = 3 > 10 does not hold"),
+        ("not (struck(gba) < 1 or struck(gba) > 9)",
+         "not (struck(gba) = 3 < 1 or struck(gba) = 3 > 9) holds"),
+        ("(struck(gba) < 1 or struck(gba) > 2) and precision(rba) > -3",
+         "(struck(gba) = 3 < 1 or struck(gba) = 3 > 2) and precision(rba) = 0.71 > -3 holds"),
+        ("0 < precision(rba) < 1", "0 < precision(rba) = 0.71 and precision(rba) = 0.71 < 1 holds"),
+        ("max(precision(rba), struck(gba)) == 3", "max(precision(rba), struck(gba)) = 3 == 3 holds"),
+        ("struck(gba)-(struck(gba)-1)*2/4 > 0", "struck(gba) - (struck(gba) - 1) * 2 / 4 = 2 > 0 holds"),
+        ("struck(gba) - (1 - struck(gba)) > 0", "struck(gba) - (1 - struck(gba)) = 5 > 0 holds"),
+        ("-(struck(gba) + 1) < 0", "-(struck(gba) + 1) = -4 < 0 holds"),
+        ("struck(all) == 1234567", "struck(all) = 1234567 == 1234567 holds"),
+    ],
+)  # fmt: skip
+def test_a_verdict_comes_with_what_was_measured(text: str, told: str) -> None:
+    values = {("precision", "rba"): 0.71, ("recall", "rba"): None, ("chance", "rba"): 0.3, ("struck", "gba"): 3,
+              ("struck", "all"): 1234567}  # fmt: skip
+    assert Expectation.parse(text).explain(values) == told
+
+
+LEAVES = st.sampled_from(["f(a)", "f(b)", "1", "2.5", "0"])
+NUMBERS = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.builds("({} {} {})".format, inner, st.sampled_from("+-*"), inner)
+        | st.builds("min({}, {})".format, inner, inner)
+        | st.builds("max({}, {})".format, inner, inner)
+        | st.builds("-{}".format, inner)
+    ),
+    max_leaves=6,
+)
+COMPARISONS = st.builds("{} {} {}".format, NUMBERS, st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), NUMBERS)
+LOGIC = st.recursive(
+    COMPARISONS,
+    lambda inner: (
+        st.builds("({}) and ({})".format, inner, inner)
+        | st.builds("({}) or ({})".format, inner, inner)
+        | st.builds("not ({})".format, inner)
+    ),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=LOGIC, a=st.integers(-4, 4), b=st.integers(-4, 4))
+def test_with_everything_known_the_verdict_is_pythons_and_survives_being_told(text: str, a: int, b: int) -> None:
+    text += " or f(a) > 100"
+    expectation = Expectation.parse(text)
+    python = bool(eval(text, {"f": {"a": a, "b": b}.get, "a": "a", "b": "b", "min": min, "max": max}))
+    values = {("f", "a"): float(a), ("f", "b"): float(b)}
+    assert expectation.holds(values) is python
+    assert expectation.explain(values).endswith("holds" if python else "does not hold")
+
+
+@settings(max_examples=100, deadline=None)
+@given(text=LOGIC, b=st.integers(-4, 4))
+def test_a_verdict_reached_without_a_figure_never_changes_when_it_is_known(text: str, b: int) -> None:
+    expectation = Expectation.parse(text + " or f(a) > 100")
+    early = expectation.holds({("f", "a"): None, ("f", "b"): float(b)})
+    late = {expectation.holds({("f", "a"): float(a), ("f", "b"): float(b)}) for a in range(-4, 5)}
+    assert early is None or late == {early}
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=40) | st.text("f(ab) <>=!andornot-+*/,.1", max_size=40))
+def test_any_text_is_an_expectation_or_a_decloak_error(text: str) -> None:
+    try:
+        expectation = Expectation.parse(text)
+    except DecloakError:
+        return
+    assert expectation.holds({}) in (True, False, None)

@@ -1,0 +1,195 @@
+"""Support counting and the k^m guarantee, against plain enumeration and the worked examples of the papers."""
+
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from decloak.data.dataset import Dataset
+from decloak.errors import DecloakError
+from decloak.measure.guarantees import is_anonymous, violations
+from decloak.measure.itemsets import coded, item_sets, sizes, supports
+
+RECORDS = st.lists(st.sets(st.integers(0, 6)), max_size=9)
+TRANSACTIONS = st.lists(st.sets(st.sampled_from("abcdef")), max_size=8)
+
+
+def matrix(records, items=7):
+    dense = np.zeros((len(records), items), np.int64)
+    for row, record in enumerate(records):
+        dense[row, sorted(record)] = 1
+    return sparse.csr_array(dense)
+
+
+def listed(blocks):
+    return [
+        (tuple(itemset), support)
+        for block in blocks
+        for itemset, support in zip(block.itemsets.tolist(), block.supports.tolist(), strict=True)
+    ]
+
+
+def counted(records, size, weights=None):
+    """The naive twin: every itemset of every record, one by one."""
+    total = Counter()
+    for number, record in enumerate(records):
+        for itemset in combinations(sorted(record), size):
+            total[itemset] += weights[number] if weights else 1
+    return total
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    RECORDS,
+    st.integers(1, 5),
+    st.integers(1, 4),
+    st.none() | st.integers(0, 4),
+    st.none() | st.integers(0, 7),
+    st.sampled_from([1, 2, 7, 1000]),
+    st.data(),
+)
+def test_supports_equal_plain_enumeration(records, size, low, high, leading, piece, data):
+    weights = data.draw(st.none() | st.lists(st.integers(1, 3), min_size=len(records), max_size=len(records)))
+    expected = sorted(
+        (itemset, support)
+        for itemset, support in counted(records, size, weights).items()
+        if support >= low
+        and (high is None or support <= high)
+        and (leading is None or any(item < leading for item in itemset))
+    )
+    found = supports(
+        matrix(records),
+        size,
+        weights=None if weights is None else np.array(weights, np.int64),
+        leading=leading,
+        low=low,
+        high=high,
+        piece=piece,
+    )
+    assert listed(found) == expected
+
+
+@given(RECORDS, st.integers(1, 4), st.integers(7, 20))
+@settings(deadline=None)
+def test_a_block_is_never_empty_nor_longer_than_the_piece_asked_for(records, size, piece):
+    assert all(0 < len(block.supports) <= piece for block in supports(matrix(records), size, piece=piece))
+
+
+def test_a_sum_of_weights_may_fill_sixty_two_bits():
+    weights = np.array([1 << 61, (1 << 61) - 1], np.int64)
+    assert listed(supports(matrix([{0, 1}, {0, 1}]), 2, weights=weights)) == [((0, 1), (1 << 62) - 1)]
+
+
+def test_repeated_entries_count_once_explicit_zeros_never_and_the_matrix_stays_as_it_was():
+    records = sparse.csr_array((np.array([1, 1, 0]), np.array([1, 1, 0]), np.array([0, 3])), shape=(1, 2))
+    assert listed(supports(records, 1)) == [((1,), 1)]
+    assert (records.data.tolist(), records.indices.tolist()) == ([1, 1, 0], [1, 1, 0])
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (3, 3)])
+def test_nothing_is_found_where_nothing_is_held(shape):
+    empty = sparse.csr_array(shape, dtype=np.int64)
+    assert [listed(supports(empty, size)) for size in (1, 2, 3)] == [[], [], []]
+    assert list(sizes(empty, 3)) == []
+
+
+def test_itemsets_without_items_are_refused():
+    with pytest.raises(ValueError, match="0 items"):
+        next(supports(matrix([{1}]), 0))
+
+
+def test_coding_is_alphabetical_and_keeps_empty_transactions():
+    records, items = coded([["b", "a", "b"], [], iter(["\ud800", "a\x00"])])
+    assert items == ("a", "a\x00", "b", "\ud800")
+    assert records.toarray().tolist() == [[1, 0, 1, 0], [0, 0, 0, 0], [0, 1, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("transactions", "message"),
+    [
+        ([["a"], "milk"], "transaction 1 is 'milk', not a list of items"),
+        ([None], "transaction 0 is 'None', not a list of items"),
+        ([["a"], ["a", 7]], "an item of transaction 1 is '7', not a string"),
+        ([b"ab"], "an item of transaction 0 is '97', not a string"),
+        ([["a", ("b", "c\x1b")]], r"an item of transaction 0 is '('b', 'c\x1b')', not a string"),
+    ],
+)
+def test_what_is_not_a_list_of_strings_is_named_on_one_line(transactions, message):
+    for read in (item_sets, lambda given: violations(given, k=2, m=1)):
+        with pytest.raises(DecloakError) as caught:
+            read(transactions)
+        assert caught.value.message == message
+        assert "\n" not in str(caught.value)
+
+
+# Terrovitis et al. 2011, Figures 1 and 6; the thesis, Figure 2.11 b; an itemset shorter than m.
+FIGURE_1 = [["a1", "b1", "b2"], ["a2", "b1"], ["a2", "b1", "b2"], ["a1", "a2", "b2"]]
+PUBLISHED_1 = [["A", "b1", "b2"], ["A", "b1"], ["A", "b1", "b2"], ["A", "b2"]]
+FIGURE_2_11 = [["(a,b)", "(c,d)"], ["(a,b)", "(g,h)"], ["(c,d)", "(e,f)"], ["(e,f)", "(g,h)"]]
+SHORT = [["x"], ["y", "z"], ["y", "z"], ["y"]]
+
+
+@pytest.mark.parametrize(
+    ("transactions", "k", "m", "expected"),
+    [
+        (FIGURE_1, 2, 2, [(["a1", "a2"], 1), (["a1", "b1"], 1)]),
+        (PUBLISHED_1, 2, 2, []),
+        (FIGURE_2_11, 2, 2, [(sorted(pair), 1) for pair in FIGURE_2_11]),
+        (FIGURE_2_11, 2, 1, []),
+        (SHORT, 2, 2, [(["x"], 1)]),
+        ([], 5, 2, []),
+        ([[], []], 5, 2, []),
+        ([["a1"], [], ["a1"]], 3, 1, [(["a1"], 2)]),
+        ([["a1", "a1"], ["a1"]], 2, 2, []),
+        ([["a1"], ["b1"]], 2, 3, [(["a1"], 1), (["b1"], 1)]),
+        ([["a1"]], 1, 5, []),
+        ([["a1"], ["a1"]], 10**30, 10**30, [(["a1"], 2)]),
+    ],
+)
+def test_violations_of_the_worked_examples(transactions, k, m, expected):
+    assert violations(transactions, k=k, m=m) == [(frozenset(itemset), n) for itemset, n in expected]
+    assert is_anonymous(transactions, k=k, m=m) == (not expected)
+
+
+def test_minimal_violations_come_first_then_the_smaller_then_in_alphabetical_order():
+    data = [["c", "a"], ["b", "c"], ["b", "d"], ["d", "c"], ["b", "c"], ["e", "c", "b"], ["d", "b"]]
+    found = [("".join(sorted(itemset)), support) for itemset, support in violations(data, k=2, m=3)]
+    assert found == [("a", 1), ("e", 1), ("cd", 1), ("ac", 1), ("be", 1), ("ce", 1), ("bce", 1)]
+
+
+def violations_by_hand(transactions, k, m):
+    """The naive twin: the definition, itemset by itemset, minimal against all proper subsets."""
+    items = sorted(set().union(*transactions))
+    candidates = [frozenset(one) for size in range(1, m + 1) for one in combinations(items, size)]
+    support = {one: sum(one <= held for held in transactions) for one in candidates}
+    bad = {one for one in candidates if 1 <= support[one] < k}
+    return sorted(
+        ((one, support[one]) for one in bad),
+        key=lambda pair: (any(other < pair[0] for other in bad), len(pair[0]), sorted(pair[0])),
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(TRANSACTIONS, st.integers(1, 5), st.integers(1, 4))
+def test_violations_equal_the_definition(transactions, k, m):
+    expected = violations_by_hand(transactions, k, m)
+    assert violations(transactions, k=k, m=m) == expected
+    assert is_anonymous(transactions, k=k, m=m) == (not expected)
+
+
+def test_a_dataset_is_read_like_its_transactions():
+    data = Dataset((("milk", "tea"), ("milk",)), ("1", "2"))
+    assert violations(data, k=2, m=1) == [(frozenset({"tea"}), 1)]
+    assert not is_anonymous(data, k=2, m=1)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2.0, True, None, "2"])
+@pytest.mark.parametrize("name", ["k", "m"])
+@pytest.mark.parametrize("check", [violations, is_anonymous])
+def test_k_and_m_are_whole_numbers_from_1(check, name, wrong):
+    with pytest.raises(DecloakError, match=f"^{name} is .*; give a whole number of at least 1$"):
+        check([["a"]], **{"k": 2, "m": 2, name: wrong})

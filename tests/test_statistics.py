@@ -1,0 +1,114 @@
+"""Intervals of means, paired differences and shares, against published values."""
+
+import math
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decloak.errors import DecloakError
+from decloak.measure.statistics import Interval, interval, paired_difference, wilson
+
+NUMBERS = st.floats(-1e6, 1e6)
+
+# Student's table: degrees of freedom, level, quantile.
+STUDENT = [
+    (1, 0.95, 12.706), (2, 0.95, 4.303), (4, 0.95, 2.776), (9, 0.95, 2.262), (29, 0.95, 2.045),
+    (1, 0.99, 63.657), (9, 0.99, 3.250), (9, 0.90, 1.833), (120, 0.95, 1.980),
+]  # fmt: skip
+
+# Newcombe 1998, Table I, method 3 (Wilson's score interval without continuity correction).
+NEWCOMBE = [
+    (81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0000, 0.1611), (1, 29, 0.0061, 0.1718),
+]  # fmt: skip
+
+# Cushny and Peebles 1905, hours of sleep gained, as in Student 1908: two drugs, the same ten people.
+DRUG_1 = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
+DRUG_2 = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
+
+
+@pytest.mark.parametrize(("freedom", "level", "quantile"), STUDENT)
+def test_the_half_width_is_students_quantile_times_the_standard_error(freedom, level, quantile):
+    values = [float(value % 7) for value in range(freedom + 1)]
+    found = interval(values, level)
+    error = statistics.stdev(values) / math.sqrt(len(values))
+    assert found.n == freedom + 1
+    assert found.mean == pytest.approx(statistics.mean(values))
+    assert (found.high - found.mean) / error == pytest.approx(quantile, abs=6e-4)
+    assert (found.mean - found.low) / error == pytest.approx(quantile, abs=6e-4)
+
+
+def test_the_sleep_of_students_paper():
+    found = paired_difference(DRUG_2, DRUG_1)
+    assert found.n == 10
+    assert found[:3] == pytest.approx((1.58, 0.7001142, 2.4598858))
+
+
+def test_a_pair_shows_what_two_intervals_hide():
+    apart = interval(DRUG_1), interval(DRUG_2)
+    assert apart[0].high > apart[1].low
+    assert paired_difference(DRUG_2, DRUG_1).low > 0
+
+
+def test_below_two_values_there_is_no_interval():
+    assert interval([]) == Interval(None, None, None, 0, 0)
+    assert interval([0.5]) == Interval(0.5, None, None, 1, 0)
+    assert interval([None, 0.5, None]) == Interval(0.5, None, None, 1, 2)
+
+
+def test_equal_values_have_an_interval_without_width():
+    assert interval([0.1] * 3) == Interval(pytest.approx(0.1), pytest.approx(0.1), pytest.approx(0.1), 3, 0)
+
+
+def test_missing_values_are_left_out_and_counted():
+    assert interval([0.1, None, 0.4]) == interval([0.1, 0.4])._replace(missing=1)
+    assert paired_difference([1.0, None, 2.0, 4.0], [0.5, 0.5, None, 1.0]) == Interval(
+        *interval([0.5, 3.0])[:4], missing=2
+    )
+
+
+@given(st.lists(NUMBERS, min_size=2, max_size=8), st.sampled_from([0.5, 0.9, 0.99]))
+def test_a_higher_level_gives_an_interval_around_the_lower(values, level):
+    inner, outer = interval(values, level), interval(values, level + 0.005)
+    assert outer.low <= inner.low <= inner.mean <= inner.high <= outer.high
+
+
+@given(st.lists(st.tuples(NUMBERS, NUMBERS), min_size=2, max_size=8))
+def test_swapping_the_attacks_turns_the_difference_round(pairs):
+    first, second = ([pair[side] for pair in pairs] for side in (0, 1))
+    there, back = paired_difference(first, second), paired_difference(second, first)
+    assert (back.mean, back.low, back.high) == (-there.mean, -there.high, -there.low)
+
+
+@pytest.mark.parametrize(("successes", "trials", "low", "high"), NEWCOMBE)
+def test_wilsons_interval_as_newcombe_prints_it(successes, trials, low, high):
+    found = wilson(successes, trials)
+    assert (found.mean, found.n) == (successes / trials, trials)
+    assert (found.low, found.high) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
+
+
+@given(st.integers(1, 500), st.data())
+def test_wilsons_bounds_solve_its_equation(trials, data):
+    successes = data.draw(st.integers(0, trials))
+    found = wilson(successes, trials)
+    assert 0 <= found.low <= found.mean <= found.high <= 1
+    for bound in (found.low, found.high):
+        distance = abs(found.mean - bound)
+        assert distance == pytest.approx(1.959964 * math.sqrt(bound * (1 - bound) / trials), abs=1e-6)
+
+
+def test_no_trials_have_no_share():
+    assert wilson(0, 0) == Interval(None, None, None, 0, 0)
+
+
+def test_series_of_different_length_cannot_be_paired():
+    with pytest.raises(DecloakError, match="cannot pair 2 values with 1; measure both over the same seeds"):
+        paired_difference([1.0, 2.0], [1.0])
+
+
+@pytest.mark.parametrize("level", [0, 1, 95, -0.5, float("nan")])
+def test_a_level_lies_between_0_and_1(level):
+    for measured in (lambda: interval([1.0, 2.0], level), lambda: wilson(1, 2, level)):
+        with pytest.raises(DecloakError, match="a confidence level of"):
+            measured()
