@@ -82,7 +82,7 @@ def test_quoted_and_block_scalars_are_text(text: str) -> None:
         ("a: !!str 3", "f.yaml:1:4: the tag '!!str' is not allowed; delete it"),
         ("a: 1\n---\nb: 2", "f.yaml:2:1: a second document begins here; keep one document a file, delete the '---'"),
         ("a: &a [*a]", "f.yaml:1:8: the alias 'a' holds itself; write the value out"),
-        ("a: *z", "f.yaml:1:4: no anchor 'z' before this alias; write & and its name where it begins"),
+        ("a: *z", "f.yaml:1:4: no anchor 'z' before this alias; write & and the name there"),
         ("1: x", "f.yaml:1:1: a key must be text; put it in quotes"),
         ("a: {true: x}", "f.yaml:1:5: a key must be text; put it in quotes"),
         ("? [a]\n: x", "f.yaml:1:3: a key must be text; put it in quotes"),

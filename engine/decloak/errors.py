@@ -41,7 +41,9 @@ class DecloakError(Exception):
 
 
 class Faults(DecloakError):
-    """Several faults of one file, all found at once; printed one a line."""
+    """Several faults of one file, all found at once; printed one a line, the first MOST of them."""
+
+    MOST = 50
 
     def __init__(self, faults: Iterable[DecloakError]) -> None:
         self.faults = tuple(faults)
@@ -49,4 +51,6 @@ class Faults(DecloakError):
         super().__init__(first.message, first.place, first.hint)
 
     def __str__(self) -> str:
-        return "\n".join(str(fault) for fault in self.faults)
+        lines = [str(fault) for fault in self.faults[: self.MOST]]
+        rest = len(self.faults) - self.MOST
+        return "\n".join([*lines, f"and {rest} more; mend these first"] if rest > 0 else lines)

@@ -6,6 +6,7 @@ and powers are errors and nothing of the text is ever executed.
 """
 
 import ast
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -58,7 +59,8 @@ def parse(text: str, *, logic: bool = False) -> Node:
     if len(text) > LONGEST:
         raise DecloakError(f"a formula of {len(text)} characters", hint=f"write at most {LONGEST}")
     try:
-        tree = ast.parse(text.strip(), mode="eval")
+        with warnings.catch_warnings(action="ignore"):  # what Python thinks of `1and` is no concern of the user's
+            tree = ast.parse(text.strip(), mode="eval")
         return _convert(tree.body, logic)
     except SyntaxError as error:
         raise DecloakError(f"cannot read the formula {shown(text)}: {error.msg}") from None

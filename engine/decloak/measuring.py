@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from decloak.measure.link import Link, link
 from decloak.measure.recovery import Recovery, mean_density, pool, recovery
 from decloak.store.reading import holdings, knows_originals, outcomes
+from decloak.store.results import facts_of
 
-__all__ = ["LINK", "POOLED", "RECOVERY", "Figure", "measure_link", "measure_recovery"]
+__all__ = ["FINDINGS", "LINK", "POOLED", "RECOVERY", "Figure", "count_findings", "measure_link", "measure_recovery"]
 
-RECOVERY, LINK = "recovery", "link"
+FINDINGS, RECOVERY, LINK = "findings", "recovery", "link"
 POOLED = -1
 """The scope of a figure that pools all tables."""
 
@@ -17,6 +18,12 @@ Figure = tuple[int, str, float | None, float | None, float | None]
 """Scope, name, value, and the counts above and below the line of a ratio."""
 
 UNKNOWN = "recovery cannot be measured: the original transactions are not known"
+
+
+def count_findings(connection: sqlite3.Connection, attack: int) -> tuple[list[Figure], str | None]:
+    """How much an attack found."""
+    count = len(facts_of(connection, attack))
+    return [(POOLED, "findings", count, count, None)], None
 
 
 def measure_recovery(connection: sqlite3.Connection, attack: int, release: int) -> tuple[list[Figure], str | None]:

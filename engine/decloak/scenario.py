@@ -32,11 +32,13 @@ from decloak.yamltree import Place, compose
 
 __all__ = ["MEASURES", "Case", "Document", "Scenario", "json_schema", "load"]
 
-MEASURES = (
-    "precision", "recall", "f", "density", "chance", "lift", "auc",
-    "struck", "correct", "added", "exposed", "unique",
-)  # fmt: skip
-"""What an expectation may compare."""
+MEASURES = {
+    "findings": ("findings",),
+    "recovery": ("struck", "correct", "added", "precision", "chance", "lift", "recall", "f", "auc", "density"),
+    "link": ("exposed", "exposed_true", "vanished", "unique", "unique_before"),
+}
+"""What an expectation may compare, by what must be measured for it; the findings are always counted."""
+_FAMILIES = {name: family for family, names in MEASURES.items() for name in names}
 
 VARIED = ("data", "anonymise", "relate", "attacker", "attack", "measure")
 """The parts of a scenario that may vary."""
@@ -146,9 +148,17 @@ class Scenario(_Plan):
         yield from self._twice()
         for number, expectation in enumerate(self.expectations):
             try:
-                expectation.check(MEASURES, [attack.name for attack in self.attacks])
+                expectation.check(_FAMILIES, [attack.name for attack in self.attacks])
+                self._require_measured(expectation)
             except DecloakError as error:
                 yield ("expect", number), error
+
+    def _require_measured(self, expectation: Expectation) -> None:
+        left_out = {"recovery": not self.recovery, "link": self.link is None}
+        for measure, _ in expectation.measures():
+            family = _FAMILIES[measure]
+            if left_out.get(family):
+                raise DecloakError(f"{shown(measure)} is not measured", hint=f"add {family} to the list under measure")
 
     def _stages(self) -> Found:
         """Stages that the kind of data needs or leaves nothing to do."""

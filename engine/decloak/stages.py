@@ -12,9 +12,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from decloak.data.lines import place
 from decloak.digest import digest
 from decloak.errors import DecloakError
-from decloak.measuring import LINK, RECOVERY, measure_link, measure_recovery
+from decloak.measuring import FINDINGS, LINK, RECOVERY, count_findings, measure_link, measure_recovery
 from decloak.parts import Attack, Distances
 from decloak.preparing import distance_tables, original_of, published_of, relate
 from decloak.rules.load import Catalogue, Rule, in_order
@@ -79,7 +80,7 @@ class Files:
                     self._known[name] = hashlib.file_digest(file, "sha256").hexdigest()
             except OSError as error:
                 reason = (error.strerror or str(error)).lower()
-                raise DecloakError(f"cannot read the file: {reason}", str(path), "check the path") from None
+                raise DecloakError(f"cannot read the file: {reason}", place(path), "check the path") from None
         return self._known[name]
 
 
@@ -89,7 +90,7 @@ def plan(variant: Variant, files: Files, catalogue: Catalogue, folder: Path) -> 
     config: dict[str, Any] = scenario.model_dump(mode="json", by_alias=True)
     data = config["data"]
     named = {name: files[name] for name in _files_of(data)}
-    original = _key("original", _without(data, "published"), named) if "file" in data else None
+    original = _key("original", _without(data, "published"), named[data["file"]]) if "file" in data else None
     release = _key(
         "release", data, named, original, config.get("anonymise") and [config["anonymise"], variant.seed],
         _unmarked(scenario) and config["attacker"],
@@ -154,6 +155,7 @@ def _settings(attack: Attack | None, rule: Rule, seed: int) -> Settings:
 
 
 def _measures(scenario: Scenario, rule: Rule, attack: str) -> Iterable[tuple[str, str, Mapping[str, int]]]:
+    yield FINDINGS, _key(FINDINGS, attack), {}
     if rule.strategy is None:
         return
     if scenario.recovery:
@@ -179,7 +181,8 @@ class _Execution:
         self.progress(kind)
         write = make()
         with self.store.stage() as connection:
-            return write(connection)
+            found = writing.find(self.store, kind, key)  # another run may have been faster
+            return write(connection) if found is None else found
 
     @cached_property
     def original(self) -> int | None:
@@ -250,19 +253,19 @@ class _Execution:
         rule = planned.rule
         relation = None if rule.strategy else rule.derives.name
         with Sandbox.of(self.store.path, scope) as sandbox:
+            reads = {}
             for name in planned.needs:
                 other, number = earlier[name]
                 derives = other.rule.derives
-                source = findings.attack_relation(
-                    number, None if other.rule.strategy else derives.name, derives.columns
-                )
-                sandbox.show(derives.name, derives.columns, source)
+                reads[derives.name] = number
+                findings.show_findings(sandbox, number, derives, struck=other.rule.strategy is not None)
             struck = strike(rule, sandbox, planned.settings) if rule.strategy else []
             found = [] if rule.strategy else facts(rule, sandbox, planned.settings)
 
         def write(connection: Any) -> int:
             text = findings.write_rule(connection, rule.digest, rule.name, rule.model.form, rule.text)
             parameters = {key: value for key, value in planned.settings._asdict().items() if value is not None}
+            parameters["reads"] = reads
             attack = findings.write_attack(connection, planned.digest, text, scope.release, scope.scoring, parameters)
             if relation is None:
                 findings.write_strikes(connection, attack, map(_strikes, struck))
@@ -278,7 +281,9 @@ class _Execution:
 
     def _measure(self, family: str, key: str, settings: Mapping[str, int], attack: int) -> Callable[[Any], int]:
         connection = self.store.connection
-        if family == RECOVERY:
+        if family == FINDINGS:
+            figures, note = count_findings(connection, attack)
+        elif family == RECOVERY:
             figures, note = measure_recovery(connection, attack, self.release)
         else:
             figures, note = measure_link(connection, attack, self.release, **settings)
@@ -318,6 +323,9 @@ def execute(planned: Plan, store: Store, progress: Progress) -> tuple[int, bool]
         measurements += [execution.measure(family, key, settings, number) for family, key, settings in one.measures]
     variant = planned.variant
     with store.stage() as connection:
+        found = writing.find(store, "run", planned.run)
+        if found is not None:
+            return found, False
         run = writing.write_run(
             connection,
             digest=planned.run,

@@ -225,7 +225,7 @@ class _Composer:
     def _alias(self, event: Any) -> Node:
         name = event.anchor
         if name not in self.anchors:
-            raise self._fault(event, f"no anchor {shown(name)} before this alias", "write & and its name where it begins")
+            raise self._fault(event, f"no anchor {shown(name)} before this alias", "write & and the name there")
         node = self.anchors[name]
         if node is None:
             raise self._fault(event, f"the alias {shown(name)} holds itself", "write the value out")

@@ -78,6 +78,7 @@ def sql_command(query: str, store: Path, form: str) -> None:
     with closing(connect_readonly(store)) as connection:
         connection.execute("pragma query_only = on")
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        connection.set_progress_handler(lambda: 0, 1_000_000)  # lets a Ctrl-C in; SQLite then says "interrupted"
         try:
             cursor = connection.execute(query)
             if cursor.description is None:
@@ -85,6 +86,8 @@ def sql_command(query: str, store: Path, form: str) -> None:
             columns = [column[0] for column in cursor.description]
             emit(columns, cursor, form)
         except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
+            if str(error) == "interrupted":
+                raise KeyboardInterrupt from None
             hint = "write one SELECT: the store is open for reading" if "readonly" in str(error) else None
             hint = hint or "`decloak schema` lists tables and columns"
             raise DecloakError(f"SQL: {shown(error, 200)[1:-1]}", hint=hint) from None

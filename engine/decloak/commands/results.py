@@ -60,28 +60,74 @@ def compare_command(first: str, second: str, store: Path, form: str) -> None:
 
 @click.command("explain")
 @click.argument("run")
-@click.argument("transaction")
-@click.argument("item")
+@click.argument("transaction", required=False)
+@click.argument("item", required=False)
 @click.option("--attack", "label", metavar="NAME", help="Only this attack of the run.")
+@click.option("--finding", type=int, metavar="NUMBER", help="One finding, with the rows behind it.")
+@click.option("--most", type=click.IntRange(min=1), default=10, show_default=True, help="Findings to list per attack.")
 @click.option("--graph", "graph", is_flag=True, help="Print the evidence as a graph instead, as node-link JSON.")
 @store_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@form_option
 def explain_command(
-    run: str, transaction: str, item: str, label: str | None, graph: bool, store: Path, as_json: bool
+    run: str,
+    transaction: str | None,
+    item: str | None,
+    label: str | None,
+    finding: int | None,
+    most: int,
+    graph: bool,
+    store: Path,
+    form: str,
 ) -> None:
-    """Say why ITEM was struck from TRANSACTION in RUN: a number, a variant's name, or last."""
-    from decloak.rules.explain import explain
+    """Say why ITEM was struck from TRANSACTION in RUN: a number, a variant's name, or last.
 
+    Without an item the findings of the run are listed; a finding of any rule is explained by its number.
+    """
+    if (transaction is None) != (item is None) or (transaction is not None and finding is not None):
+        raise DecloakError("explain takes a transaction and an item, or --finding, or neither", hint="name both")
     with closing(connect_readonly(store)) as connection:
         number = results.find_run(connection, run)
-        found = explain(connection, number, transaction, item, label)
-        if graph:
-            _print_graph(connection, [one.finding for one in found if one.finding is not None])
-        elif as_json:
-            emit_json([one.as_json() for one in found])
+        if transaction is not None and item is not None:
+            _explain_item(connection, number, transaction, item, label, graph, form)
+        elif finding is not None:
+            _explain_finding(connection, store, number, finding, graph, form)
         else:
-            for one in found:
-                click.echo("\n".join(_lines(one)))
+            from decloak.rules.explain import list_findings
+
+            emit(("attack", "finding", "because"), list_findings(connection, number, label, most), form)
+
+
+def _explain_item(
+    connection: sqlite3.Connection, run: int, transaction: str, item: str, label: str | None, graph: bool, form: str
+) -> None:
+    from decloak.rules.explain import explain
+
+    found = explain(connection, run, transaction, item, label)
+    if graph:
+        _print_graph(connection, [one.finding for one in found if one.finding is not None])
+    elif form == "json":
+        emit_json([one.as_json() for one in found])
+    elif form == "csv":
+        emit(("attack", "finding", "because"), [(one.attack, one.finding, one.sentence) for one in found], form)
+    else:
+        click.echo("\n".join(line for one in found for line in _lines(one)))
+
+
+def _explain_finding(
+    connection: sqlite3.Connection, store: Path, run: int, finding: int, graph: bool, form: str
+) -> None:
+    from decloak.rules.explain import explain_finding
+
+    found, evidence = explain_finding(connection, store, run, finding)
+    if graph:
+        _print_graph(connection, [finding])
+    elif form == "json":
+        emit_json(found._asdict() | {"evidence": [one._asdict() for one in evidence]})
+    else:
+        click.echo(f"{shown(found.attack)[1:-1]}: {shown(found.sentence, 1000)[1:-1]}")
+        for one in evidence:
+            click.echo(f"\n{one.step}:")
+            emit(one.columns, one.rows, form)
 
 
 def _print_graph(connection: sqlite3.Connection, findings: list[int]) -> None:

@@ -65,9 +65,13 @@ def validate_command(scenarios: tuple[Path, ...], overrides: tuple[str, ...]) ->
 
 
 SHOWN = {
-    "struck": "struck", "correct": "correct", "precision": "precision", "chance": "by chance", "lift": "lift",
-    "recall": "recall", "f": "F", "auc": "AUC", "exposed": "exposed", "unique": "unique",
-}  # fmt: skip
+    **{name: name for name in ("findings", "struck", "correct", "precision")},
+    "chance": "by chance",
+    **{name: name for name in ("lift", "recall")},
+    "f": "F",
+    "auc": "AUC",
+    **{name: name for name in ("exposed", "unique")},
+}
 """Measure → its column in the table of results."""
 
 
@@ -75,13 +79,20 @@ def measure_rows(done: "Run") -> tuple[list[str], list[list[Any]]]:
     """The results as a table: a row per variant and attack, a column per measure."""
     several = len({one.name for one in done.variants}) > 1
     cells = {(one.variant, one.attack, one.measure): one for one in done.measures}
-    present = [name for name in SHOWN if any(one.measure == name for one in done.measures)]
+    measured = {one.measure for one in done.measures}
+    # Every strike is a finding: the column says something new only beside rules that strike nothing.
+    present = [name for name in SHOWN if name in measured and (name != "findings" or _others(done))]
     columns = [*(["variant"] if several else []), "attack", *(SHOWN[name] for name in present)]
     rows = []
     for variant, attack in dict.fromkeys((one.variant, one.attack) for one in done.measures):
         found = [cells.get((variant, attack, name)) for name in present]
         rows.append([*([variant] if several else []), attack, *map(_with_interval, found)])
     return columns, rows
+
+
+def _others(done: "Run") -> bool:
+    struck = {one.attack for one in done.measures if one.measure == "struck"}
+    return any(one.attack not in struck for one in done.measures)
 
 
 def _with_interval(one: Any) -> Any:
@@ -91,7 +102,7 @@ def _with_interval(one: Any) -> Any:
     return f"{one.value:.3f} ±{one.value - one.low:.3f}"
 
 
-COUNTS = ("struck", "correct", "added", "exposed", "unique")
+COUNTS = ("findings", "struck", "correct", "added", "exposed", "unique")
 
 
 def _as_json(done: "Run") -> dict[str, Any]:

@@ -92,6 +92,10 @@ def settled(
         *_warning("no score for", np.isnan(d), pairs),
         *_warning("a score below 0, which is none, for", d < 0, pairs),
     ]
+    if cap != "none":
+        warnings += _warning(
+            f"a score above {cap:g}, cut to it (cap: none keeps it), for", np.isfinite(d) & (d > cap), pairs
+        )
     return Scored(_by_pair(pairs, _bounded(np.where(d < 0, np.nan, d), unseen, cap)), warnings)
 
 

@@ -2,11 +2,12 @@
 
 import csv
 import json
+import math
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from decloak.errors import shown
+from decloak.errors import DecloakError, shown
 
 __all__ = ["FORMS", "emit", "emit_json"]
 
@@ -16,13 +17,27 @@ FORMS = ("table", "json", "csv")
 def emit(columns: Sequence[str], rows: Iterable[Sequence[Any]], form: str = "table") -> None:
     """Print rows in one of FORMS."""
     if form == "json":
-        emit_json([dict(zip(columns, row, strict=True)) for row in rows])
+        if len(set(columns)) < len(columns):
+            raise DecloakError("two columns have one name, which JSON cannot hold", hint="name one: select a as b")
+        emit_json([dict(zip(columns, map(_finite, row), strict=True)) for row in rows])
     elif form == "csv":
-        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer = csv.writer(_Lines(), lineterminator="\r\n")
         writer.writerow(columns)
         writer.writerows(rows)
     else:
         _table(columns, [list(row) for row in rows])
+
+
+class _Lines:
+    """Takes lines that end as CSV has it, so that a carriage return in a name is quoted, and prints them as lines."""
+
+    def write(self, line: str) -> None:
+        sys.stdout.write(line.removesuffix("\r\n") + "\n")
+
+
+def _finite(value: Any) -> Any:
+    """Infinity as text: JSON has no number for it."""
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
 def emit_json(value: Any) -> None:
@@ -57,5 +72,5 @@ def _cell(value: Any) -> str:
     if value is None:
         return "–"
     if isinstance(value, float):
-        return f"{value:.4g}" if value and abs(value) < 0.001 else f"{value:.3f}".rstrip("0").rstrip(".") or "0"
+        return f"{value:.3g}" if value and abs(value) < 0.001 else f"{value:.3f}"
     return str(value) if isinstance(value, int) else shown(value, 200)[1:-1]

@@ -1,17 +1,20 @@
-"""Why an attack struck an item from a transaction, or why it did not, from what the store kept."""
+"""Why an attack found something, or why it struck an item not, from what the store kept."""
 
 import sqlite3
 from dataclasses import asdict, dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError, nearest, shown
-from decloak.positions import Source
 from decloak.rules.because import sentence_sql
-from decloak.rules.load import SENTENCE
-from decloak.store import results
-from decloak.store.results import Attacked, Context, Judged
+from decloak.rules.load import Derives, read_text, sentence_columns
+from decloak.rules.model import AnyRule, EliminateRule, QueryRule
+from decloak.store import findings, results
+from decloak.store.derivation import make_steps
+from decloak.store.results import Attacked, Context, Finding, Judged
+from decloak.store.sandbox import Sandbox, quoted
 
-__all__ = ["Explanation", "explain"]
+__all__ = ["Evidence", "Explanation", "Found", "explain", "explain_finding", "list_findings"]
 
 
 @dataclass(frozen=True)
@@ -31,18 +34,27 @@ class Explanation:
         return asdict(self) | {"contexts": [one._asdict() for one in self.contexts]}
 
 
+class Found(NamedTuple):
+    """A finding with its sentence."""
+
+    attack: str
+    finding: int
+    sentence: str
+
+
+class Evidence(NamedTuple):
+    """The rows of one step of a query that lie behind a fact."""
+
+    step: str
+    columns: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
+
+
 def explain(
     connection: sqlite3.Connection, run: int, transaction: str, item: str, label: str | None = None
 ) -> list[Explanation]:
-    """Explain what each attack of a run, or the one of that label, made of an item in a transaction."""
-    attacks = [one for one in results.attacks_of(connection, run) if one.form == "eliminate"]
-    if label is not None:
-        chosen = [one for one in attacks if one.label == label]
-        if not chosen:
-            names = [one.label for one in attacks]
-            hint = nearest(label, names) or f"its attacks are {', '.join(names)}"
-            raise DecloakError(f"run {run} has no attack {shown(label)}", hint=hint)
-        attacks = chosen
+    """Explain what each eliminate attack of a run, or the one of that label, made of an item in a transaction."""
+    attacks = [one for one in _attacks(connection, run, label) if one.form == "eliminate"]
     found = [
         _explained(connection, one, cell, transaction, item)
         for one in attacks
@@ -53,23 +65,79 @@ def explain(
     return found
 
 
+def list_findings(connection: sqlite3.Connection, run: int, label: str | None, most: int) -> list[Found]:
+    """The first findings of each attack of a run, or of the one of that label."""
+    found = []
+    for one in _attacks(connection, run, label):
+        because, relation = _because(one)
+        rows = results.sentences(connection, one.attack, because, relation, most=most)
+        found += [Found(one.label, finding, sentence) for finding, sentence in rows]
+    return found
+
+
+def explain_finding(connection: sqlite3.Connection, path: Path, run: int, finding: int) -> tuple[Found, list[Evidence]]:
+    """One finding, and for a query the rows of its evidence steps, derived again from what the rule saw."""
+    where = results.find_finding(connection, run, finding)
+    because, relation = _because(where)
+    found = Found(where.label, finding, results.sentence(connection, finding, because, relation))
+    model, _ = read_text(where.text)
+    if not isinstance(model, QueryRule) or relation is None:
+        return found, []
+    with Sandbox.of(path, where.scope) as sandbox:
+        for attack in where.reads.values():
+            other, derives = _rule_of(connection, attack)
+            findings.show_findings(sandbox, attack, derives, struck=isinstance(other, EliminateRule))
+        make_steps(sandbox, model.let, {})
+        fact = results.fact(connection, finding, relation)
+        return found, [_behind(sandbox, step, fact) for step in model.evidence]
+
+
+def _behind(sandbox: Sandbox, step: str, fact: dict[str, Any]) -> Evidence:
+    """The rows of a step that agree with the fact in every column both have."""
+    columns = sandbox.columns(f"select * from {quoted(step)}")
+    shared = [column for column in columns if column in fact]
+    values = [fact[column] for column in shared]
+    where = " and ".join(f"{quoted(column)} is ?" for column in shared) or "true"
+    return Evidence(step, columns, sandbox.engine(f"select * from temp.{quoted(step)} where {where}", values))
+
+
+def _attacks(connection: sqlite3.Connection, run: int, label: str | None) -> list[Attacked]:
+    attacks = results.attacks_of(connection, run)
+    chosen = [one for one in attacks if label in (None, one.label)]
+    if not chosen:
+        names = [one.label for one in attacks]
+        hint = nearest(str(label), names) or f"its attacks are {', '.join(names)}"
+        raise DecloakError(f"run {run} has no attack {shown(label)}", hint=hint)
+    return chosen
+
+
+def _because(attack: Attacked | Finding) -> tuple[str, str | None]:
+    """The sentence of the rule text that ran, as SQL, and the relation it is about (None: what was struck)."""
+    model, derives = read_text(attack.text)
+    relation = None if isinstance(model, EliminateRule) else derives.name
+    return sentence_sql(model.because, sentence_columns(model, derives), "x"), relation
+
+
+def _rule_of(connection: sqlite3.Connection, attack: int) -> tuple[AnyRule, Derives]:
+    return read_text(results.rule_text(connection, attack))
+
+
 def _explained(
     connection: sqlite3.Connection, attack: Attacked, cell: Judged, transaction: str, item: str
 ) -> Explanation:
     if cell.finding is None:
-        text = _spared(attack, cell, transaction, item)
+        text = _spared(cell, transaction, item)
     else:
-        because = Source.parse(attack.text, "rule").value["because"]
-        text = results.sentence(connection, cell.finding, sentence_sql(because, SENTENCE["eliminate"], "x"))
+        text = results.sentence(connection, cell.finding, *_because(attack))
     contexts = tuple(results.contexts(connection, cell))
     return Explanation(attack.label, cell.finding, text, cell.d, cell.weight, cell.generalised, contexts)
 
 
-def _spared(attack: Attacked, cell: Judged, transaction: str, item: str) -> str:
+def _spared(cell: Judged, transaction: str, item: str) -> str:
     kept = f"{item} was not struck from {transaction}"
     if cell.d is None:
         return f"{kept}: no context item has a score with it"
-    left = "" if cell.weight is None or cell.weight == cell.d else f", weighted {cell.weight:.2f} when the attack ended"
+    left = "" if cell.weight in (None, cell.d) else f", weighted {cell.weight:.2f} at the end,"
     return f"{kept}: at distance {cell.d:.2f}{left} it never was the one to strike"
 
 

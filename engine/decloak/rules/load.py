@@ -17,11 +17,20 @@ from decloak.resources import bundled
 from decloak.rules.because import sentence_sql
 from decloak.rules.model import AnyRule, EliminateRule, ItemsetsRule, QueryRule
 from decloak.rules.strategy import Strategy
-from decloak.store.derivation import LAST_ROUND, make_steps
+from decloak.store.derivation import LAST_ROUND, THIS_ROUND, make_steps
 from decloak.store.relations import RELATIONS
 from decloak.store.sandbox import Sandbox
 
-__all__ = ["Catalogue", "Rule", "in_order"]
+__all__ = [
+    "SENTENCE",
+    "Catalogue",
+    "Derives",
+    "Rule",
+    "bundled_files",
+    "in_order",
+    "read_text",
+    "sentence_columns",
+]
 
 _DERIVES = re.compile(r"^([a-z][a-z0-9_]{0,40})\(([a-z][a-z0-9_]*(?:, *[a-z][a-z0-9_]*)*)\)$")
 STRUCK = ("table", "row", "col", "round")
@@ -72,6 +81,13 @@ class Rule:
     def because_sql(self, table: str) -> str:
         """The sentence as SQL over a table or view that has the columns it names."""
         return sentence_sql(self.model.because, sentence_columns(self.model, self.derives), table)
+
+
+def read_text(text: str) -> tuple[AnyRule, Derives]:
+    """A rule text that was checked before, as the store keeps it."""
+    source = Source.parse(text, "rule")
+    model = check(source, _RuleFile).root
+    return model, _derives(model, source)
 
 
 def sentence_columns(model: AnyRule, derives: Derives) -> tuple[str, ...]:
@@ -217,9 +233,12 @@ def _check_sql(sandbox: Sandbox, model: AnyRule, derives: Derives, source: Sourc
 
 def _check_query(sandbox: Sandbox, model: QueryRule, derives: Derives, source: Source) -> None:
     places = {name: source.place(("let", name)) for name in model.let}
+    reserved = {LAST_ROUND, THIS_ROUND, derives.name} if model.repeat is not None else set()
     for name in (*model.let, *model.evidence):
         if name in RELATIONS and name in model.let:
             raise source.error(("let", name), f"{shown(name)} is a relation of the store", "choose another name")
+        if name in reserved and name in model.let:
+            raise source.error(("let", name), f"{shown(name)} is what rounds go by", "choose another name")
         if name not in model.let:
             hint = nearest(name, model.let) or "name a step of let:"
             raise source.error(("evidence",), f"no step named {shown(name)}", hint)

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 from decloak.errors import DecloakError
 from decloak.store.sandbox import Sandbox, quoted
 
-__all__ = ["LAST_ROUND", "Derived", "derive", "fixpoint", "make_steps"]
+__all__ = ["LAST_ROUND", "THIS_ROUND", "Derived", "derive", "fixpoint", "make_steps"]
 
-LAST_ROUND = "last_round"
+LAST_ROUND, THIS_ROUND = "last_round", "this_round"
 MOST_ROUNDS = 10_000
 
 Places = Mapping[str, str]
@@ -62,10 +62,10 @@ def fixpoint(
 
 def _round(sandbox: Sandbox, sql: str, chosen: str, relation: str, place: str | None) -> None:
     """Put what `sql` gives beyond the facts known so far into `last_round`."""
-    sandbox.make("this_round", sql, place)
+    sandbox.make(THIS_ROUND, sql, place)
     sandbox.engine(f"drop table if exists temp.{LAST_ROUND}")
     sandbox.engine(
-        f"create temp table {LAST_ROUND} as select {chosen} from temp.this_round "
+        f"create temp table {LAST_ROUND} as select {chosen} from temp.{THIS_ROUND} "
         f"except select {chosen} from temp.{quoted(relation)}"
     )
-    sandbox.engine("drop table temp.this_round")
+    sandbox.engine(f"drop table temp.{THIS_ROUND}")

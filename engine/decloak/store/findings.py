@@ -3,14 +3,17 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decloak.errors import DecloakError
 from decloak.store.derivation import Derived
-from decloak.store.sandbox import quoted
+from decloak.store.sandbox import Sandbox, quoted
 from decloak.store.writing import insert, next_number
 
-__all__ = ["Strikes", "attack_relation", "write_attack", "write_facts", "write_rule", "write_strikes"]
+if TYPE_CHECKING:
+    from decloak.rules.load import Derives
+
+__all__ = ["Strikes", "show_findings", "write_attack", "write_facts", "write_rule", "write_strikes", "write_why"]
 
 
 class Strikes(NamedTuple):
@@ -141,16 +144,18 @@ def write_why(connection: sqlite3.Connection, rule: str, digest: str, relation: 
     )
 
 
-def attack_relation(attack: int, relation: str | None, columns: Sequence[str]) -> str:
-    """SQL giving what an earlier attack derived, for the rules that read it."""
-    chosen = ", ".join(f"x.{quoted(column)}" for column in columns)
-    if relation is None:
-        return (
+def show_findings(sandbox: Sandbox, attack: int, derives: "Derives", *, struck: bool) -> None:
+    """Let a rule read what an earlier attack derived."""
+    if struck:
+        sql = (
             'select t.number as "table", s.row, s.col, f.round from main.finding f '
             "join main.struck s on s.finding = f.id join main.distance_table t on t.id = s.distance_table "
             f"where f.attack = {int(attack)}"
         )
-    return (
-        f"select {chosen} from main.finding f join main.{quoted(f'found_{relation}')} x on x.finding = f.id "
-        f"where f.attack = {int(attack)}"
-    )
+    else:
+        chosen = ", ".join(f"x.{quoted(column)}" for column in derives.columns)
+        sql = (
+            f"select {chosen} from main.finding f join main.{quoted(f'found_{derives.name}')} x on x.finding = f.id "
+            f"where f.attack = {int(attack)}"
+        )
+    sandbox.show(derives.name, derives.columns, sql)

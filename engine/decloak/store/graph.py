@@ -16,7 +16,7 @@ __all__ = ["FORMATS", "around", "evidence", "serialise", "whole"]
 Graph: TypeAlias = "nx.MultiDiGraph[str]"
 
 FORMATS = ("graphml", "gexf", "json")
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def whole(connection: sqlite3.Connection) -> Graph:

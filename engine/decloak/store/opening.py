@@ -8,6 +8,7 @@ from urllib.request import pathname2url
 
 from sqlite_utils import Database
 
+from decloak.data.lines import place
 from decloak.errors import DecloakError, shown
 from decloak.store.documentation import schema_text
 
@@ -99,7 +100,7 @@ def connect_readonly(path: str | Path) -> sqlite3.Connection:
     """Open an existing store so that nothing can be written to it."""
     path = Path(path)
     if not path.exists():
-        raise DecloakError("no store there", str(path), "make one with `decloak run SCENARIO.yaml`")
+        raise DecloakError("no store there", place(path), "make one with `decloak run SCENARIO.yaml`")
     connection = _connect(path, readonly=True)
     try:
         found = _version(connection, path)
@@ -113,17 +114,20 @@ def connect_readonly(path: str | Path) -> sqlite3.Connection:
         connection.close()
         raise DecloakError(
             f"a store of version {found or 0}; this decloak reads version {VERSION}",
-            str(path),
+            place(path),
             "run a scenario into it once: that brings it up to date",
         )
+    if found > VERSION:
+        connection.close()
+        raise _newer(path, found, VERSION)
     return connection
 
 
 def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
     if path.is_dir():
-        raise DecloakError("a folder, not a store", str(path), "name a file in it, such as store.db")
-    if not path.parent.is_dir():
-        raise DecloakError("no such folder", str(path.parent), "make it first")
+        raise DecloakError("a folder, not a store", place(path), "name a file in it, such as store.db")
+    if "\0" in str(path) or not path.parent.is_dir():
+        raise DecloakError("no such folder", place(path.parent), "make it first")
     mode = "ro" if readonly else "rwc"
     try:
         connection = sqlite3.connect(
@@ -146,40 +150,52 @@ def _version(connection: sqlite3.Connection, path: Path) -> int | None:
     if application == APPLICATION:
         return int(version)
     if tables or version or application:
-        raise DecloakError("a SQLite database, but no store of decloak", str(path), _NOT_OURS)
+        raise DecloakError("a SQLite database, but no store of decloak", place(path), _NOT_OURS)
     return None
 
 
 def _create(store: Store, version: int) -> None:
     # One script, so one transaction: a store is there whole or not at all. executescript commits what is
     # open before it starts, so the script brings its own begin.
-    store.database.executescript(
-        f"begin immediate;\n{schema_text()}\n"
-        f"pragma application_id = {APPLICATION};\npragma user_version = {version};\ncommit;"
-    )
+    try:
+        store.database.executescript(
+            f"begin immediate;\n{schema_text()}\n"
+            f"pragma application_id = {APPLICATION};\npragma user_version = {version};\ncommit;"
+        )
+    except sqlite3.OperationalError:
+        if store.connection.in_transaction:
+            store.connection.execute("rollback")
+        if _version(store.connection, store.path) is None:
+            raise  # else another process has made it in the meantime
 
 
 def _migrate(store: Store, found: int, version: int, migrations: Mapping[int, Migration]) -> None:
     if found > version:
-        raise DecloakError(
-            f"a store of version {found}, newer than this decloak, which reads version {version}",
-            str(store.path),
-            "install a newer decloak, or name another store",
-        )
+        raise _newer(store.path, found, version)
+    if found < 1:
+        raise DecloakError(f"a store of version {found}, which there never was", place(store.path), _NOT_OURS)
     for step in range(found + 1, version + 1):
         with store.stage() as connection:
             migrations[step](store.database)
             connection.execute(f"pragma user_version = {step}")
 
 
+def _newer(path: Path, found: int, version: int) -> DecloakError:
+    return DecloakError(
+        f"a store of version {found}, newer than this decloak, which reads version {version}",
+        place(path),
+        "install a newer decloak, or name another store",
+    )
+
+
 def _unusable(path: Path, error: sqlite3.Error) -> DecloakError:
     text = str(error)
     if "not a database" in text or "malformed" in text:
-        return DecloakError("not a SQLite database, or a damaged one", str(path), _NOT_OURS)
-    if "readonly" in text or "unable to open" in text:
-        return DecloakError("the store cannot be written here", str(path), "check its permissions, or name another")
+        return DecloakError("not a SQLite database, or a damaged one", place(path), _NOT_OURS)
+    if "readonly" in text or "unable to open" in text or "disk I/O" in text:
+        return DecloakError("the store cannot be written here", place(path), "check its permissions, or name another")
     if "locked" in text:
-        return DecloakError("another run holds the store", str(path), "wait for it to end, or name another store")
+        return DecloakError("another run holds the store", place(path), "wait for it to end, or name another store")
     if "full" in text:
-        return DecloakError("the disk is full", str(path), "make room, then run again: finished stages are kept")
-    return DecloakError(f"SQLite says {shown(text)}", str(path))
+        return DecloakError("the disk is full", place(path), "make room, then run again: finished stages are kept")
+    return DecloakError(f"SQLite says {shown(text)}", place(path))

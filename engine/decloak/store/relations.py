@@ -58,7 +58,19 @@ RELATIONS: dict[str, Relation] = {
         "on s.relatedness = e.relatedness where s.id = {scoring}",
         "how far apart two items are; null where the source gives no score",
     ),
-    "item": Relation(("item", "name"), "select id as item, name from main.item", "the names of items"),
+    "item": Relation(
+        ("item", "name"),
+        "select id as item, name from main.item where id in ("
+        "select c.item from main.contains c join main.txn t on t.id = c.txn where t.dataset = {dataset} "
+        "union select m.item from main.member_of m join main.generalised g on g.id = m.generalised "
+        "where g.release = {release} "
+        "union select h.item from main.cluster l join main.chunk k on k.cluster = l.id "
+        "join main.subrecord s on s.chunk = k.id join main.has_item h on h.subrecord = s.id "
+        "where l.release = {release} "
+        "union select h.item from main.cluster l join main.chunk k on k.cluster = l.id "
+        "join main.has_term h on h.chunk = k.id where l.release = {release})",
+        "the names of the items that the release shows",
+    ),
     "txn": Relation(
         ("txn", "position", "label"),
         "select id as txn, position, label from main.txn where dataset = {dataset}",
@@ -101,4 +113,4 @@ RELATIONS: dict[str, Relation] = {
         "the items of the term chunks of a disassociated release",
     ),
 }
-"""By name. `item` holds names of the whole vocabulary: names alone link nothing to nobody."""
+"""By name."""

@@ -1,20 +1,33 @@
 """What the commands print of a store: runs, measures, and why something was found."""
 
+import json
 import sqlite3
 from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError, nearest, shown
+from decloak.store.relations import Scope
+from decloak.store.sandbox import quoted
 
 __all__ = [
+    "Attacked",
     "Context",
+    "Finding",
     "Judged",
+    "attackable",
     "attacks_of",
     "cells_named",
     "contexts",
+    "fact",
     "facts_of",
+    "figures",
+    "find_finding",
     "find_run",
+    "notes_of",
+    "pooled",
+    "rule_text",
     "runs",
     "sentence",
+    "sentences",
 ]
 
 Rows = list[tuple[Any, ...]]
@@ -53,17 +66,24 @@ class Attacked(NamedTuple):
     label: str
     form: str
     text: str
-    path: str
 
 
 def attacks_of(connection: sqlite3.Connection, run: int) -> list[Attacked]:
     """The attacks of a run in the order of the scenario."""
     rows = connection.execute(
-        "select a.id, ra.label, u.form, u.text, u.name from run_attack ra join attack a on a.id = ra.attack "
+        "select a.id, ra.label, u.form, u.text from run_attack ra join attack a on a.id = ra.attack "
         "join rule u on u.id = a.rule where ra.run = ? order by ra.position",
         (run,),
     )
     return [Attacked(*row) for row in rows]
+
+
+def rule_text(connection: sqlite3.Connection, attack: int) -> str:
+    """The rule text that an attack ran."""
+    (text,) = connection.execute(
+        "select u.text from attack a join rule u on u.id = a.rule where a.id = ?", (attack,)
+    ).fetchone()
+    return str(text)
 
 
 class Judged(NamedTuple):
@@ -95,13 +115,63 @@ def cells_named(connection: sqlite3.Connection, attack: int, transaction: str, i
     return [Judged(*row) for row in rows]
 
 
-def sentence(connection: sqlite3.Connection, finding: int, because: str, relation: str | None = None) -> str:
-    """The sentence of one finding; `because` is its rule's SQL over `x`."""
-    table = "named_struck" if relation is None else f'(select f.round, x.* from "found_{relation}" x '
-    if relation is not None:
-        table += "join finding f on f.id = x.finding)"
-    row = connection.execute(f"select {because} from {table} x where x.finding = ? limit 1", (finding,)).fetchone()
-    return str(row[0])
+def sentences(
+    connection: sqlite3.Connection, attack: int, because: str, relation: str | None, *, most: int = -1
+) -> list[tuple[int, str]]:
+    """The findings of an attack with their sentences; `because` is its rule's SQL over `x`."""
+    return connection.execute(
+        f"select x.finding, {because} from {_facts(relation)} x join finding f on f.id = x.finding "
+        "where f.attack = ? group by x.finding order by x.finding limit ?",
+        (attack, most),
+    ).fetchall()
+
+
+def sentence(connection: sqlite3.Connection, finding: int, because: str, relation: str | None) -> str:
+    """The sentence of one finding."""
+    (text,) = connection.execute(
+        f"select {because} from {_facts(relation)} x where x.finding = ? limit 1", (finding,)
+    ).fetchone()
+    return str(text)
+
+
+def _facts(relation: str | None) -> str:
+    """The findings of an eliminate rule by name, or the facts of a relation with their rounds."""
+    if relation is None:
+        return "named_struck"
+    return f"(select f.round, x.* from {quoted(f'found_{relation}')} x join finding f on f.id = x.finding)"
+
+
+def fact(connection: sqlite3.Connection, finding: int, relation: str) -> dict[str, Any]:
+    """One fact of a relation, by column."""
+    cursor = connection.execute(f"select * from {quoted(f'found_{relation}')} where finding = ?", (finding,))
+    names = [column[0] for column in cursor.description]
+    return dict(zip(names, cursor.fetchone(), strict=True))
+
+
+class Finding(NamedTuple):
+    """Where a finding comes from: its attack, the rule text that ran, and what that saw."""
+
+    attack: int
+    label: str
+    form: str
+    text: str
+    scope: Scope
+    reads: dict[str, int]
+
+
+def find_finding(connection: sqlite3.Connection, run: int, finding: int) -> Finding:
+    """A finding of a run by its number."""
+    row = connection.execute(
+        "select a.id, ra.label, u.form, u.text, a.release, r.dataset, a.scoring, a.parameters from finding f "
+        "join attack a on a.id = f.attack join rule u on u.id = a.rule join release r on r.id = a.release "
+        "join run_attack ra on ra.attack = a.id where f.id = ? and ra.run = ?",
+        (finding, run),
+    ).fetchone()
+    if row is None:
+        raise DecloakError(f"run {run} has no finding {finding}", hint="`decloak explain RUN` lists findings")
+    attack, label, form, text, release, dataset, scoring, parameters = row
+    scope = Scope(release, dataset, scoring)
+    return Finding(attack, label, form, text, scope, json.loads(parameters)["reads"])
 
 
 class Context(NamedTuple):

@@ -26,9 +26,18 @@ _ACTIONS = {
     for name in dir(sqlite3)
     if name.startswith(tuple(f"SQLITE_{verb}" for verb in _VERBS))
 }
-_UNREPEATABLE = {"random", "randomblob", "changes", "total_changes", "last_insert_rowid"}
+_UNREPEATABLE = {
+    "random", "randomblob", "changes", "total_changes", "last_insert_rowid",
+    "date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff",
+    "current_date", "current_time", "current_timestamp",
+}  # fmt: skip
 _REFUSED = {"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer"}
 _LONGEST_VALUE = 10_000_000
+_STRIDE = 200_000
+_MOST_STEPS, _MOST_STEPS_EMPTY = 10_000_000_000, 10_000_000
+_MOST_PAGES, _MOST_ROWS = 250_000, 10_000_000
+"""What one statement may take before it is held to be endless: steps of SQLite's machine (the second: over relations
+without rows), pages of temporary tables (1 GB), rows of a result."""
 
 
 def quoted(name: str) -> str:
@@ -41,6 +50,7 @@ class Sandbox:
 
     def __init__(self, connection: sqlite3.Connection, scope: Scope | None = None) -> None:
         self._connection = connection
+        self._steps, self._most_steps = 0, _MOST_STEPS if scope else _MOST_STEPS_EMPTY
         self._doors: set[str] = set()
         self._own: str | None = None
         self._trusted = False
@@ -49,6 +59,8 @@ class Sandbox:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         connection.execute("pragma temp_store = memory")
+        connection.execute(f"pragma temp.max_page_count = {_MOST_PAGES}")
+        connection.set_progress_handler(self._step, _STRIDE)
         connection.set_authorizer(self._authorize)
         if scope is not None:
             for name, relation in RELATIONS.items():
@@ -88,13 +100,13 @@ class Sandbox:
 
     def select(self, sql: str, place: str | None = None) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """Run a rule's SELECT; return its column names and rows."""
-        cursor = self._run(sql, place)
-        return tuple(column[0] for column in cursor.description or ()), cursor.fetchall()
+        cursor, rows = self._run(sql, place)
+        return tuple(column[0] for column in cursor.description or ()), rows
 
     def columns(self, sql: str, place: str | None = None) -> tuple[str, ...]:
         """Check a rule's SQL without running it; return the columns it would give."""
         self._run(f"explain {sql}", place)
-        cursor = self._run(f"select * from ({sql}\n) limit 0", place)
+        cursor, _ = self._run(f"select * from ({sql}\n) limit 0", place)
         return tuple(column[0] for column in cursor.description or ())
 
     def make(self, name: str, sql: str, place: str | None = None) -> None:
@@ -111,12 +123,12 @@ class Sandbox:
         with self._ours():
             found = self._connection.execute(f"pragma temp.table_info({quoted(name)})").fetchall()
             chosen = ", ".join(quoted(row[1]) for row in found[:4])
-            self._connection.execute(f"create index temp.{quoted('by_' + name)} on {quoted(name)} ({chosen})")
+            self._connection.execute(f"create index temp.{quoted('index of ' + name)} on {quoted(name)} ({chosen})")
 
-    def engine(self, sql: str) -> list[tuple[Any, ...]]:
+    def engine(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run SQL of the rule engine itself on the temporary tables."""
         with self._ours():
-            return self._connection.execute(sql).fetchall()
+            return self._connection.execute(sql, values).fetchall()
 
     def close(self) -> None:
         """Close the connection."""
@@ -136,11 +148,22 @@ class Sandbox:
         finally:
             self._trusted = False
 
-    def _run(self, sql: str, place: str | None) -> sqlite3.Cursor:
-        self._refusal = None
+    def _step(self) -> bool:
+        """Called by SQLite every so many steps; true ends the statement."""
+        self._steps += _STRIDE
+        return self._steps > self._most_steps
+
+    def _run(self, sql: str, place: str | None) -> tuple[sqlite3.Cursor, list[tuple[Any, ...]]]:
+        self._refusal, self._steps = None, 0
         try:
-            return self._connection.execute(sql)
+            cursor = self._connection.execute(sql)
+            rows = cursor.fetchmany(_MOST_ROWS)
+            if cursor.fetchone() is not None:
+                raise DecloakError(f"the SQL gives over {_MOST_ROWS} rows", place, "let it come to an end")
+            return cursor, rows
         except (sqlite3.Error, sqlite3.Warning) as error:
+            if str(error) == "interrupted" and self._steps <= self._most_steps:
+                raise KeyboardInterrupt from None  # Python gives a Ctrl-C inside `_step` to SQLite, which ends
             if self._refusal:
                 raise DecloakError(self._refusal, place, "a rule is one SELECT over its relations") from None
             raise _explained(error, place) from None
@@ -186,6 +209,8 @@ class Sandbox:
 def _explained(error: Exception, place: str | None) -> DecloakError:
     text = str(error)
     hint = None
+    if text in ("interrupted", "database or disk is full"):
+        return DecloakError("the SQL takes too long, or too much memory", place, "let it come to an end")
     if text.startswith("no such table: "):
         hint = nearest(text.removeprefix("no such table: ").removeprefix("main."), RELATIONS) or (
             f"relations are {', '.join(RELATIONS)}"

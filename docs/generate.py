@@ -1,0 +1,88 @@
+"""Write what is generated: the references under docs/reference and the JSON Schema of scenarios.
+
+    python docs/generate.py
+
+tests/test_docs.py fails when a committed file is not what this would write.
+"""
+
+import inspect
+import json
+import textwrap
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from decloak.cli import COMMANDS
+from decloak.rules.load import Catalogue
+from decloak.scenario import json_schema
+from decloak.store.documentation import markdown, tables
+from decloak.store.relations import RELATIONS
+
+ROOT = Path(__file__).parents[1]
+
+
+def command_reference() -> str:
+    parts = ["# Commands", "", "Generated from the commands themselves; do not edit.", ""]
+    for name, (module, _) in COMMANDS.items():
+        command: click.Command = getattr(import_module(f"decloak.commands.{module}"), f"{name}_command")
+        arguments = [one for one in command.params if isinstance(one, click.Argument)]
+        options = [one for one in command.params if isinstance(one, click.Option)]
+        usage = " ".join(["decloak", name, *map(_argument, arguments), *(["[OPTIONS]"] if options else [])])
+        parts += [f"## decloak {name}", "", f"    {usage}", "", *_paragraphs(command.help or "")]
+        if options:
+            parts += ["| option | meaning |", "|---|---|", *map(_option, options), ""]
+    return "\n".join(parts)
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """The paragraphs of a help text; what click is told not to fold (\\b) is a block of code."""
+    for paragraph in inspect.cleandoc(text).split("\n\n"):
+        as_it_is = paragraph.startswith("\b\n")
+        yield textwrap.indent(paragraph.removeprefix("\b\n"), "    ") if as_it_is else paragraph
+        yield ""
+
+
+def _argument(one: click.Argument) -> str:
+    name = (one.metavar or str(one.name).upper()).strip("[].")
+    name += "..." if one.nargs == -1 else ""
+    return name if one.required else f"[{name}]"
+
+
+def _option(one: click.Option) -> str:
+    default = "" if one.is_flag or not one.show_default or one.default is None else f" Default: `{one.default}`."
+    choices = f" One of {', '.join(one.type.choices)}." if isinstance(one.type, click.Choice) else ""
+    return f"| `{', '.join(one.opts)}` | {one.help}{choices}{default} |"
+
+
+def rule_reference() -> str:
+    parts = ["# Rules", "", "Generated from the rule files; do not edit.", ""]
+    catalogue = Catalogue()
+    for name in catalogue.names:
+        rule = catalogue.rule(name)
+        reference = f" {rule.model.reference}." if rule.model.reference else ""
+        parts += [f"## {name} ({rule.model.form})", "", f"{rule.model.about}{reference}", "", "```yaml"]
+        parts += [rule.text.rstrip(), "```", ""]
+    parts += ["# Relations a rule may read", "", "| relation | columns | meaning |", "|---|---|---|"]
+    parts += [f"| {name} | {', '.join(one.columns)} | {one.meaning} |" for name, one in RELATIONS.items()]
+    return "\n".join([*parts, ""])
+
+
+def generated() -> Iterator[tuple[Path, str]]:
+    """Every generated file with the text it must have."""
+    reference = ROOT / "docs" / "reference"
+    yield reference / "store.md", markdown(tables())
+    yield reference / "commands.md", command_reference()
+    yield reference / "rules.md", rule_reference()
+    yield ROOT / "scenarios" / "scenario.schema.json", json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n"
+
+
+def main() -> None:
+    for path, text in generated():
+        path.write_text(text, encoding="utf-8")
+        print(path.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    main()
