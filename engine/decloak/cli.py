@@ -3,6 +3,7 @@
 Commands live in `decloak.commands` and are imported when they are called, so that `decloak --help` stays fast.
 """
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -73,6 +74,8 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a name the terminal's encoding has not got
     sys.exit(_code(arguments))
 
 

@@ -1,7 +1,7 @@
 """Run a scenario: every variant, what was measured, and whether what was expected holds."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 from decloak.errors import DecloakError
 from decloak.measure.statistics import Interval, interval
-from decloak.rules.load import Catalogue
+from decloak.parts import Attack
+from decloak.rules.load import Catalogue, Rule
+from decloak.rules.model import ItemsetsRule
 from decloak.scenario import Document, load
 from decloak.stages import Files, Plan, execute, plan
 from decloak.store.opening import connect_readonly, open_store
@@ -116,15 +118,40 @@ def plans(document: Document) -> list[Plan]:
     """Check everything a scenario names, and plan its variants."""
     folder = document.path.parent
     catalogue = Catalogue()
-    for case in document.cases:
-        for number, attack in enumerate(case.scenario.attacks):
-            try:
-                catalogue.path(attack.rule, folder)
-            except DecloakError as error:
-                place = error.place or document.source.place(("attack", number))
-                raise DecloakError(error.message, place, error.hint) from None
+    attacks = [one for case in document.cases for one in enumerate(case.scenario.attacks)]
+    for number, attack in attacks:  # first all of them, for rules may read what those below derive
+        with _at(document, number):
+            catalogue.path(attack.rule, folder)
+    for number, attack in attacks:
+        with _at(document, number):
+            _require_effect(attack, catalogue.rule(attack.rule, folder))
     files = Files(folder)
     return [plan(variant, files, catalogue, folder) for variant in variants(document)]
+
+
+@contextmanager
+def _at(document: Document, number: int) -> Iterator[None]:
+    """Give an error that has no place that of an attack in the scenario."""
+    try:
+        yield
+    except DecloakError as error:
+        if error.place:
+            raise
+        raise DecloakError(error.message, document.source.place(("attack", number)), error.hint) from None
+
+
+def _require_effect(attack: Attack, rule: Rule) -> None:
+    """Refuse a setting that the rule would take no notice of."""
+    strategy, model = rule.strategy, rule.model
+    heeded = {
+        "threshold": strategy is not None and strategy.strike != "coin",
+        "ratio": strategy is not None and strategy.threshold is not None,
+        "k": isinstance(model, ItemsetsRule) and "k" in model.support,
+        "m": isinstance(model, ItemsetsRule) and "m" in model.size,
+    }
+    for key, does in heeded.items():
+        if getattr(attack, key) is not None and not does:
+            raise DecloakError(f"the rule {rule.name} takes no {key}", hint="delete it")
 
 
 def _summed_up(document: Document, store: Path, found: tuple[RunVariant, ...]) -> Run:

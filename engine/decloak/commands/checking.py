@@ -20,7 +20,8 @@ __all__ = ["check_command"]
 @click.option(
     "--output-format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True
 )
-def check_command(file: Path, kind: str, ids: bool, k: int, m: int, most: int, form: str) -> int:
+@click.option("--json", "as_json", is_flag=True, help="The same as --output-format json.")
+def check_command(file: Path, kind: str, ids: bool, k: int, m: int, most: int, form: str, as_json: bool) -> int:
     """Check that every itemset of up to M items occurs in no transaction of FILE or in at least K.
 
     A generalised item of a published file counts as one item. Exit code 3: some itemsets violate it.
@@ -36,7 +37,8 @@ def check_command(file: Path, kind: str, ids: bool, k: int, m: int, most: int, f
     else:
         records = list(read(file, kind, ids=ids).transactions)
     found = violations(records, k=k, m=m)
-    emit(("itemset", "support"), [(", ".join(sorted(itemset)), support) for itemset, support in found[:most]], form)
+    rows = [(", ".join(sorted(itemset)), support) for itemset, support in found[:most]]
+    emit(("itemset", "support"), rows, "json" if as_json else form)
     rest = f", {len(found) - most} more not shown" if len(found) > most else ""
     click.echo(f"{len(found)} itemsets violate k={k}, m={m}{rest}" if found else f"k={k}, m={m} holds", err=True)
     return EXIT_EXPECTATION if found else 0

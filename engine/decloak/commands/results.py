@@ -117,9 +117,12 @@ def _explain_finding(
     connection: sqlite3.Connection, store: Path, run: int, finding: int, graph: bool, form: str
 ) -> None:
     from decloak.rules.explain import explain_finding
+    from decloak.store import graph as graphs
 
     found, evidence = explain_finding(connection, store, run, finding)
-    if graph:
+    if graph and evidence:
+        click.echo(graphs.serialise(graphs.facts(finding, evidence), "json"))
+    elif graph:
         _print_graph(connection, [finding])
     elif form == "json":
         emit_json(found._asdict() | {"evidence": [one._asdict() for one in evidence]})

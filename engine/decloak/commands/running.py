@@ -10,6 +10,7 @@ import click
 
 from decloak.cli import EXIT_EXPECTATION
 from decloak.commands.options import form_option, store_option
+from decloak.data.lines import place
 from decloak.errors import shown
 from decloak.report.table import emit, emit_json
 
@@ -137,7 +138,7 @@ def _talk(done: "Run") -> None:
     which = f"run {numbers[0]}" if len(numbers) == 1 else f"runs {min(numbers)} to {max(numbers)}"
     fresh = sum(one.fresh for one in done.variants)
     work = "" if fresh == len(numbers) else f" ({len(numbers) - fresh} of {len(numbers)} were there already)"
-    click.echo(f"{which} in {done.store}{work}", err=True)
+    click.echo(f"{which} in {place(done.store)}{work}", err=True)
 
 
 @contextmanager

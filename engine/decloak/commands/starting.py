@@ -10,6 +10,9 @@ from decloak.errors import DecloakError
 
 __all__ = ["import_command", "init_command"]
 
+SCHEMA = "scenario.schema.json"
+"""What an editor completes and checks the scenario by; its first line names it."""
+
 
 @click.command("init")
 @click.argument("scenario", type=click.Path(path_type=Path), default="scenario.yaml")
@@ -19,12 +22,13 @@ def init_command(scenario: Path) -> None:
 
     source, data = Path(str(bundled("scenarios"))), "quickstart"
     for target in (scenario, scenario.parent / data):
-        if target.exists():
+        if target.exists() or scenario.name == data:
             raise DecloakError("there is something already", str(target), "choose another name or folder")
     try:
         scenario.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(source / data, scenario.parent / data)
         shutil.copyfile(source / f"{data}.yaml", scenario)
+        shutil.copyfile(source / SCHEMA, scenario.parent / SCHEMA)
     except OSError as error:
         raise DecloakError(f"cannot write: {error.strerror}", str(scenario), "choose another folder") from None
     click.echo(f"wrote {scenario} and {scenario.parent / data}/; next: decloak run {scenario}")

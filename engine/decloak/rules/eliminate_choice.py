@@ -103,15 +103,16 @@ class Lines:
         if within.any():
             self._remeasure(batch, within)
             best = self._best()
-        groups = (best >= best.max(axis=1, keepdims=True) - EPS).argmax(axis=1)
-        suspicion = best[np.arange(batch.size), groups]
-        on = suspicion > threshold + EPS
+        top = best.max(axis=1)
+        on = top > threshold + EPS
         tables = np.flatnonzero(on)
-        groups = groups[tables]
-        cells, may_go = self._heaviest(batch, tables, groups)
-        self._state[tables[~may_go], groups[~may_go]] = _SHUT
-        tables, groups, cells = tables[may_go], groups[may_go], cells[may_go]
-        return Choice(on, tables, groups, suspicion[tables], cells)
+        groups = (best[tables] >= top[tables, None] - EPS).argmax(axis=1)
+        cells, may_go = self._open(batch, tables, groups, best)
+        suspicion = best[tables, groups]
+        exceeds = suspicion > threshold[tables] + EPS
+        on[tables[may_go & ~exceeds]] = False
+        go = may_go & exceeds
+        return Choice(on, tables[go], groups[go], suspicion[go], cells[go])
 
     def changed(self, batch: Batch, choice: Choice, cross: Integers, change: Array) -> None:
         """Loosen the bound of every group by the change of its cell in the cross.
@@ -145,10 +146,25 @@ class Lines:
             self._bound[tables[some], groups[some]] = np.where(np.isnan(v), LOWEST, v)
         self._state[tables, groups] = _KNOWN
 
+    def _open(
+        self, batch: Batch, tables: Integers, groups: Integers, best: Array
+    ) -> tuple[Integers, NDArray[np.bool_]]:
+        """The heaviest cell of each group, and whether it may go: that cell, and that of the group it is equal to.
+
+        A group is chosen as the first of those equal to the one with the largest V, which must not be shut either.
+        """
+        cells, may_go = self._heaviest(batch, tables, groups)
+        leaders = best[tables].argmax(axis=1)
+        (behind,) = (leaders != groups).nonzero()
+        if behind.size:
+            may_go[behind] &= self._heaviest(batch, tables[behind], leaders[behind])[1]
+        return cells, may_go
+
     def _heaviest(self, batch: Batch, tables: Integers, groups: Integers) -> tuple[Integers, NDArray[np.bool_]]:
-        """The heaviest cell of each group, and whether it may go."""
+        """The heaviest cell of each group, and whether it may go; the group is shut when it may not."""
         entries = np.empty_like(tables)
         for some, at in batch.by_axis(tables, groups):
             entries[some] = at[np.arange(len(at)), heaviest(batch.w[at])]
         may_go = batch.eligible(entries) & ~np.isnan(batch.w[entries])
+        self._state[tables[~may_go], groups[~may_go]] = _SHUT
         return entries - tables * batch.stride, may_go

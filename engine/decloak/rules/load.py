@@ -29,6 +29,7 @@ __all__ = [
     "bundled_files",
     "in_order",
     "read_text",
+    "rule_files",
     "sentence_columns",
 ]
 
@@ -114,8 +115,13 @@ class Catalogue:
         earlier = self._files.get(model.rule)
         if earlier is not None:
             raise source.error(("rule",), f"the rule {shown(model.rule)} is also in {earlier}", "rename one of them")
+        derives = _derives(model, source)
+        other = self.deriving(derives.name)
+        if other is not None:
+            message = f"the rule {other} derives {derives.name} already"
+            raise source.error(("derives",), message, "give the relation another name")
         self._files[model.rule] = path
-        self._headers[model.rule] = _derives(model, source)
+        self._headers[model.rule] = derives
         return path
 
     @property
@@ -181,6 +187,21 @@ def bundled_files() -> tuple[Path, ...]:
     """The rule files that come with decloak."""
     root = Path(str(bundled("rules")))
     return tuple(sorted(path for path in root.glob("*/*.yaml") if not path.name.endswith(".test.yaml")))
+
+
+def rule_files(folder: Path) -> tuple[Path, ...]:
+    """The rule files in a folder and below: YAML files with the keys rule and form."""
+    found = sorted(one for one in folder.rglob("*.yaml") if not one.name.endswith(".test.yaml"))
+    return tuple(one for one in found if {"rule", "form"} <= set(_keys(one)))
+
+
+def _keys(path: Path) -> Iterable[str]:
+    """The top-level keys of a YAML file, none when it cannot be read: then it is no rule of anybody's."""
+    try:
+        value = read(path).value
+    except DecloakError:
+        return ()
+    return value if isinstance(value, dict) else ()
 
 
 def in_order(rules: Iterable[Rule]) -> list[Rule]:

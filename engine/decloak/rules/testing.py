@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError, shown
 from decloak.positions import Source, check, read
-from decloak.rules.load import Catalogue, Rule, bundled_files
+from decloak.rules.load import Catalogue, Rule, bundled_files, rule_files
 from decloak.rules.model import Grid, RuleTest, TestCase
 from decloak.rules.running import Settings, facts, strike
 from decloak.store.relations import RELATIONS
@@ -31,17 +31,17 @@ def sibling_test(rule: Path) -> Path:
 def run_tests(path: Path | None = None) -> list[Outcome]:
     """Test every bundled rule, one rule file, or every rule file of a folder; a rule without a test fails."""
     files = bundled_files() if path is None else _rule_files(path)
-    catalogue = Catalogue(files)
+    catalogue = Catalogue(files if path is None or path.is_dir() else rule_files(path.parent))
     return [outcome for file in files for outcome in _tested(catalogue.rule(str(file.resolve())), catalogue)]
 
 
 def _rule_files(path: Path) -> tuple[Path, ...]:
     if not path.is_dir():
         return (path,)
-    found = sorted(one for one in path.rglob("*.yaml") if not one.name.endswith(".test.yaml"))
+    found = rule_files(path)
     if not found:
         raise DecloakError("no rule files in the folder", str(path), "a rule file is named NAME.yaml")
-    return tuple(found)
+    return found
 
 
 def _tested(rule: Rule, catalogue: Catalogue) -> list[Outcome]:

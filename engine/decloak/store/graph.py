@@ -4,14 +4,14 @@ import io
 import json
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import networkx as nx
 
 from decloak.errors import DecloakError, nearest, shown
 
-__all__ = ["FORMATS", "around", "evidence", "serialise", "whole"]
+__all__ = ["FORMATS", "around", "evidence", "facts", "serialise", "whole"]
 
 Graph: TypeAlias = "nx.MultiDiGraph[str]"
 
@@ -85,6 +85,18 @@ def evidence(connection: sqlite3.Connection, findings: Iterable[int]) -> Graph:
             (finding,),
         )
         _add_edges(graph, scores)
+    return graph
+
+
+def facts(finding: int, evidence: Iterable[tuple[str, Sequence[str], Sequence[Sequence[Any]]]]) -> Graph:
+    """A fact with the rows behind it, a node each: the step it is of, and its columns."""
+    graph: Graph = nx.MultiDiGraph()
+    _add_nodes(graph, [("finding", finding, f"finding {finding}")])
+    for step, columns, rows in evidence:
+        for number, row in enumerate(rows):
+            label = ", ".join(f"{column}={value}" for column, value in zip(columns, row, strict=True))
+            graph.add_node(f"{step}:{number}", kind=step, label=label)
+            graph.add_edge(f"finding:{finding}", f"{step}:{number}", key="derived_from", kind="derived_from")
     return graph
 
 

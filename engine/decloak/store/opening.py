@@ -90,7 +90,7 @@ def open_store(
     except sqlite3.DatabaseError as error:
         connection.close()
         raise _unusable(path, error) from None
-    except DecloakError:
+    except BaseException:
         connection.close()
         raise
     return store

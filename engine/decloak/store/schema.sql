@@ -88,7 +88,7 @@ CREATE TABLE truth_marked (
   PRIMARY KEY (txn, item)
 ) STRICT, WITHOUT ROWID;
 
--- [node] A generalisation hierarchy.
+-- A generalisation hierarchy.
 CREATE TABLE hierarchy (
   id INTEGER PRIMARY KEY,        -- number of the hierarchy
   digest TEXT NOT NULL UNIQUE,   -- key of its content
@@ -169,7 +169,7 @@ CREATE TABLE knows (
   PRIMARY KEY (knowledge, item)
 ) STRICT, WITHOUT ROWID;
 
--- [node] One way to measure how closely two items are related.
+-- One way to measure how closely two items are related.
 CREATE TABLE relatedness (
   id INTEGER PRIMARY KEY,        -- number of the measure in the store
   digest TEXT NOT NULL UNIQUE,   -- key of the stage that scored it
@@ -187,7 +187,7 @@ CREATE TABLE related (
   PRIMARY KEY (relatedness, a, b)
 ) STRICT, WITHOUT ROWID;
 
--- [node] The distance tables of one release under one measure and one kind of context.
+-- The distance tables of one release under one measure and one kind of context.
 CREATE TABLE scoring (
   id INTEGER PRIMARY KEY,        -- number of the scoring
   digest TEXT NOT NULL UNIQUE,   -- key of the stage that made it
@@ -196,7 +196,7 @@ CREATE TABLE scoring (
   context TEXT NOT NULL          -- how many plain items make a context, 'all', or 'given'
 ) STRICT;
 
--- [node] The distance table of one generalised item.
+-- The distance table of one generalised item.
 CREATE TABLE distance_table (
   id INTEGER PRIMARY KEY,        -- number of the table in the store
   scoring INTEGER NOT NULL REFERENCES scoring (id) ON DELETE CASCADE, -- the scoring it belongs to
@@ -230,7 +230,7 @@ CREATE TABLE cell (
   PRIMARY KEY (distance_table, row, col)
 ) STRICT, WITHOUT ROWID;
 
--- [edge context] A plain item that speaks for or against the members in one row of a distance table.
+-- A plain item that speaks for or against the members in one row of a distance table.
 CREATE TABLE context (
   distance_table INTEGER NOT NULL REFERENCES distance_table (id) ON DELETE CASCADE, -- the table
   row INTEGER NOT NULL,          -- the row

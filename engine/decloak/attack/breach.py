@@ -1,0 +1,150 @@
+"""What an attacker's knowledge makes of cover problems: quantitative privacy breach detection, and whom it hits.
+
+A cover problem (x, l) is breached when a known itemset holds x and a covered y. The published algorithm never resets
+l, so that it sees only the first item of a chunk, and never resets the maximum, so that early clusters raise later
+ones; the readings say what is added up instead:
+
+| reading  | items looked at     | added up, per cluster                               |
+|----------|---------------------|-----------------------------------------------------|
+| literal  | first of each chunk | the largest breach of a chunk in any cluster so far |
+| sound    | all                 | the largest breach of a chunk                       |
+| per_item | all                 | the largest breach of an item                       |
+| sum      | all                 | every breached problem                              |
+
+Knowledge is a list of itemsets, or None for the strong attacker, who knows every pair.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import combinations
+
+from decloak.attack.cover import Cover, CoverProblem, covers
+from decloak.data.disassociated import Disassociated
+from decloak.errors import DecloakError, nearest, shown
+
+__all__ = ["READINGS", "Knowledge", "breach", "breached", "vulnerable_items", "vulnerable_records"]
+
+READINGS = ("literal", "sound", "per_item", "sum")
+
+Knowledge = Iterable[Iterable[str]] | None
+
+_Pair = tuple[str, str]
+_Index = Mapping[_Pair, Sequence[frozenset[str]]]
+"""The known itemsets that hold a pair, for the pairs some cover problem puts at risk."""
+
+
+def breach(release: Disassociated, knowledge: Knowledge = None, reading: str = "sound") -> int:
+    """Return the total of quantitative privacy breach detection.
+
+    >>> from decloak.data.disassociated import Chunk, Cluster
+    >>> chunks = (Chunk(("a", "b"), (("a",), ("a", "b"), ("a", "b"))), Chunk(("e",), (("e",), ("e",))))
+    >>> release = Disassociated((Cluster(3, chunks, ()),))
+    >>> breach(release), breach(release, [("b", "e")]), breach(release, [("a", "e")])
+    (1, 1, 0)
+    """
+    if reading not in READINGS:
+        hint = nearest(reading, READINGS) or f"readings are {', '.join(READINGS)}"
+        raise DecloakError(f"no reading {shown(reading)} of the breach detection", hint=hint)
+    found = [cover.problem for cover in breached(covers(release), knowledge)]
+    if reading == "sum":
+        return len(found)
+    if reading == "literal":
+        return _literal(release, found)
+    by_item = reading == "per_item"
+    return sum(_largest((p.cluster, p.chunk, p.item if by_item else "") for p in found).values())
+
+
+def breached(found: Iterable[Cover], knowledge: Knowledge) -> list[Cover]:
+    """The cover problems among these that the knowledge breaches."""
+    found = list(found)
+    index = _index((cover.problem for cover in found), knowledge)
+    return [one for one in found if index is None or any(pair in index for pair in _pairs(one.problem))]
+
+
+def vulnerable_items(release: Disassociated, knowledge: Knowledge = None) -> list[tuple[int, str]]:
+    """The items x of breached problems, each with the number of its cluster."""
+    return sorted({(cover.problem.cluster, cover.problem.item) for cover in breached(covers(release), knowledge)})
+
+
+def vulnerable_records(
+    release: Disassociated,
+    records: Sequence[Collection[str]],
+    truth: Sequence[Sequence[int]],
+    knowledge: Knowledge = None,
+) -> list[int]:
+    """The numbers of the original records a breach really hits: what only the data owner can count.
+
+    `truth` holds, cluster by cluster, the numbers of the records in it. A record is hit when a known itemset it
+    contains holds x and a covered y of a problem of its cluster.
+    """
+    _check_truth(release, records, truth)
+    problems = [cover.problem for cover in covers(release)]
+    index = _index(problems, knowledge)
+    at_risk: dict[int, set[_Pair]] = {}
+    for problem in problems:
+        at_risk.setdefault(problem.cluster, set()).update(_pairs(problem))
+    return sorted(
+        number
+        for cluster, pairs in at_risk.items()
+        for number in truth[cluster]
+        if _hit(set(records[number]), pairs, index)
+    )
+
+
+def _hit(record: set[str], pairs: Iterable[_Pair], index: _Index | None) -> bool:
+    inside = [pair for pair in pairs if record.issuperset(pair)]
+    if index is None:
+        return bool(inside)
+    return any(itemset <= record for pair in inside for itemset in index.get(pair, ()))
+
+
+def _pairs(problem: CoverProblem) -> list[_Pair]:
+    x = problem.item
+    return [(x, y) if x < y else (y, x) for y in problem.covered]
+
+
+def _index(problems: Iterable[CoverProblem], knowledge: Knowledge) -> _Index | None:
+    if knowledge is None:
+        return None
+    at_risk = {pair for problem in problems for pair in _pairs(problem)}
+    index: dict[_Pair, list[frozenset[str]]] = {}
+    for itemset in knowledge:
+        if isinstance(itemset, str):
+            raise DecloakError(f"an itemset is the text {shown(itemset)}", hint="give a tuple or a list of items")
+        known = frozenset(itemset)
+        for pair in combinations(sorted(known), 2):
+            if pair in at_risk:
+                index.setdefault(pair, []).append(known)
+    return index
+
+
+def _largest(places: Iterable[tuple[int, int, str]]) -> dict[int, int]:
+    """The largest count of any place in each cluster."""
+    largest: dict[int, int] = {}
+    for (cluster, _, _), count in Counter(places).items():
+        largest[cluster] = max(count, largest.get(cluster, 0))
+    return largest
+
+
+def _literal(release: Disassociated, found: Iterable[CoverProblem]) -> int:
+    firsts = [{j: chunk.items[0] for j, chunk in enumerate(c.record_chunks)} for c in release.clusters]
+    largest = _largest((p.cluster, p.chunk, "") for p in found if firsts[p.cluster][p.chunk] == p.item)
+    total = running = 0
+    for cluster in range(len(release.clusters)):
+        running = max(running, largest.get(cluster, 0))
+        total += running
+    return total
+
+
+def _check_truth(release: Disassociated, records: Sequence[Collection[str]], truth: Sequence[Sequence[int]]) -> None:
+    sizes = [cluster.size for cluster in release.clusters]
+    if list(map(len, truth)) != sizes:
+        raise DecloakError(
+            "the truth does not give each cluster as many records as it has",
+            hint="give one list of record numbers a cluster",
+        )
+    numbers = [number for cluster in truth for number in cluster]
+    if any(not 0 <= number < len(records) for number in numbers) or len(set(numbers)) < len(numbers):
+        raise DecloakError(
+            "the truth names a record twice, or one that is not there", hint=f"numbers are 0 to {len(records) - 1}"
+        )

@@ -1,0 +1,95 @@
+"""Cover problems of a disassociated release (Barakat et al., Definition 3, over all earlier chunks).
+
+x: an item of record chunk j of a cluster; l: an earlier record chunk, l < j. s(y): sub-records of y's chunk that hold
+y. I(x, l): the items y of chunk l with s(y) >= s(x); s(I): sub-records of chunk l that hold all of I. There is a
+problem when I is not empty and s(I) is the least s(y) in I; *covered* are the y that have it: every sub-record with
+one of them holds all of I. Whoever joins x to a covered y joins it to I, which the algorithm would not have parted
+from x were it frequent enough: x and y are together in fewer than k records.
+
+I depends on x only through s(x): it is all items of chunk l down to a support, the *level* of that support.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from decloak.data.disassociated import Chunk, Cluster, Disassociated
+
+__all__ = ["Cover", "CoverProblem", "cover_problems", "covers"]
+
+
+class CoverProblem(NamedTuple):
+    """Item x of a chunk, an earlier chunk and the items covered there; clusters and chunks count from 0."""
+
+    cluster: int
+    chunk: int
+    item: str
+    earlier: int
+    covered: tuple[str, ...]
+
+
+class Cover(NamedTuple):
+    """A cover problem with the size of I (above 1: non-trivial) and the support of the covered items."""
+
+    problem: CoverProblem
+    size: int
+    support: int
+
+
+class _Level(NamedTuple):
+    """The items of a chunk with at least this support; `covered` is empty when they are no problem."""
+
+    support: int
+    size: int
+    covered: tuple[str, ...]
+
+
+def cover_problems(release: Disassociated, adjacent: bool = False) -> list[CoverProblem]:
+    """Return every cover problem, by cluster, chunk, item and earlier chunk.
+
+    `adjacent` compares a chunk only with the one just before it, as Definition 3 does.
+
+    >>> chunks = (Chunk(("a", "b"), (("a",), ("a", "b"), ("a", "b"))), Chunk(("e",), (("e",), ("e",))))
+    >>> cover_problems(Disassociated((Cluster(3, chunks, ()),)))
+    [CoverProblem(cluster=0, chunk=1, item='e', earlier=0, covered=('b',))]
+    """
+    return [cover.problem for cover in covers(release, adjacent)]
+
+
+def covers(release: Disassociated, adjacent: bool = False) -> list[Cover]:
+    """Return every cover problem with its size and support, in the order of `cover_problems`."""
+    return [
+        cover for number, cluster in enumerate(release.clusters) for cover in _of_cluster(number, cluster, adjacent)
+    ]
+
+
+def _of_cluster(number: int, cluster: Cluster, adjacent: bool) -> Iterator[Cover]:
+    earlier: list[list[_Level]] = []
+    for j, chunk in enumerate(cluster.record_chunks):
+        first = max(0, j - 1) if adjacent else 0
+        for x, support in sorted(Counter(item for subrecord in chunk.subrecords for item in subrecord).items()):
+            for before, levels in enumerate(earlier[first:], first):
+                at = bisect_left(levels, (support,))
+                if at < len(levels) and levels[at].covered:
+                    least, size, covered = levels[at]
+                    yield Cover(CoverProblem(number, j, x, before, covered), size, least)
+        earlier.append(_levels(chunk))
+
+
+def _levels(chunk: Chunk) -> list[_Level]:
+    """The levels of a chunk by ascending support."""
+    holders: dict[str, int] = {}  # item: a bit for each sub-record that holds it
+    for number, subrecord in enumerate(chunk.subrecords):
+        for item in subrecord:
+            holders[item] = holders.get(item, 0) | 1 << number
+    by_support: dict[int, list[str]] = {}
+    for item in sorted(holders):
+        by_support.setdefault(holders[item].bit_count(), []).append(item)
+    found, together, size = [], -1, 0
+    for support, items in sorted(by_support.items(), reverse=True):
+        for item in items:
+            together &= holders[item]
+        size += len(items)
+        found.append(_Level(support, size, tuple(items) if together.bit_count() == support else ()))
+    return found[::-1]

@@ -1,0 +1,93 @@
+"""What attackers know: lists of itemsets, each a tuple of items in code point order.
+
+The strong attacker of Barakat et al. knows every pair and is written None; the other models draw what they know
+from the original records (strong_pairs, moderate), from the items and foreign words (weak), or from a file (explicit).
+"""
+
+import math
+import random
+from collections.abc import Collection, Iterable, Sequence
+from itertools import combinations
+
+from decloak.data.lines import FilePath, place
+from decloak.data.readers import read
+from decloak.errors import DecloakError, shown
+from decloak.measure.guarantees import check_km
+
+__all__ = ["MOST_ITEMSETS", "Itemset", "explicit", "moderate", "strong_pairs", "weak"]
+
+Itemset = tuple[str, ...]
+
+MOST_ITEMSETS = 20_000_000
+"""Itemsets a strong attacker may be given before duplicates are removed: more would not fit in memory."""
+
+
+def strong_pairs(records: Iterable[Collection[str]], m: int) -> list[Itemset]:
+    """Every itemset of m items of every record, each once.
+
+    >>> strong_pairs([["b", "a"], ["a", "b", "c"]], 2)
+    [('a', 'b'), ('a', 'c'), ('b', 'c')]
+    """
+    check_km(1, m)
+    sets = [frozenset(record) for record in records]
+    count = sum(math.comb(len(record), m) for record in sets)
+    if count > MOST_ITEMSETS:
+        raise DecloakError(
+            f"the records have {count:,} itemsets of {m} items",
+            hint="lower m, or let the attacker be strong or moderate",
+        )
+    return sorted({itemset for record in sets for itemset in combinations(sorted(record), m)})
+
+
+def moderate(records: Sequence[Collection[str]], m: int, share: float = 0.5, seed: int = 0) -> list[Itemset]:
+    """A random itemset of m items from each record of a random share of them; records of fewer items give none.
+
+    >>> moderate([["a", "b"], ["a", "b"]], 2)
+    [('a', 'b')]
+    """
+    check_km(1, m)
+    if not 0 < share < 1:
+        raise DecloakError(f"the share of records known is {shown(share)}", hint="give a number between 0 and 1")
+    rng = random.Random(seed)
+    count = min(math.floor(share * len(records) + 1e-9), len(records) - 1)
+    chosen = [sorted(set(records[number])) for number in rng.sample(range(len(records)), max(0, count))]
+    return [tuple(sorted(rng.sample(record, m))) for record in chosen if len(record) >= m]
+
+
+def weak(items: Iterable[str], foreign: Iterable[str], m: int, seed: int = 0, count: int = 10) -> list[Itemset]:
+    """Every itemset of m words among `count` random items, all if there are fewer, and as many random foreign words.
+
+    >>> len(weak(map(str, range(40)), map(chr, range(97, 123)), 2))
+    190
+    """
+    check_km(1, m)
+    own = sorted(set(items))
+    others = sorted(set(foreign).difference(own))
+    if len(others) < count:
+        raise DecloakError(
+            f"{len(others)} foreign words that are no items of the data", hint=f"give a list of at least {count}"
+        )
+    rng = random.Random(seed)
+    words = rng.sample(own, min(count, len(own))) + rng.sample(others, count)
+    return list(combinations(sorted(words), m))
+
+
+def explicit(path: FilePath, items: Collection[str]) -> list[Itemset]:
+    """The itemsets of a file, one a line with commas between the items; an error names the items not in `items`."""
+    known = read(path, "basket")
+    there = frozenset(items)
+    lines: dict[str, int] = {}
+    for number, itemset in enumerate(known.transactions, 1):
+        for item in itemset:
+            if item not in there:
+                lines.setdefault(item, number)
+    if lines:
+        raise _unknown(path, lines)
+    return [tuple(sorted(itemset)) for itemset in known.transactions]
+
+
+def _unknown(path: FilePath, lines: dict[str, int], most: int = 10) -> DecloakError:
+    names = [f"{shown(item)} (line {line})" for item, line in list(lines.items())[:most]]
+    rest = f" and {len(lines) - most} more" if len(lines) > most else ""
+    message = f"known items that the data do not have: {', '.join(names)}{rest}"
+    return DecloakError(message, place(path, min(lines.values())), "remove them, or write them as the data do")

@@ -1,0 +1,300 @@
+"""How surely somebody who knows an itemset of a person in a cluster finds the person's record there.
+
+s: how many records of a reconstruction hold the known itemset; whoever knows that much names the right record with
+probability 1/s. E[1/s] is the mean over the reconstructions that hold the itemset at all, labelled placements being
+equally likely: of all those the release allows (a term lies on 1..n rows), and of those that agree with the algorithm
+(a term lies on 1..k-1 rows; see decloak.attack.reconstruction). Disassociation promises that s >= k in one of them;
+a probability above 1/k is what this promise leaves open.
+
+No row may stay empty, which inclusion and exclusion count: over the rows that are forced to stay empty, with
+alternating signs. `ways[s]` is a number of placements by s. Laying one more chunk, t of whose sub-records hold what
+the itemset has in it, on n rows of which s hold the rest, leaves s' of these in C(s, s') C(n-s, t-s') / C(n, t) of
+the chunk's placements.
+
+All counts are exact integers. Only the algorithm-consistent ones of large clusters are sampled: in BATCHES
+independent populations, whose spread gives the standard error of a ratio of means.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations
+from math import comb, factorial, perm, prod, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decloak.attack.reconstruction import (
+    MOST_TABLES,
+    Pieces,
+    Table,
+    TooManyTables,
+    consistent_tables,
+    pieces,
+    sampled_tables,
+)
+from decloak.data.disassociated import Chunk, Cluster, Disassociated
+from decloak.errors import DecloakError
+from decloak.measure.guarantees import check_km
+
+__all__ = ["LinkProbability", "above", "algorithm_ways", "link_probabilities", "released_ways"]
+
+BATCHES = 20
+
+Ways = list[int]
+"""The number of placements in which 0, 1, ... n rows hold an itemset."""
+
+Tally = Counter[tuple[int, int]]
+"""Ways of tables by the rows that hold an itemset and the rows without any sub-record."""
+
+
+class LinkProbability(NamedTuple):
+    """E[1/s] of an itemset; None when no reconstruction holds it, or none that agrees with the algorithm was found.
+
+    `least` and `most` are the extremes of s among the reconstructions that agree. Where these were sampled, `error` is
+    the standard error of `algorithm`, and the extremes are those seen; where it is None, all is exact.
+    """
+
+    itemset: tuple[str, ...]
+    release: float | None
+    algorithm: float | None
+    error: float | None
+    least: int
+    most: int
+
+
+def link_probabilities(
+    cluster: Cluster,
+    *,
+    k: int,
+    m: int,
+    itemsets: Iterable[Iterable[str]] | None = None,
+    empty_rows: bool = False,
+    seed: int = 0,
+    tables: int = MOST_TABLES,
+) -> list[LinkProbability]:
+    """E[1/s] of these itemsets, or of every pair of items that may occur in the cluster.
+
+    `empty_rows` allows rows without any item, as in a cluster whose records shared chunks may fill. Beyond `tables`
+    tables of interchangeable rows the consistent reconstructions are sampled, which is when `seed` matters.
+
+    >>> chunks = (Chunk(("a", "b"), (("a",), ("a", "b"), ("a", "b"))), Chunk(("e",), (("e",), ("e",))))
+    >>> link_probabilities(Cluster(3, chunks, ()), k=2, m=2, itemsets=[("b", "e")])[0]
+    LinkProbability(itemset=('b', 'e'), release=0.8333333333333334, algorithm=1.0, error=None, least=1, most=1)
+    """
+    check_km(k, m)
+    _check_rows(cluster)
+    wanted, terms = _itemsets(cluster, itemsets), frozenset(cluster.term_chunk)
+    kinds = {_kind(itemset, terms): itemset for itemset in wanted}
+    batches = algorithm_ways(cluster, list(kinds.values()), k=k, m=m, empty_rows=empty_rows, seed=seed, tables=tables)
+    chances = {
+        kind: _chances(released_ways(cluster, itemset, empty_rows=empty_rows), by_batch)
+        for (kind, itemset), by_batch in zip(kinds.items(), batches, strict=True)
+    }
+    found = [chances[_kind(itemset, terms)]._replace(itemset=tuple(sorted(itemset))) for itemset in wanted]
+    return [one for one in found if itemsets is not None or one.release is not None]
+
+
+def above(release: Disassociated, *, seed: int = 0, tables: int = MOST_TABLES) -> list[tuple[int, LinkProbability]]:
+    """The pairs of items somebody who knows them links with a probability above 1/k, with the number of the cluster."""
+    if release.k is None or release.m is None:
+        raise DecloakError("the release does not say its k and m", release.origin, "write them in its header")
+    k, m = release.k, release.m
+    shared = {number for joint in release.joints for number in joint.clusters}
+    found = []
+    for number, cluster in enumerate(release.clusters):
+        pairs = link_probabilities(cluster, k=k, m=m, empty_rows=number in shared, seed=seed + number, tables=tables)
+        found += [(number, one) for one in pairs if max(one.release or 0, one.algorithm or 0) > 1 / k + 1e-9]
+    return found
+
+
+def _check_rows(cluster: Cluster) -> None:
+    longest = max((len(chunk.subrecords) for chunk in cluster.record_chunks), default=0)
+    if longest > cluster.size:
+        problem = f"a chunk of {longest} sub-records in a cluster of {cluster.size} records"
+        raise DecloakError(problem, hint="each record has one sub-record of a chunk at most")
+
+
+def _kind(itemset: frozenset[str], terms: frozenset[str]) -> tuple[frozenset[str], int]:
+    """What the chances of an itemset depend on: one term is as good as another."""
+    return itemset - terms, len(itemset & terms)
+
+
+def _chances(released: Ways, batches: Sequence[Ways]) -> LinkProbability:
+    mean, error = _mean(batches)
+    seen = [s for s in range(len(released)) if any(ways[s] for ways in batches)]
+    return LinkProbability((), _mean([released])[0], mean, error, min(seen, default=0), max(seen, default=0))
+
+
+def released_ways(cluster: Cluster, itemset: Iterable[str], *, empty_rows: bool = False) -> Ways:
+    """The placements the release allows, by the number of rows that hold the itemset; their sum is all of them."""
+    known, n = frozenset(itemset), cluster.size
+    chunks = [(chunk, _holders(chunk, known)) for chunk in cluster.record_chunks]
+    longest = max((len(chunk.subrecords) for chunk, _ in chunks), default=0)
+    terms, inside = len(cluster.term_chunk), len(known.intersection(cluster.term_chunk))
+    total = [0] * (n + 1)
+    for empty in range(1 if empty_rows else n - longest + 1):
+        rows = n - empty
+        ways = _start(rows, rows if known <= _items(cluster) else 0)
+        for chunk, holders in chunks:
+            ways = _laid(ways, _placements(chunk, rows), holders)
+        for s, count in enumerate(_termed(ways, inside, terms - inside, rows)):
+            total[s if known else n] += (-1) ** empty * comb(n, empty) * count
+    anchored = _placements(chunks[0][0], n) if chunks else 1  # chunk 0 lies as published
+    return [count // anchored for count in total]
+
+
+def algorithm_ways(
+    cluster: Cluster,
+    itemsets: Sequence[frozenset[str]],
+    *,
+    k: int,
+    m: int,
+    empty_rows: bool = False,
+    seed: int = 0,
+    tables: int = MOST_TABLES,
+) -> list[list[Ways]]:
+    """For each itemset the placements that agree with the algorithm: exact in one list, or sampled ones in BATCHES."""
+    apart = pieces(cluster, k, m)
+    terms = frozenset(cluster.term_chunk)
+    parts = list(dict.fromkeys(itemset - terms for itemset in itemsets))
+    try:
+        batches = [_tallies(apart, parts, consistent_tables(apart, tables))]
+    except TooManyTables:
+        rng = random.Random(seed)
+        batches = [_tallies(apart, parts, sampled_tables(apart, rng)) for _ in range(BATCHES)]
+    at = {part: number for number, part in enumerate(parts)}
+    found = []
+    for itemset in itemsets:
+        inside = len(itemset & terms)
+        shape = (cluster.size, inside, len(terms) - inside, k - 1, empty_rows)
+        found.append([_completed(tallies[at[itemset - terms]], *shape) for tallies in batches])
+    return found
+
+
+def _tallies(apart: Pieces, parts: Sequence[frozenset[str]], tables: Iterable[tuple[int, Table]]) -> list[Tally]:
+    """The ways of tables for each part, by the rows that hold it and the rows without any sub-record."""
+    columns, items = _columns(apart), _code(apart, parts)
+    by_supports: Counter[tuple[int, bytes]] = Counter()
+    for ways, table in tables:
+        classes, rows = np.array(list(table), np.int64), np.fromiter(table.values(), np.int64)
+        shown = np.hstack([*(column[classes[:, j]] for j, column in enumerate(columns)), _edges(len(rows))])
+        supports = rows @ shown[:, items].all(axis=2)
+        empty = int(rows[(classes < 0).all(axis=1)].sum())
+        by_supports[empty, supports.tobytes()] += ways
+    found: list[Tally] = [Counter() for _ in parts]
+    for (empty, supports_of), ways in by_supports.items():
+        for tally, s in zip(found, np.frombuffer(supports_of, np.int64).tolist(), strict=True):
+            tally[s, empty] += ways
+    return found
+
+
+def _columns(apart: Pieces) -> list[NDArray[np.bool_]]:
+    """For each chunk which of its items a distinct sub-record holds; the last row is that of no sub-record."""
+    return [
+        np.array([[item in subrecord for item in sorted(_union(kinds))] for subrecord in (*kinds, frozenset())], bool)
+        for kinds in apart.distinct
+    ]
+
+
+def _code(apart: Pieces, parts: Sequence[frozenset[str]]) -> NDArray[np.int64]:
+    """The columns of each part's items, filled up with the one that always holds; items not there never hold."""
+    names = [item for kinds in apart.distinct for item in sorted(_union(kinds))]
+    place = {item: at for at, item in enumerate(names)}
+    never, always = len(names), len(names) + 1
+    longest = max(map(len, parts), default=0)
+    rows = [[place.get(item, never) for item in part] + [always] * (longest - len(part)) for part in parts]
+    return np.array(rows, np.int64).reshape(len(parts), longest)
+
+
+def _edges(rows: int) -> NDArray[np.bool_]:
+    return np.tile(np.array([False, True]), (rows, 1))
+
+
+def _completed(tally: Tally, n: int, inside: int, others: int, most: int, empty_rows: bool) -> Ways:
+    """Lay the terms on the rows: every empty row must get one."""
+    total = [0] * (n + 1)
+    for (s, empty), ways in tally.items():
+        for at, count in _termed_rows(n, s, 0 if empty_rows else empty, inside, others, most):
+            total[at] += ways * count
+    return total
+
+
+@lru_cache(maxsize=10_000)
+def _termed_rows(n: int, s: int, empty: int, inside: int, others: int, most: int) -> tuple[tuple[int, int], ...]:
+    total = [0] * (n + 1)
+    for forced in range(empty + 1):
+        rows = n - forced
+        ways = _termed(_start(rows, min(s, rows)), inside, others, most)  # s = n: the itemset is terms only
+        for at, count in enumerate(ways):
+            total[at if inside else s] += (-1) ** forced * comb(empty, forced) * count
+    return tuple((at, count) for at, count in enumerate(total) if count)
+
+
+def _start(rows: int, s: int) -> Ways:
+    return [int(at == s) for at in range(rows + 1)]
+
+
+def _laid(ways: Ways, placements: int, holders: int | None) -> Ways:
+    """Lay a chunk with so many labelled placements; None says that it has nothing of the itemset."""
+    rows = len(ways) - 1
+    if holders is None:
+        return [count * placements for count in ways]
+    each = placements // comb(rows, holders)
+    laid = [0] * (rows + 1)
+    for s, count in enumerate(ways):
+        for left in range(min(s, holders) + 1 if count else 0):
+            laid[left] += count * comb(s, left) * comb(rows - s, holders - left) * each
+    return laid
+
+
+def _termed(ways: Ways, inside: int, others: int, most: int) -> Ways:
+    """Lay terms on 1..most rows each, `inside` of them in the itemset."""
+    rows = len(ways) - 1
+    sizes = range(1, min(most, rows) + 1)
+    for _ in range(inside):
+        layers = [_laid(ways, comb(rows, size), size) for size in sizes]
+        ways = [sum(layer[s] for layer in layers) for s in range(rows + 1)]
+    return _laid(ways, sum(comb(rows, size) for size in sizes) ** others, None)
+
+
+def _placements(chunk: Chunk, rows: int) -> int:
+    """The distinct maps from rows to the sub-records of a chunk."""
+    counts = Counter(chunk.subrecords).values()
+    return perm(rows, len(chunk.subrecords)) // prod(map(factorial, counts))
+
+
+def _holders(chunk: Chunk, known: frozenset[str]) -> int | None:
+    """How many sub-records hold all that the itemset has in the chunk; None when it has nothing there."""
+    part = known.intersection(chunk.items)
+    return sum(part.issubset(subrecord) for subrecord in chunk.subrecords) if part else None
+
+
+def _itemsets(cluster: Cluster, itemsets: Iterable[Iterable[str]] | None) -> list[frozenset[str]]:
+    chosen = combinations(sorted(_items(cluster)), 2) if itemsets is None else itemsets
+    return list(map(frozenset, chosen))
+
+
+def _items(cluster: Cluster) -> frozenset[str]:
+    return frozenset(cluster.term_chunk).union(*(chunk.items for chunk in cluster.record_chunks))
+
+
+def _union(subrecords: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset[str]().union(*subrecords)
+
+
+def _mean(batches: Sequence[Ways]) -> tuple[float | None, float | None]:
+    """E[1/s] over the placements with s >= 1, and the standard error that several batches tell."""
+    held = [sum(ways[1:]) for ways in batches]
+    number, all_held = len(batches), sum(held)
+    if not all_held:
+        return None, None
+    chance = [sum((Fraction(count, s) for s, count in enumerate(ways) if count and s), Fraction()) for ways in batches]
+    mean = sum(chance, Fraction()) / all_held
+    if number == 1:
+        return float(mean), None
+    away = [float((one - mean * weight) * number / all_held) for one, weight in zip(chance, held, strict=True)]
+    return float(mean), sqrt(sum(one * one for one in away) / (number * (number - 1)))

@@ -1,0 +1,89 @@
+"""What several test files start from: the worked example as files, a store made by the quickstart, the command line."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import decloak
+from decloak import cli
+
+ROOT = Path(__file__).parents[1]
+MEMBERS = ("blood pressure", "icd", "limbs", "injury")
+DISTANCES = {
+    "heart disease": (0.56, 0.78, 1.57, 2.19),
+    "anesthesia": (1.75, 0.58, 1.74, 1.53),
+    "gangrene": (2.60, 2.93, 1.78, 1.49),
+    "knee": (1.60, 1.51, 1.89, 1.03),
+}
+ORIGINALS = {
+    "heart disease": ("blood pressure", "icd"),
+    "anesthesia": ("icd",),
+    "gangrene": ("limbs", "injury"),
+    "knee": ("injury",),
+}
+SCENARIO = """\
+scenario: the worked example
+data: {file: original.txt, format: basket, published: published.txt}
+relate: {measure: ngd, source: scores, file: scores.csv, cap: none}
+attacker: {context: 1}
+attack: [mda, tba, wba, gba, rba]
+measure: [recovery, {link: {k: 2, m: 2}}]
+"""
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    """A folder with the worked example of the paper: scenario.yaml and the files it names."""
+    folder = tmp_path / "example"
+    folder.mkdir()
+    lines = {
+        "original.txt": [", ".join((context, *items)) for context, items in ORIGINALS.items()],
+        "published.txt": [f"{context}, ({', '.join(MEMBERS)})" for context in DISTANCES],
+        "scores.csv": ["a,b,ngd"]
+        + [f"{a},{b},{d}" for a, row in DISTANCES.items() for b, d in zip(MEMBERS, row, strict=True)],
+        "table.csv": ["," + ",".join(MEMBERS)]
+        + [
+            ",".join([a, *(f"{d}{'*' * (b in ORIGINALS[a])}" for b, d in zip(MEMBERS, row, strict=True))])
+            for a, row in DISTANCES.items()
+        ],
+    }
+    for name, content in lines.items():
+        (folder / name).write_text("".join(f"{line}\n" for line in content))
+    (folder / "scenario.yaml").write_text(SCENARIO)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def _quickstart(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("quickstart") / "store.db"
+    decloak.run(ROOT / "scenarios" / "quickstart.yaml", store=path)
+    return path
+
+
+@pytest.fixture
+def store(_quickstart: Path, tmp_path: Path) -> Path:
+    """A store of one's own that holds a run of the quickstart."""
+    return Path(shutil.copy(_quickstart, tmp_path / "quickstart.db"))
+
+
+class Said(NamedTuple):
+    """What a command left: its exit code, standard output and standard error."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+    """The command line, in this process: call("run", path) → Said."""
+
+    def run(*arguments: object) -> Said:
+        capsys.readouterr()
+        code = cli._code([str(one) for one in arguments])
+        return Said(code, *capsys.readouterr())
+
+    return run

@@ -1,0 +1,64 @@
+"""What the documentation shows is what happens: its files are written, its commands run, its output compared."""
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from decloak.cli import COMMANDS, _code
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "docs"))
+
+BLOCK = re.compile(r"(?:<!-- file: (?P<file>\S+) -->\n)?```(?P<kind>\w+)\n(?P<text>.*?)```", re.DOTALL)
+PAGES = sorted((ROOT / "docs" / "how-to").glob("*.md"))
+
+
+def run(command: str, capsys) -> list[str]:
+    words = shlex.split(command)
+    assert words.pop(0) == "decloak"
+    _code(words)
+    captured = capsys.readouterr()
+    return [line.rstrip() for line in (captured.out + captured.err).splitlines()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_file_and_command_of_a_how_to_does_what_the_page_says(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    commands = 0
+    for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
+        if block["file"]:
+            Path(block["file"]).write_text(block["text"], encoding="utf-8")
+        if block["kind"] == "console":
+            for part in re.split(r"^\$ ", block["text"], flags=re.MULTILINE)[1:]:
+                command, *expected = part.splitlines()
+                assert run(command, capsys) == expected, command
+                commands += 1
+    assert commands
+
+
+def test_generated_references_are_current():
+    from generate import generated
+
+    for path, text in generated():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name}: run `make docs`"
+
+
+def test_every_command_is_in_the_reference_and_the_readme_names_the_two_to_begin_with():
+    reference = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
+    assert all(f"## decloak {name}\n" in reference for name in COMMANDS)
+    first_screen = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:40]
+    assert "make demo" in first_screen
+    assert "make test" in first_screen
+
+
+def test_every_bundled_scenario_names_its_schema_and_is_valid(capsys):
+    for scenario in sorted((ROOT / "scenarios").rglob("*.yaml")):
+        first = scenario.read_text(encoding="utf-8").splitlines()[0]
+        schema = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", first)
+        assert schema, scenario
+        assert (scenario.parent / schema[1]).resolve() == ROOT / "scenarios" / "scenario.schema.json"
+        assert _code(["validate", str(scenario)]) == 0
+    capsys.readouterr()
