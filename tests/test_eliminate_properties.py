@@ -178,6 +178,14 @@ def test_a_group_whose_heaviest_item_may_not_go_takes_part_again_when_another_gr
     same(done, rows, naive.Plan(lambda facts: facts.d / facts.col_left, "r", naive.largest_of))
 
 
+def test_a_shut_group_does_not_end_the_attack_for_its_equal():
+    attack = strategy(groups=["row"], suspicion="largest")
+    rows = [[0.25 + 8e-10, 0.0, 0.0], [0.9, 0.25 + 1.2e-9, 0.0]]
+    (done,) = eliminate([rows], attack, threshold=0.25)
+    assert cells(done) == [(1, 0), (1, 1)]
+    same(done, rows, naive.Plan(by_distance, "r", naive.largest_of), 0.25)
+
+
 @settings(max_examples=100, deadline=None)
 @given(batch=st.lists(tables(), min_size=1, max_size=4), seed=st.integers(0, 2**64 - 1))
 def test_single_passes_are_those_of_the_naive_twin(batch, seed):
@@ -297,6 +305,23 @@ def test_a_given_threshold_replaces_the_own_one_and_the_ratio_multiplies_it():
     assert half.threshold == pytest.approx(own.threshold / 2)
     assert given[0].threshold == 0.3
     assert given[0].steps.threshold.tolist() == [0.3] * len(cells(given[0]))
+
+
+@pytest.mark.parametrize("name", ["tba", "wba", "gba", "rba"])
+@pytest.mark.parametrize("threshold", [-1e308, -1.0])
+def test_a_threshold_below_everything_strikes_whatever_may_go(name, threshold):
+    d = np.random.default_rng(4).random((4, 5))
+    (low,), (lower,) = (eliminate([d], ATTACKS[name], threshold=one) for one in (threshold, -1e9))
+    assert low.threshold == threshold
+    assert cells(low) == cells(lower)
+    assert len(cells(low)) >= 5
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_huge_and_tiny_distances_are_no_trouble(name):
+    (done,) = eliminate([[[1e308, 1e308, 5e-324], [1e308, 1e-300, 0.0], [1e307, 2.0, 1e308]]], ATTACKS[name], seeds=[3])
+    assert done.scored.all()
+    assert done.kept.any(axis=0).all()
 
 
 def test_a_threshold_may_name_the_size_of_the_table():

@@ -7,13 +7,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from decloak.errors import DecloakError
-from decloak.version import __version__
+from decloak.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from decloak.attacks import Eliminated, eliminate
-    from decloak.data.dataset import Dataset, Published
+    from decloak.anonymising import anonymise
+    from decloak.attack.breach import breach
+    from decloak.attack.cover import cover_problems
+    from decloak.attacks import eliminate, reassociate
+    from decloak.data.dataset import Dataset
     from decloak.data.published import read_published
     from decloak.data.readers import read
+    from decloak.data.release_file import read_release
     from decloak.data.writers import write
     from decloak.measure.guarantees import violations
     from decloak.runner import Run, run
@@ -21,13 +25,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Dataset",
     "DecloakError",
-    "Eliminated",
-    "Published",
     "Run",
-    "__version__",
+    "anonymise",
+    "breach",
+    "cover_problems",
     "eliminate",
     "read",
     "read_published",
+    "read_release",
+    "reassociate",
     "run",
     "violations",
     "write",
@@ -35,12 +41,15 @@ __all__ = [
 
 _HOMES = {
     "Dataset": "data.dataset",
-    "Eliminated": "attacks",
-    "Published": "data.dataset",
     "Run": "runner",
+    "anonymise": "anonymising",
+    "breach": "attack.breach",
+    "cover_problems": "attack.cover",
     "eliminate": "attacks",
     "read": "data.readers",
     "read_published": "data.published",
+    "read_release": "data.release_file",
+    "reassociate": "attacks",
     "run": "runner",
     "violations": "measure.guarantees",
     "write": "data.writers",

@@ -1,15 +1,19 @@
 """The attacks as plain functions: a table in, what was struck out; no store."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Eliminated", "Step", "eliminate"]
+if TYPE_CHECKING:
+    from decloak.rules.reassociate_kernel import Assignment
+
+__all__ = ["Eliminated", "Step", "eliminate", "reassociate"]
 
 
 class Step(NamedTuple):
@@ -68,6 +72,33 @@ def eliminate(
     columns: list[list[Any]] = [steps.round.tolist(), steps.row.tolist(), steps.col.tolist()]
     columns += [[GROUP_KINDS[kind] for kind in steps.kind.tolist()], steps.group.tolist(), steps.suspicion.tolist()]
     return Eliminated(done.kept, [Step(*values) for values in zip(*columns, strict=True)], done.threshold)
+
+
+def reassociate(
+    release: Disassociated,
+    scores: Mapping[tuple[str, str], float | None],
+    rule: str = "aba",
+    closer: Literal["larger", "smaller"] = "larger",
+    *,
+    seed: int = 0,
+) -> "list[Assignment]":
+    """Give what was torn from the records of a disassociated release back to them: (cluster, chunk, unit, rows).
+
+    `scores` are of pairs of items, `closer` says whether larger or smaller ones are of closer items. `rule` is the
+    name of a reassociate rule, or the path of a rule file; `seed` is for one that goes by chance.
+
+    >>> from decloak.data.disassociated import Chunk, Cluster
+    >>> cluster = Cluster(2, (Chunk(("a", "b"), (("a",), ("b",))),), ("d",))
+    >>> reassociate(Disassociated((cluster,), k=2), {("a", "d"): 0.1, ("b", "d"): 0.7})
+    [Assignment(cluster=0, chunk='T', unit=('d',), rows=(1,))]
+    """
+    from decloak.rules.load import Catalogue
+    from decloak.rules.reassociate_kernel import reassociate as kernel
+
+    found = Catalogue().rule(rule)
+    if found.reassociation is None:
+        raise DecloakError(f"the rule {shown(rule)} is no reassociate rule", hint="name one such as aba")
+    return kernel(release, scores, found.reassociation, closer=closer, seed=seed)
 
 
 def _table(distances: Any) -> NDArray[np.float64]:

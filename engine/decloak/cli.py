@@ -95,6 +95,11 @@ def _code(arguments: list[str] | None) -> int:
     except (KeyboardInterrupt, click.Abort):
         _say("interrupted; finished stages are kept, run it again to go on")
         return EXIT_INTERRUPTED
+    except SystemExit:  # click's answer to a closed pipe
+        return 0
+    except UnicodeEncodeError as error:
+        _say(f"not UTF-8 text: {shown(error.object)}; write it in UTF-8")
+        return EXIT_INPUT
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -108,7 +108,7 @@ class _WithRelease(Part):
     """What was published: a path, or a file and how to read it."""
 
     @property
-    def release(self) -> PublishedFile:
+    def published_file(self) -> PublishedFile:
         """The published file with its options."""
         return PublishedFile(file=self.published) if isinstance(self.published, str) else self.published
 
@@ -128,13 +128,21 @@ class Distances(Part):
     """The path of the file of distance tables."""
 
 
+class Release(Part):
+    """A disassociated release, as a release file."""
+
+    release: File
+    """The path of the release file."""
+
+
 def _shape(data: object) -> str | None:
     """Which kind of data is meant, by its keys, misspelt ones included."""
     keys = data if isinstance(data, dict) else getattr(data, "model_fields_set", ())
-    known = ("file", "format", "published", "distances")
+    known = ("file", "format", "published", "distances", "release")
     words = {word for key in keys for word in get_close_matches(str(key), known, 1)}
-    if "distances" in words:
-        return "distances"
+    for alone in ("distances", "release"):
+        if alone in words:
+            return alone
     if "published" in words:
         return "pair" if words & {"file", "format"} else "published"
     return "original" if words else None
@@ -144,7 +152,8 @@ Data = Annotated[
     Annotated[Original, Tag("original")]
     | Annotated[Pair, Tag("pair")]
     | Annotated[Published, Tag("published")]
-    | Annotated[Distances, Tag("distances")],
+    | Annotated[Distances, Tag("distances")]
+    | Annotated[Release, Tag("release")],
     Discriminator(_shape),
 ]
 
@@ -165,6 +174,27 @@ class Sets(Part):
         """Sets are drawn or given."""
         if (self.size is None) == (self.sets is None):
             yield (), DecloakError("sets are drawn by 'size' or listed under 'sets'", hint="write one of the two")
+
+
+class Disassociation(Part):
+    """Disassociation: clusters of records, published as chunks that hide which record had what."""
+
+    method: Literal["disassociation"]
+    """The name of the method."""
+    k: int = Field(ge=2)
+    """How many sub-records must hold an itemset that occurs in a chunk."""
+    m: int = Field(ge=1)
+    """How many items somebody may know of a person."""
+    max_cluster: int = Field(ge=2)
+    """Records a cluster has at most, before small ones are pooled."""
+    refine: bool = False
+    """Whether clusters share chunks of items that are rare in each of them."""
+
+    def mistakes(self) -> Found:
+        """A cluster holds k records at least."""
+        if self.max_cluster < self.k:
+            message = f"max_cluster is {self.max_cluster} and k is {self.k}"
+            yield ("max_cluster",), DecloakError(message, hint="write at least k")
 
 
 class PseudoCount(Part):
@@ -200,12 +230,33 @@ class Relate(Part):
 class Attacker(Part):
     """What the attacker goes by."""
 
+    model: Literal["strong", "moderate", "weak"] = "strong"
+    """Disassociated data: knows every pair, itemsets of a share of the records, or items gathered anywhere."""
+    share: float = Field(0.5, gt=0, lt=1)
+    """Moderate: the share of the records of which an itemset is known."""
+    foreign: File | None = None
+    """Weak: a file of words that are not in the data, one a line; ten of them are taken."""
+    knowledge: File | None = None
+    """The known itemsets themselves, one a line, in place of a model."""
+
     context: Annotated[int, Field(ge=1)] | Literal["all"] = 2
     """How many of the nearest plain items of a transaction, or all, tell what fits in it."""
     k: int = Field(2, ge=2)
     """Unmarked data: an item in at least k transactions is taken to be generalised."""
     utility: Annotated[tuple[Known, ...], Field(min_length=1), AfterValidator(_disjoint)] | None = None
     """Unmarked data: the sets that items were generalised to, when they are known."""
+
+    def mistakes(self) -> Found:
+        """What belongs to one model, or replaces all."""
+        wanted = {"share": "moderate", "foreign": "weak"}
+        for key, model in wanted.items():
+            if key in self.model_fields_set and self.model != model:
+                yield (key,), DecloakError(f"{shown(key)} is for the {model} attacker", hint=f"write model: {model}")
+        if self.model == "weak" and self.foreign is None:
+            hint = "write foreign: FILE, one word a line"
+            yield ("model",), DecloakError("the weak attacker needs words that are not in the data", hint=hint)
+        if self.knowledge is not None and "model" in self.model_fields_set:
+            yield ("knowledge",), DecloakError("the known itemsets replace a model", hint="delete one of the two")
 
     @property
     def nearest(self) -> int | None:

@@ -6,17 +6,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from decloak.anonymisers.disassociation import disassociate
 from decloak.anonymisers.sets import by_sets, random_sets
 from decloak.attack.tables import AttackTable, needed_pairs, tables
 from decloak.attack.unmarked import mark
 from decloak.data.dataset import Dataset, Element, Published
+from decloak.data.disassociated import Disassociated
 from decloak.data.distance_file import Distances as DistanceFile
 from decloak.data.distance_file import read_distances
 from decloak.data.pair import check_pair
 from decloak.data.published import read_published as read_published_file
 from decloak.data.readers import read
+from decloak.data.release_file import read_release
 from decloak.errors import DecloakError
-from decloak.parts import Distances, Original, Pair, PseudoCount, PublishedFile
+from decloak.measure.disassociation_guarantee import check_release
+from decloak.parts import Disassociation, Distances, Original, Pair, PseudoCount, PublishedFile, Release, Sets
 from decloak.parts import Published as PublishedOnly
 from decloak.relate.ngd import distances, settled
 from decloak.relate.sources import CountsFile, ScoresFile
@@ -24,7 +28,17 @@ from decloak.scenario import Scenario
 from decloak.store.opening import Store
 from decloak.store.reading import read_dataset, read_published, read_scores
 
-__all__ = ["Made", "Related", "distance_tables", "original_of", "published_of", "relate"]
+__all__ = [
+    "Made",
+    "Related",
+    "Torn",
+    "distance_tables",
+    "original_of",
+    "published_of",
+    "relate",
+    "relate_torn",
+    "torn_of",
+]
 
 
 class Made(NamedTuple):
@@ -34,6 +48,15 @@ class Made(NamedTuple):
     method: str
     parameters: Mapping[str, Any]
     marked: Sequence[tuple[str, str]] = ()
+
+
+class Torn(NamedTuple):
+    """A disassociated release, how it was made, and the record behind every row where that is known."""
+
+    release: Disassociated
+    method: str
+    parameters: Mapping[str, Any]
+    truth: Sequence[Sequence[int]] = ()
 
 
 class Related(NamedTuple):
@@ -64,12 +87,14 @@ def published_of(scenario: Scenario, folder: Path, seed: int, store: Store, orig
         assert before is not None
         return _anonymised(scenario, before, seed)
     assert isinstance(data, Pair | PublishedOnly)
-    published = _read_published(data.release, scenario, folder)
+    published = _read_published(data.published_file, scenario, folder)
     if before is not None:
         try:
             suppressed = check_pair(before, published)
         except DecloakError as error:
-            raise DecloakError(error.message, error.place or str(folder / data.release.file), error.hint) from None
+            raise DecloakError(
+                error.message, error.place or str(folder / data.published_file.file), error.hint
+            ) from None
         return Made(published, "unknown", {"suppressed": len(suppressed)})
     return Made(published, "unknown", {})
 
@@ -86,7 +111,7 @@ def _read_published(file: PublishedFile, scenario: Scenario, folder: Path) -> Pu
 
 def _anonymised(scenario: Scenario, data: Dataset, seed: int) -> Made:
     method = scenario.anonymise
-    assert method is not None
+    assert isinstance(method, Sets)
     if method.sets is not None:
         return Made(by_sets(data, method.sets), "sets", {"sets": len(method.sets)})
     assert method.size is not None
@@ -109,11 +134,42 @@ def _of_tables(file: DistanceFile, origin: str) -> Made:
     return Made(published, "distance tables", {"tables": len(file.tables)}, marked)
 
 
+def torn_of(scenario: Scenario, folder: Path, store: Store, original: int | None) -> Torn:
+    """Read a disassociated release, or disassociate the original."""
+    if isinstance(scenario.data, Release):
+        return Torn(read_release(folder / scenario.data.release), "unknown", {})
+    method = scenario.anonymise
+    assert isinstance(method, Disassociation)
+    assert original is not None
+    data = read_dataset(store.connection, original)
+    settings = method.model_dump(exclude={"method"})
+    made = disassociate(data, **settings)
+    for violation in check_release(made.release, k=method.k, m=method.m)[:1]:
+        raise AssertionError(f"the anonymiser broke its own guarantee: {violation.message}")
+    return Torn(made.release, "disassociation", settings, made.truth)
+
+
 def relate(scenario: Scenario, folder: Path, published: Published) -> Related:
     """Score every pair of a context item and a member that the distance tables need."""
+    return _scored(scenario, folder, needed_pairs(published, scenario.attacker.nearest))
+
+
+def relate_torn(scenario: Scenario, folder: Path, release: Disassociated) -> Related:
+    """Score every pair of an anchor's item and an item that was torn from it."""
+    pairs = {
+        (anchor, item): None
+        for cluster in release.clusters
+        if cluster.record_chunks
+        for anchor in cluster.record_chunks[0].items
+        for chunk in (*(chunk.items for chunk in cluster.record_chunks[1:]), cluster.term_chunk)
+        for item in chunk
+    }
+    return _scored(scenario, folder, list(pairs))
+
+
+def _scored(scenario: Scenario, folder: Path, pairs: Sequence[tuple[str, str]]) -> Related:
     settings = scenario.relate
     assert settings is not None
-    pairs = needed_pairs(published, scenario.attacker.nearest)
     unseen = settings.unseen.model_dump() if isinstance(settings.unseen, PseudoCount) else settings.unseen
     path = folder / settings.file
     if settings.source == "counts":

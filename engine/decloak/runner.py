@@ -10,10 +10,11 @@ from typing import NamedTuple
 from decloak.errors import DecloakError
 from decloak.measure.statistics import Interval, interval
 from decloak.parts import Attack
+from decloak.planning import Files, Plan, plan
 from decloak.rules.load import Catalogue, Rule
 from decloak.rules.model import ItemsetsRule
 from decloak.scenario import Document, load
-from decloak.stages import Files, Plan, execute, plan
+from decloak.stages import execute
 from decloak.store.opening import connect_readonly, open_store
 from decloak.store.results import notes_of, pooled
 from decloak.sweep import Variant, variants

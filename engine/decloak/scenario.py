@@ -16,6 +16,7 @@ from decloak.parts import (
     Attack,
     Attacker,
     Data,
+    Disassociation,
     Distances,
     Found,
     Link,
@@ -23,6 +24,7 @@ from decloak.parts import (
     Original,
     Part,
     Relate,
+    Release,
     Repeat,
     Sets,
 )
@@ -36,14 +38,22 @@ MEASURES = {
     "findings": ("findings",),
     "recovery": ("struck", "correct", "added", "precision", "chance", "lift", "recall", "f", "auc", "density"),
     "link": ("exposed", "exposed_true", "vanished", "unique", "unique_before"),
+    "accuracy": ("assigned", "true", "accuracy", "accuracy_row", "accuracy_class", "chance", "recall"),
+    "breakage": ("transaction_breakage", "transaction_breakage_class", "km_breakage", "km_breakage_class"),
+    "breach": ("cover_problems", "breach", "vulnerable_items", "vulnerable_records"),
 }
 """What an expectation may compare, by what must be measured for it; the findings are always counted."""
-_FAMILIES = {name: family for family, names in MEASURES.items() for name in names}
+SET_MEASURES = ("recovery", "link")
+TORN_MEASURES = ("accuracy", "breakage", "breach")
+_NAMES = tuple(dict.fromkeys(name for names in MEASURES.values() for name in names))
 
 VARIED = ("data", "anonymise", "relate", "attacker", "attack", "measure")
 """The parts of a scenario that may vary."""
 DEEPEST = 10
 """Keys that a dotted key may join."""
+
+
+MeasureName = Literal["recovery", "link", "accuracy", "breakage", "breach"]
 
 
 def _readable(text: str) -> str:
@@ -107,7 +117,7 @@ class Scenario(_Plan):
     """The question in a line."""
     data: Data
     """The transactions: original, published, both, or distance tables."""
-    anonymise: Sets | None = Field(None, discriminator="method")
+    anonymise: Sets | Disassociation | None = Field(None, discriminator="method")
     """How original transactions are anonymised."""
     relate: Relate | None = None
     """How the relatedness of two items is found."""
@@ -115,8 +125,8 @@ class Scenario(_Plan):
     """What the attacker knows, and how far the attacker looks."""
     attack: Annotated[tuple[Annotated[str, Field(min_length=1)] | Attack, ...], Field(min_length=1)]
     """The attacks: names of rules, paths of rule files, or rules with settings."""
-    measure: Annotated[tuple[Literal["recovery", "link"] | LinkMeasure, ...], Field(min_length=1)] = ("recovery",)
-    """What is measured: what attacks recover, and what they expose."""
+    measure: Annotated[tuple[MeasureName | LinkMeasure, ...], Field(min_length=1)] | None = None
+    """What is measured; without it recovery, or accuracy where the data are disassociated."""
     expect: tuple[Expression, ...] = ()
     """What must hold for the run to succeed, such as precision(rba) < 0.5."""
 
@@ -126,15 +136,21 @@ class Scenario(_Plan):
         return tuple(Attack(rule=one) if isinstance(one, str) else one for one in self.attack)
 
     @property
-    def recovery(self) -> bool:
-        """Whether recovery is measured."""
-        return "recovery" in self.measure
+    def torn(self) -> bool:
+        """Whether the published data are disassociated."""
+        return isinstance(self.data, Release) or isinstance(self.anonymise, Disassociation)
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """What is measured, by name."""
+        default = "accuracy" if self.torn else "recovery"
+        return tuple("link" if isinstance(one, LinkMeasure) else one for one in self.measure or (default,))
 
     @property
     def link(self) -> Link | None:
         """Against which protection exposure is measured, if it is."""
-        links = [one.link if isinstance(one, LinkMeasure) else Link() for one in self.measure if one != "recovery"]
-        return links[0] if links else None
+        given = [one.link for one in self.measure or () if isinstance(one, LinkMeasure)]
+        return given[0] if given else Link() if "link" in self.families else None
 
     @property
     def expectations(self) -> tuple[Expectation, ...]:
@@ -148,22 +164,23 @@ class Scenario(_Plan):
         yield from self._twice()
         for number, expectation in enumerate(self.expectations):
             try:
-                expectation.check(_FAMILIES, [attack.name for attack in self.attacks])
+                expectation.check(_NAMES, [attack.name for attack in self.attacks])
                 self._require_measured(expectation)
             except DecloakError as error:
                 yield ("expect", number), error
 
     def _require_measured(self, expectation: Expectation) -> None:
-        left_out = {"recovery": not self.recovery, "link": self.link is None}
         for measure, _ in expectation.measures():
-            family = _FAMILIES[measure]
-            if left_out.get(family):
+            needed = [family for family, names in MEASURES.items() if measure in names]
+            if not {"findings", *self.families} & set(needed):
+                kinds = TORN_MEASURES if self.torn else SET_MEASURES
+                family = next((one for one in needed if one in kinds), needed[0])
                 raise DecloakError(f"{shown(measure)} is not measured", hint=f"add {family} to the list under measure")
 
     def _stages(self) -> Found:
         """Stages that the kind of data needs or leaves nothing to do."""
         tables, original = isinstance(self.data, Distances), type(self.data) is Original
-        if self.relate is None and not tables:
+        if self.relate is None and not tables and not self.torn:
             yield (), DecloakError("missing key 'relate'", hint="add it")
         if self.relate is not None and tables:
             yield ("relate",), DecloakError("distance tables need no 'relate'", hint="delete it")
@@ -172,12 +189,25 @@ class Scenario(_Plan):
             yield (), DecloakError("missing key 'anonymise'", hint=hint)
         if self.anonymise is not None and not original:
             yield ("anonymise",), DecloakError("nothing is left to anonymise in these data", hint="delete it")
+        fitting = TORN_MEASURES if self.torn else SET_MEASURES
+        for number, family in enumerate(self.families):
+            if family not in fitting:
+                kind = "disassociated" if self.torn else "set-generalised"
+                hint = f"measure {' or '.join(fitting)}"
+                yield ("measure", number), DecloakError(f"{shown(family)} says nothing of {kind} data", hint=hint)
 
     def _knowledge(self) -> Found:
         if isinstance(self.data, Distances) and "attacker" in self.model_fields_set:
             yield ("attacker",), DecloakError("distance tables leave the attacker nothing to choose", hint="delete it")
             return
-        release = getattr(self.data, "release", None)
+        release = getattr(self.data, "published_file", None)
+        for key in ("model", "share", "foreign", "knowledge"):
+            if key in self.attacker.model_fields_set and not self.torn:
+                hint = "delete it"
+                yield ("attacker", key), DecloakError(f"{shown(key)} is about disassociated data only", hint=hint)
+        if self.torn and "context" in self.attacker.model_fields_set:
+            message = "the anchors are the context in disassociated data"
+            yield ("attacker", "context"), DecloakError(message, hint="delete it")
         for key in ("k", "utility"):
             if key in self.attacker.model_fields_set and (release is None or release.marked):
                 hint = "delete it, or write marked: false under published"
@@ -190,7 +220,7 @@ class Scenario(_Plan):
                 hint = "name one of them: {rule: ..., as: another_name}"
                 yield ("attack", number), DecloakError(f"two attacks are named {shown(attack.name)}", hint=hint)
             names.add(attack.name)
-        kinds = ["recovery" if one == "recovery" else "link" for one in self.measure]
+        kinds = self.families
         for number, kind in enumerate(kinds):
             if kind in kinds[:number]:
                 yield ("measure", number), DecloakError(f"{shown(kind)} is measured twice", hint="delete one")

@@ -55,7 +55,8 @@ def compare_command(first: str, second: str, store: Path, form: str) -> None:
         values = one.get((measure, attack)), other.get((measure, attack))
         change = None if None in values else values[1] - values[0]  # type: ignore[operator]
         rows.append((attack, measure, *values, change))
-    emit(("attack", "measure", first, second, "change"), rows, form)
+    names = (first, second) if first != second else (first, f"{second} again")
+    emit(("attack", "measure", *names, "change"), rows, form)
 
 
 @click.command("explain")

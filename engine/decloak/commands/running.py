@@ -15,7 +15,7 @@ from decloak.errors import shown
 from decloak.report.table import emit, emit_json
 
 if TYPE_CHECKING:
-    from decloak.runner import Progress, Run
+    from decloak.runner import Measure, Progress, Run
 
 __all__ = ["run_command", "validate_command"]
 
@@ -71,7 +71,11 @@ SHOWN = {
     **{name: name for name in ("lift", "recall")},
     "f": "F",
     "auc": "AUC",
-    **{name: name for name in ("exposed", "unique")},
+    **{name: name for name in ("exposed", "unique", "assigned", "accuracy")},
+    "accuracy_class": "by class",
+    "transaction_breakage": "records broken",
+    "km_breakage": "itemsets exposed",
+    **{name: name.replace("_", " ") for name in ("cover_problems", "breach", "vulnerable_items", "vulnerable_records")},
 }
 """Measure → its column in the table of results."""
 
@@ -92,18 +96,24 @@ def measure_rows(done: "Run") -> tuple[list[str], list[list[Any]]]:
 
 
 def _others(done: "Run") -> bool:
-    struck = {one.attack for one in done.measures if one.measure == "struck"}
-    return any(one.attack not in struck for one in done.measures)
+    counted = {one.attack for one in done.measures if one.measure in ("struck", "assigned")}
+    return any(one.attack not in counted for one in done.measures)
 
 
-def _with_interval(one: Any) -> Any:
-    if one is None or one.value is None or one.low is None:
-        value = None if one is None else one.value
-        return int(value) if value is not None and float(value).is_integer() and one.measure in COUNTS else value
-    return f"{one.value:.3f} ±{one.value - one.low:.3f}"
+def _with_interval(one: "Measure | None") -> str | float | int | None:
+    """The mean with its 95% interval where repetitions differ, a whole number where it counts something."""
+    if one is None or one.value is None:
+        return None
+    if one.low is not None and one.value - one.low > 1e-9:
+        return f"{one.value:.3f} ±{one.value - one.low:.3f}"
+    return round(one.value) if one.measure in COUNTS else one.value
 
 
-COUNTS = ("findings", "struck", "correct", "added", "exposed", "unique")
+COUNTS = frozenset(
+    {"findings", "struck", "correct", "added", "exposed", "unique", "assigned", "true"}
+    | {"cover_problems", "breach", "vulnerable_items", "vulnerable_records"}
+)
+"""Measures that are whole numbers."""
 
 
 def _as_json(done: "Run") -> dict[str, Any]:

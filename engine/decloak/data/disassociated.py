@@ -6,6 +6,7 @@ clusters. The first record chunk of a cluster anchors the attacks.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
 __all__ = ["Chunk", "Cluster", "Disassociated", "Joint"]
 
@@ -44,3 +45,15 @@ class Disassociated:
     k: int | None = None
     m: int | None = None
     origin: str = "memory"
+
+    def write(self, path: str | Path) -> None:
+        """Write it as a release file."""
+        from decloak.data.release_file import write_release
+
+        write_release(self, path)
+
+    def __str__(self) -> str:
+        """Its clusters as tables of text."""
+        from decloak.data.release_text import text_table
+
+        return text_table(self)

@@ -38,7 +38,7 @@ class Line(NamedTuple):
         return DecloakError(message, place(self.path, self.number, column), hint)
 
 
-def read_lines(path: FilePath) -> list[Line]:
+def read_lines(path: FilePath, *, longest: int = LONGEST_LINE) -> list[Line]:
     """Every line of a text file without its line end; blank lines at the end of the file are left out."""
     text = _decoded(path, _bytes(path)).replace("\r\n", "\n")
     if "\r" in text:
@@ -55,8 +55,8 @@ def read_lines(path: FilePath) -> list[Line]:
     name = os.fspath(path)
     lines = [Line(name, number, text) for number, text in enumerate(texts, 1)]
     for line in lines:
-        if len(line.text) > LONGEST_LINE:
-            raise line.wrong(f"line of {len(line.text)} characters", f"at most {LONGEST_LINE:,}")
+        if len(line.text) > longest:
+            raise line.wrong(f"line of {len(line.text)} characters", f"at most {longest:,}")
     return lines
 
 
@@ -96,14 +96,12 @@ def _decoded(path: FilePath, data: bytes) -> str:
         ) from None
 
 
-def write_lines(lines: Iterable[str], path: FilePath) -> None:
+def write_lines(lines: Iterable[str], path: FilePath, *, longest: int = LONGEST_LINE) -> None:
     """Write a text file, a line feed after every line; nothing is written when a line is too long to read."""
     texts = list(lines)
     for number, text in enumerate(texts, 1):
-        if len(text) > LONGEST_LINE:
-            raise DecloakError(
-                f"line {number} would have {len(text)} characters", place(path), f"at most {LONGEST_LINE:,}"
-            )
+        if len(text) > longest:
+            raise DecloakError(f"line {number} would have {len(text)} characters", place(path), f"at most {longest:,}")
     try:
         Path(path).write_bytes("".join(text + "\n" for text in texts).encode())
     except (OSError, ValueError) as error:

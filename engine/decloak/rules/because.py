@@ -51,7 +51,7 @@ def _compiled(
             hint="use .2f, item, txn, or nothing",
         )
     if digits:
-        value = f"printf('%.{digits[1]}f', {value})"
+        value = f"iif({value} is null, null, printf('%.{digits[1]}f', {value}))"
     elif spec:
         value = f"({_NAMES[spec]} = {value})"
     return [*parts, f"coalesce(cast({value} as text), 'none')"]

@@ -55,7 +55,7 @@ class WholeTable:
         heaviest_w = w[np.arange(batch.size), cells]
         suspicion = heaviest_w if self._largest else self._measure(batch, self._everything(batch))
         on = (heaviest_w > LOWEST) & (suspicion > threshold + EPS)
-        tables = np.flatnonzero(on)
+        (tables,) = on.nonzero()
         return Choice(on, tables, np.zeros_like(tables), suspicion[tables], cells[tables])
 
     def changed(self, batch: Batch, choice: Choice, cross: Integers, change: Array) -> None:
@@ -69,8 +69,7 @@ class WholeTable:
         return taken
 
     def _refresh(self, batch: Batch, at: Integers) -> None:
-        may_go = batch.eligible(at) & ~np.isnan(batch.w[at])
-        self._may_go[at] = np.where(may_go, batch.w[at], LOWEST)
+        self._may_go[at] = np.where(batch.eligible(at), batch.w[at], LOWEST)
 
     def _everything(self, batch: Batch) -> Integers:
         return np.arange(len(batch.w)).reshape(batch.size, -1)
@@ -103,11 +102,12 @@ class Lines:
         if within.any():
             self._remeasure(batch, within)
             best = self._best()
-        top = best.max(axis=1)
-        on = top > threshold + EPS
-        tables = np.flatnonzero(on)
-        groups = (best[tables] >= top[tables, None] - EPS).argmax(axis=1)
-        cells, may_go = self._open(batch, tables, groups, best)
+        leaders = best.argmax(axis=1)
+        top = best[np.arange(batch.size), leaders]
+        on = (top > LOWEST) & (top > threshold + EPS)
+        (tables,) = on.nonzero()
+        groups = (best.take(tables, axis=0) >= top[tables, None] - EPS).argmax(axis=1)
+        cells, may_go = self._open(batch, tables, groups, leaders[tables])
         suspicion = best[tables, groups]
         exceeds = suspicion > threshold[tables] + EPS
         on[tables[may_go & ~exceeds]] = False
@@ -126,8 +126,9 @@ class Lines:
         change[np.arange(len(tables)), row] = np.inf
         change[np.arange(len(tables)), batch.height + col] = np.inf
         self._bound[tables] += change
-        state = self._state[tables]
-        self._state[tables] = np.where((change > 0) & (state != _NONE), _STALE, state)
+        state = self._state.take(tables, axis=0)
+        state[(change > 0) & (state != _NONE)] = _STALE
+        self._state[tables] = state
 
     def take(self, size: int, keep: Integers) -> "Lines":
         """The same for some of `size` tables."""
@@ -147,14 +148,13 @@ class Lines:
         self._state[tables, groups] = _KNOWN
 
     def _open(
-        self, batch: Batch, tables: Integers, groups: Integers, best: Array
+        self, batch: Batch, tables: Integers, groups: Integers, leaders: Integers
     ) -> tuple[Integers, NDArray[np.bool_]]:
-        """The heaviest cell of each group, and whether it may go: that cell, and that of the group it is equal to.
+        """The heaviest cell of each group, and whether that cell may go and the heaviest of the leader may too.
 
-        A group is chosen as the first of those equal to the one with the largest V, which must not be shut either.
+        The leader has the largest V, the group is the first of those equal to it: neither may be shut.
         """
         cells, may_go = self._heaviest(batch, tables, groups)
-        leaders = best[tables].argmax(axis=1)
         (behind,) = (leaders != groups).nonzero()
         if behind.size:
             may_go[behind] &= self._heaviest(batch, tables[behind], leaders[behind])[1]
@@ -165,6 +165,7 @@ class Lines:
         entries = np.empty_like(tables)
         for some, at in batch.by_axis(tables, groups):
             entries[some] = at[np.arange(len(at)), heaviest(batch.w[at])]
-        may_go = batch.eligible(entries) & ~np.isnan(batch.w[entries])
-        self._state[tables[~may_go], groups[~may_go]] = _SHUT
+        may_go = batch.eligible(entries)
+        if not may_go.all():
+            self._state[tables[~may_go], groups[~may_go]] = _SHUT
         return entries - tables * batch.stride, may_go

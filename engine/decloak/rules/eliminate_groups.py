@@ -69,8 +69,8 @@ def inheritance(w: Array, struck: Integers, q: Array) -> Array:
     heirs = lower_cluster(w)
     heirs[group, struck] = False
     count = heirs.sum(axis=1)
-    alone = np.flatnonzero(count == 0)
-    if alone.size:
+    if not count.all():
+        (alone,) = (count == 0).nonzero()
         others = w[alone]
         others[np.arange(len(alone)), struck[alone]] = np.nan
         heirs[alone] = lower_cluster(others)

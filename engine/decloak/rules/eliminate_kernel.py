@@ -20,12 +20,14 @@ from decloak.rules.eliminate_pass import strike_in_one_pass
 from decloak.rules.eliminate_rounds import strike_in_rounds
 from decloak.rules.eliminate_state import Array, Batch, Integers, Left, Strikes, Table, make_batch
 from decloak.rules.expression import scores
-from decloak.rules.strategy import Strategy
+from decloak.rules.strategy import GROUP_KINDS, Strategy
 
 __all__ = ["Elimination", "Steps", "eliminate"]
 
 CELLS_AT_ONCE = 1 << 18
 """Cells of a batch, padding included: bounds the memory, and keeps the arrays near the processor."""
+
+_TABLE, _ROW, _COL = map(GROUP_KINDS.index, ("table", "row", "col"))
 
 
 class Steps(NamedTuple):
@@ -88,17 +90,18 @@ def eliminate(
     _check(strategy, threshold, ratio, seeds, len(tables))
     read = _read(tables, strategy, further or {})
     done: dict[int, Elimination] = {}
+    whole = strategy.groups == ("table",)
     for number in _slices([one.d.shape for one in read]):
         batch = make_batch([read[one] for one in number], np.array(number), strategy)
-        chooser = (WholeTable if strategy.groups == ("table",) else Lines)(batch, strategy)
+        chooser = (WholeTable if whole else Lines)(batch, strategy)
         limit = _thresholds(batch, strategy, chooser.suspicions, threshold, ratio)
         if strategy.strike == "heaviest":
             log, left = strike_in_rounds(batch, chooser, strategy.redistribute, limit, rounds)
         else:
-            log, left = strike_in_one_pass(batch, strategy, limit, seeds or (), rounds)
-        strikes = _by_table(log, number)
-        for one, delta in zip(number, limit.tolist(), strict=True):
-            done[one] = _elimination(read[one].d, delta if delta > LOWEST else None, strikes[one], left[one])
+            log, left = strike_in_one_pass(batch, strategy.strike, limit, seeds, rounds)
+        for one, delta, strikes in zip(number, limit.tolist(), _by_table(log, number), strict=True):
+            own = None if delta == LOWEST else delta
+            done[one] = _elimination(read[one].d, own, _steps(strikes, batch, whole, own), left[one])
     return [done[one] for one in range(len(read))]
 
 
@@ -146,7 +149,7 @@ def _slices(shapes: Sequence[tuple[int, ...]]) -> Iterator[list[int]]:
         alike[tuple(side.bit_length() for side in shape)].append(number)
     for numbers in alike.values():
         padded = math.prod(max(shapes[one][axis] for one in numbers) for axis in (0, 1))
-        most = max(1, CELLS_AT_ONCE // (padded + 1))
+        most = max(1, CELLS_AT_ONCE // max(1, padded))
         yield from (numbers[first : first + most] for first in range(0, len(numbers), most))
 
 
@@ -167,22 +170,29 @@ def _thresholds(batch: Batch, strategy: Strategy, suspicions: Array, given: floa
     return ratio * np.where(np.isnan(own), 0.0, own)
 
 
-def _by_table(log: Sequence[Strikes], number: Sequence[int]) -> dict[int, Strikes]:
-    """The strikes of each table, in order."""
-    empty = (np.empty(0, dtype=np.intp),) * 5 + (np.empty(0),) * 2
-    columns = [np.concatenate(parts) for parts in zip(empty, *log, strict=True)]
+def _by_table(log: Sequence[Strikes], number: Sequence[int]) -> Iterator[Strikes]:
+    """The strikes of each table in order; those of one table are in order in the log."""
+    none = Strikes(*(np.empty(0, dtype=np.intp),) * 3, *(np.empty(0),) * 2)
+    columns = [np.concatenate(parts) for parts in zip(none, *log, strict=True)]
     order = np.argsort(columns[0], kind="stable")
     ordered = [column[order] for column in columns]
     first, last = (np.searchsorted(ordered[0], number, side) for side in ("left", "right"))
-    return {
-        one: Strikes(*(column[low:high] for column in ordered))
-        for one, low, high in zip(number, first.tolist(), last.tolist(), strict=True)
-    }
+    for low, high in zip(first.tolist(), last.tolist(), strict=True):
+        yield Strikes(*(column[low:high] for column in ordered))
 
 
-def _elimination(d: Array, threshold: float | None, strikes: Strikes, left: Left) -> Elimination:
+def _steps(strikes: Strikes, batch: Batch, whole: bool, threshold: float | None) -> Steps:
+    """The strikes of a table, its groups and cells by row and column."""
+    count = len(strikes.cell)
+    row, col = np.divmod(strikes.cell, batch.width)
+    in_col = strikes.group >= batch.height
+    kind = np.full(count, _TABLE) if whole else np.where(in_col, _COL, _ROW)
+    group = strikes.group - np.where(in_col, batch.height, 0)
+    limit = np.full(count, np.nan if threshold is None else threshold)
+    return Steps(np.arange(1, count + 1), row, col, kind, group, strikes.suspicion, strikes.weight, limit)
+
+
+def _elimination(d: Array, threshold: float | None, steps: Steps, left: Left) -> Elimination:
     kept = np.ones(d.shape, dtype=np.bool_)
-    kept[strikes.row, strikes.col] = False
-    limit = np.full(len(strikes.row), np.nan if threshold is None else threshold)
-    steps = Steps(np.arange(1, len(kept[~kept]) + 1), *strikes[1:], limit)
+    kept[steps.row, steps.col] = False
     return Elimination(kept, ~np.isnan(d), threshold, steps, *left)

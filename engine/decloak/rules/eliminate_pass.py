@@ -15,7 +15,7 @@ import numpy as np
 
 from decloak.rules.eliminate_groups import heaviest
 from decloak.rules.eliminate_state import EPS, Array, Batch, Integers, Left, Strikes
-from decloak.rules.strategy import GROUP_KINDS, Strategy, Strike
+from decloak.rules.strategy import Strike
 
 __all__ = ["strike_in_one_pass"]
 
@@ -23,22 +23,21 @@ _MASK = (1 << 64) - 1
 
 
 def strike_in_one_pass(
-    batch: Batch, strategy: Strategy, threshold: Array, seeds: Sequence[int], rounds: int | None
+    batch: Batch, strike: Strike, threshold: Array, seeds: Sequence[int] | None, rounds: int | None
 ) -> tuple[list[Strikes], dict[int, Left]]:
     """Strike from the tables of a batch; `seeds` are those of all tables, by number."""
-    log, left = [], {}
+    log: list[Strikes] = []
+    left: dict[int, Left] = {}
     for index, number in enumerate(batch.number.tolist()):
-        w = batch.left(index, "none").weight.ravel()
-        tried = _candidates(strategy.strike, w, float(threshold[index]), seeds[number] if seeds else 0)
-        struck = _struck_in_turn(tried, int(batch.rows[index]), int(batch.cols[index]))[:rounds]
-        row, col = np.divmod(struck, batch.cols[index])
-        weight = w[struck]
-        w[struck] = np.nan
-        shape = (int(batch.rows[index]), int(batch.cols[index]))
-        none = np.zeros_like(struck)
-        suspicion = np.full_like(weight, np.nan) if strategy.strike == "coin" else weight
-        log.append(Strikes(none + number, row, col, none + GROUP_KINDS.index("table"), none, suspicion, weight))
-        left[number] = Left(w.reshape(shape), None, None)
+        w = batch.left(index, "none").weight
+        seed = 0 if seeds is None else int(seeds[number])
+        tried = _candidates(strike, w.ravel(), float(threshold[index]), seed)
+        row, col = np.divmod(_struck_in_turn(tried, *w.shape)[:rounds], w.shape[1])
+        weight, none = w[row, col], np.zeros_like(row)
+        suspicion = np.full_like(weight, np.nan) if strike == "coin" else weight
+        log.append(Strikes(none + number, row * batch.width + col, none, suspicion, weight))
+        w[row, col] = np.nan
+        left[number] = Left(w, None, None)
     return log, left
 
 

@@ -1,5 +1,6 @@
-"""Round after round: strike the heaviest cell of the most suspicious group of every table, hand on its weight, weigh
-again, until nothing exceeds the threshold.
+"""Strike round after round: the heaviest cell of the most suspicious group of every table.
+
+Then its weight is handed on and the cells of its row and column are weighed again, until nothing exceeds the threshold.
 
 Tables go in lock step, a strike from each at a time; those that are done leave the batch when they are half of it.
 """
@@ -9,11 +10,9 @@ import numpy as np
 from decloak.rules.eliminate_choice import Choice, Lines, WholeTable
 from decloak.rules.eliminate_groups import inheritance
 from decloak.rules.eliminate_state import Array, Batch, Left, Strikes
-from decloak.rules.strategy import GROUP_KINDS, Redistribute
+from decloak.rules.strategy import Redistribute
 
 __all__ = ["strike_in_rounds"]
-
-_TABLE, _ROW, _COL = map(GROUP_KINDS.index, ("table", "row", "col"))
 
 
 def strike_in_rounds(
@@ -29,32 +28,27 @@ def strike_in_rounds(
         choice = chooser.choose(batch, limit)
         if choice.tables.size:
             count[choice.tables] += 1
-            log.append(_strikes(batch, choice, isinstance(chooser, WholeTable)))
+            log.append(_strikes(batch, choice))
             _strike(batch, chooser, choice, redistribute)
         limit[~choice.on] = np.inf
-        on = np.flatnonzero(choice.on)
-        if 2 * len(on) <= batch.size:
-            done = np.flatnonzero(~choice.on)
+        if 2 * np.count_nonzero(choice.on) <= batch.size:
+            (on,), (done,) = choice.on.nonzero(), (~choice.on).nonzero()
             left |= {int(batch.number[one]): batch.left(one, redistribute) for one in done.tolist()}
             chooser, limit, count = chooser.take(batch.size, on), limit[on], count[on]
             batch = batch.take(on)
     return log, left
 
 
-def _strikes(batch: Batch, choice: Choice, whole: bool) -> Strikes:
-    row, col = np.divmod(choice.cells, batch.width)
-    is_col = choice.groups >= batch.height
-    kind = np.full_like(row, _TABLE) if whole else np.where(is_col, _COL, _ROW)
-    group = choice.groups - np.where(is_col, batch.height, 0)
+def _strikes(batch: Batch, choice: Choice) -> Strikes:
     weight = batch.w[choice.tables * batch.stride + choice.cells]
-    return Strikes(batch.number[choice.tables], row, col, kind, group, choice.suspicion, weight)
+    return Strikes(batch.number[choice.tables], choice.cells, choice.groups, choice.suspicion, weight)
 
 
 def _strike(batch: Batch, chooser: Lines | WholeTable, choice: Choice, redistribute: Redistribute) -> None:
     """Eliminate the chosen cells, and bring their crosses up to date."""
     row, col = np.divmod(choice.cells, batch.width)
     in_col, in_row = batch.column(choice.tables, col), batch.row(choice.tables, row)
-    cross = np.hstack([in_col, in_row])
+    cross = np.concatenate([in_col, in_row], axis=1)
     struck = choice.tables * batch.stride + choice.cells
     if redistribute == "lower_cluster":
         row_weight, col_weight = batch.columns["row_weight"], batch.columns["col_weight"]

@@ -13,6 +13,7 @@ groups they lead to: cell g of the cross lies in group g too.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -40,12 +41,10 @@ class Table:
 
 
 class Strikes(NamedTuple):
-    """Some strikes, an entry each: from which table, which cell, and why that one."""
+    """Some strikes, an entry each: from which table, which cell of it, as the heaviest of which group."""
 
     table: Integers
-    row: Integers
-    col: Integers
-    kind: Integers
+    cell: Integers
     group: Integers
     suspicion: Array
     weight: Array
@@ -86,13 +85,21 @@ class Batch:
         """A column as a row per table."""
         return self.columns[name].reshape(self.size, -1)
 
+    @cached_property
+    def _across(self) -> Integers:
+        return np.arange(self.width)
+
+    @cached_property
+    def _down(self) -> Integers:
+        return np.arange(self.height) * self.width
+
     def row(self, tables: Integers, rows: Integers) -> Integers:
         """The entries of a row of each of some tables."""
-        return (tables * self.stride + rows * self.width)[:, None] + np.arange(self.width)
+        return (tables * self.stride + rows * self.width)[:, None] + self._across
 
     def column(self, tables: Integers, cols: Integers) -> Integers:
         """The entries of a column of each of some tables."""
-        return (tables * self.stride + cols)[:, None] + np.arange(self.height) * self.width
+        return (tables * self.stride + cols)[:, None] + self._down
 
     def by_axis(self, tables: Integers, groups: Integers) -> Iterator[tuple[Integers, Integers]]:
         """The entries of groups of some tables: which of them are rows and their entries, then the columns."""
@@ -104,10 +111,10 @@ class Batch:
             yield cols, self.column(tables[cols], groups[cols] - self.height)
 
     def eligible(self, at: Integers) -> NDArray[np.bool_]:
-        """Whether cells may go: left, and at least one other item of their row and of their column is left."""
-        enough = (self.columns["row_left"][at] >= 2) & (self.columns["col_left"][at] >= 2)
-        left: NDArray[np.bool_] = enough & ~np.isnan(self.columns["d"][at])
-        return left
+        """Whether cells may go: they have a weight, and another item of their row and of their column is left."""
+        others = (self.columns["row_left"][at] >= 2) & (self.columns["col_left"][at] >= 2)
+        may_go: NDArray[np.bool_] = others & ~np.isnan(self.w[at])
+        return may_go
 
     def weigh_again(self, tables: Integers, at: Integers) -> Array:
         """Weigh the cells `at` (a row of entries of each of the tables), and return by how much each changed.

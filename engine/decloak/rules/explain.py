@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from decloak.errors import DecloakError, nearest, shown
 from decloak.rules.because import sentence_sql
 from decloak.rules.load import Derives, read_text, sentence_columns
-from decloak.rules.model import AnyRule, EliminateRule, QueryRule
+from decloak.rules.model import AnyRule, QueryRule
 from decloak.store import findings, results
 from decloak.store.derivation import make_steps
 from decloak.store.results import Attacked, Context, Finding, Judged
@@ -53,12 +53,19 @@ class Evidence(NamedTuple):
 def explain(
     connection: sqlite3.Connection, run: int, transaction: str, item: str, label: str | None = None
 ) -> list[Explanation]:
-    """Explain what each eliminate attack of a run, or the one of that label, made of an item in a transaction."""
-    attacks = [one for one in _attacks(connection, run, label) if one.form == "eliminate"]
+    """Explain what each attack of a run, or the one of that label, made of an item in a transaction."""
+    attacks = _attacks(connection, run, label)
     found = [
         _explained(connection, one, cell, transaction, item)
         for one in attacks
+        if one.form == "eliminate"
         for cell in results.cells_named(connection, one.attack, transaction, item)
+    ]
+    found += [
+        _given(connection, one, *row)
+        for one in attacks
+        if one.form == "reassociate"
+        for row in results.units_given(connection, one.attack, transaction, item)
     ]
     if not found:
         raise _not_there(connection, run, transaction, item)
@@ -69,8 +76,8 @@ def list_findings(connection: sqlite3.Connection, run: int, label: str | None, m
     """The first findings of each attack of a run, or of the one of that label."""
     found = []
     for one in _attacks(connection, run, label):
-        because, relation = _because(one)
-        rows = results.sentences(connection, one.attack, because, relation, most=most)
+        because, table = _because(one)
+        rows = results.sentences(connection, one.attack, because, table, most=most)
         found += [Found(one.label, finding, sentence) for finding, sentence in rows]
     return found
 
@@ -78,17 +85,16 @@ def list_findings(connection: sqlite3.Connection, run: int, label: str | None, m
 def explain_finding(connection: sqlite3.Connection, path: Path, run: int, finding: int) -> tuple[Found, list[Evidence]]:
     """One finding, and for a query the rows of its evidence steps, derived again from what the rule saw."""
     where = results.find_finding(connection, run, finding)
-    because, relation = _because(where)
-    found = Found(where.label, finding, results.sentence(connection, finding, because, relation))
-    model, _ = read_text(where.text)
-    if not isinstance(model, QueryRule) or relation is None:
+    found = Found(where.label, finding, results.sentence(connection, finding, *_because(where)))
+    model, derives = read_text(where.text)
+    if not isinstance(model, QueryRule):
         return found, []
     with Sandbox.of(path, where.scope) as sandbox:
         for attack in where.reads.values():
-            other, derives = _rule_of(connection, attack)
-            findings.show_findings(sandbox, attack, derives, struck=isinstance(other, EliminateRule))
+            other, others = _rule_of(connection, attack)
+            findings.show_findings(sandbox, attack, others, other.form)
         make_steps(sandbox, model.let, {})
-        fact = results.fact(connection, finding, relation)
+        fact = results.fact(connection, finding, derives.name)
         return found, [_behind(sandbox, step, fact) for step in model.evidence]
 
 
@@ -111,11 +117,11 @@ def _attacks(connection: sqlite3.Connection, run: int, label: str | None) -> lis
     return chosen
 
 
-def _because(attack: Attacked | Finding) -> tuple[str, str | None]:
-    """The sentence of the rule text that ran, as SQL, and the relation it is about (None: what was struck)."""
+def _because(attack: Attacked | Finding) -> tuple[str, str]:
+    """The sentence of the rule text that ran, as SQL, and the findings it is about, as a table expression."""
     model, derives = read_text(attack.text)
-    relation = None if isinstance(model, EliminateRule) else derives.name
-    return sentence_sql(model.because, sentence_columns(model, derives), "x"), relation
+    facts = findings.NAMED.get(model.form) or results.facts_sql(derives.name)
+    return sentence_sql(model.because, sentence_columns(model, derives), "x"), facts
 
 
 def _rule_of(connection: sqlite3.Connection, attack: int) -> tuple[AnyRule, Derives]:
@@ -133,6 +139,15 @@ def _explained(
     return Explanation(attack.label, cell.finding, text, cell.d, cell.weight, cell.generalised, contexts)
 
 
+def _given(
+    connection: sqlite3.Connection, attack: Attacked, finding: int, value: float | None, unit: str
+) -> Explanation:
+    """Why a unit went to a record: the items of its anchor with their scores for the items of the unit."""
+    text = results.sentence(connection, finding, *_because(attack))
+    contexts = tuple(results.anchor_scores(connection, finding))
+    return Explanation(attack.label, finding, text, None, value, unit, contexts)
+
+
 def _spared(cell: Judged, transaction: str, item: str) -> str:
     kept = f"{item} was not struck from {transaction}"
     if cell.d is None:
@@ -147,9 +162,9 @@ def _not_there(connection: sqlite3.Connection, run: int, transaction: str, item:
         hint = nearest(transaction, labels) or "name a transaction by its id, or its line number"
         return DecloakError(f"run {run} attacked no transaction {shown(transaction)}", hint=hint)
     if item not in members:
-        hint = nearest(item, members) or "name a member of one of its generalised items"
-        return DecloakError(f"no generalised item of run {run} has the member {shown(item)}", hint=hint)
+        hint = nearest(item, members) or "name an item that generalised items or chunks hide"
+        return DecloakError(f"run {run} hides no item {shown(item)}", hint=hint)
     return DecloakError(
-        f"{shown(item)} is in no generalised item of transaction {shown(transaction)} that was attacked",
-        hint="a member or a transaction without any score is left out of the attack",
+        f"no attack of run {run} found anything about {shown(item)} in transaction {shown(transaction)}",
+        hint="what has no score at all is left out of an attack; `decloak explain RUN` lists what was found",
     )

@@ -15,7 +15,8 @@ from decloak.errors import DecloakError, nearest, shown
 from decloak.positions import Source, check, read
 from decloak.resources import bundled
 from decloak.rules.because import sentence_sql
-from decloak.rules.model import AnyRule, EliminateRule, ItemsetsRule, QueryRule
+from decloak.rules.model import AnyRule, EliminateRule, ItemsetsRule, QueryRule, ReassociateRule
+from decloak.rules.reassociation import Reassociation
 from decloak.rules.strategy import Strategy
 from decloak.store.derivation import LAST_ROUND, THIS_ROUND, make_steps
 from decloak.store.relations import RELATIONS
@@ -34,13 +35,20 @@ __all__ = [
 ]
 
 _DERIVES = re.compile(r"^([a-z][a-z0-9_]{0,40})\(([a-z][a-z0-9_]*(?:, *[a-z][a-z0-9_]*)*)\)$")
-STRUCK = ("table", "row", "col", "round")
+OWN = {
+    "eliminate": ("table", "row", "col", "round"),
+    "reassociate": ("cluster", "chunk", "unit", "row"),
+    "itemsets": ("itemset", "size", "support"),
+}
+"""What the rules of a form derive, under their own name; a query says itself what it derives."""
 SENTENCE = {
     "eliminate": (
-        "round", "transaction", "item", "generalised", "group", "suspicion", "threshold", "weight", "d", "table",
+        *("round", "transaction", "item", "generalised", "group"),
+        *("suspicion", "threshold", "weight", "d", "table"),
     ),
-}  # fmt: skip
-"""What the sentence of an eliminate rule may name; the others name the columns they derive, and the round."""
+    "reassociate": ("transaction", "cluster", "row", "chunk", "unit", "value"),
+}
+"""What the sentence of a rule of these forms may name; the others name the columns they derive, and the round."""
 
 
 class _RuleFile(RootModel[AnyRule]):
@@ -65,6 +73,13 @@ class Rule:
     derives: Derives
     reads: frozenset[str]
     strategy: Strategy | None = None
+    reassociation: Reassociation | None = None
+
+    @property
+    def random(self) -> bool:
+        """Whether it goes by chance, so that a seed decides what it finds."""
+        coin = self.strategy is not None and self.strategy.strike == "coin"
+        return coin or (self.reassociation is not None and self.reassociation.match == "random")
 
     @property
     def name(self) -> str:
@@ -173,13 +188,14 @@ class Catalogue:
         known |= {one.name: one.columns for name, one in self._headers.items() if name != model.rule}
         with Sandbox.empty(known) as sandbox:
             strategy = _check_sql(sandbox, model, derives, source)
+            torn = _reassociation(model, source) if isinstance(model, ReassociateRule) else None
             reads = frozenset(sandbox.read & known.keys())
         try:
             sentence_sql(model.because, sentence_columns(model, derives), "x")
         except DecloakError as error:
             raise source.error(("because",), error.message, error.hint) from None
         text = path.read_text(encoding="utf-8-sig")
-        return Rule(model, source, text, str(path), derives, reads, strategy)
+        return Rule(model, source, text, str(path), derives, reads, strategy, torn)
 
 
 @cache
@@ -226,7 +242,7 @@ def in_order(rules: Iterable[Rule]) -> list[Rule]:
 
 def _derives(model: AnyRule, source: Source) -> Derives:
     if not isinstance(model, QueryRule):
-        return Derives(model.rule, ("itemset", "size", "support") if isinstance(model, ItemsetsRule) else STRUCK)
+        return Derives(model.rule, OWN[model.form])
     match = _DERIVES.match(model.derives)
     if match is None:
         raise source.error(
@@ -302,4 +318,16 @@ def _check_eliminate(sandbox: Sandbox, model: EliminateRule, source: Source) -> 
         places={
             key: source.place((key,)) for key in ("weigh", "redistribute", "groups", "suspicion", "threshold", "strike")
         },
+    )
+
+
+def _reassociation(model: ReassociateRule, source: Source) -> Reassociation:
+    keys = ("units", "combine", "give", "match", "consistent")
+    return Reassociation.build(
+        units=model.units,
+        combine=model.combine,
+        give=model.give,
+        match=model.match,
+        consistent=model.consistent,
+        places={key: source.place((key,)) for key in keys},
     )

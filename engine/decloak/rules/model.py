@@ -62,10 +62,17 @@ class ReassociateRule(_Rule):
     """Give the sub-records and terms of a disassociated cluster to its records."""
 
     form: Literal["reassociate"]
-    units: list[Literal["term", "subrecord"]] = Field(min_length=1, description="what is given to records")
-    combine: Formula = Field(description="mean, upper_half, best, or a formula over the anchor's scores")
-    give: Literal["k - 1", "multiplicity"] = Field(description="to how many records a unit goes")
-    match: Literal["best", "assignment"] = Field("best", description="each unit on its own, or all at once")
+    units: list[Literal["term", "subrecord"]] = Field(
+        ["term", "subrecord"], min_length=1, description="the units `combine` is for; others go by the mean"
+    )
+    combine: Literal["mean", "upper_half", "best", "bayes"] | None = Field(
+        None, description="how the scores of a unit with the items of an anchor make one value"
+    )
+    give: Literal["k - 1", "multiplicity"] = Field("k - 1", description="to how many records a term goes")
+    match: Literal["best", "assignment", "random"] = Field(
+        "best", description="each unit on its own, all sub-records of a chunk at once, or by chance"
+    )
+    consistent: bool = Field(False, description="rule out what the algorithm could not have published")
 
 
 class ItemsetsRule(_Rule):
@@ -105,14 +112,27 @@ class Settings(_Model):
     m: int | None = None
 
 
+class TornCluster(_Model):
+    """A cluster: how many records, the sub-records of its record chunks, its terms."""
+
+    size: int
+    chunks: list[list[list[str]]] = Field(default_factory=list)
+    terms: list[str] = Field(default_factory=list)
+
+
 class TestCase(_Model):
     """A tiny graph in, the expected findings out."""
 
     case: str = Field(description="what the case shows")
-    given: dict[str, Grid | list[dict[str, str | int | float | None]]] = Field(description="relations and their rows")
+    given: dict[str, Grid | list[dict[str, str | int | float | None]]] = Field(
+        default_factory=dict, description="relations and their rows"
+    )
+    clusters: list[TornCluster] = Field(default_factory=list, description="reassociate: the release")
+    scores: list[tuple[str, str, float]] = Field(default_factory=list, description="reassociate: distances of items")
     settings: Settings = Field(default_factory=Settings, alias="with")
     expect: list[list[str] | dict[str, str | int | float | None]] = Field(
-        description="eliminate: [row, column] in the order struck; others: the facts, in any order"
+        description="eliminate: [row, column] in the order struck; others: the facts, in any order (reassociate: "
+        "{cluster, chunk, unit, rows}, unit and rows as text)"
     )
 
 

@@ -1,21 +1,23 @@
 """Run a checked rule in a sandbox and give back what it found, not yet written anywhere."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError, shown
 from decloak.measure.guarantees import check_km, violations
 from decloak.rules.eliminate_kernel import Elimination, eliminate
 from decloak.rules.load import Rule
 from decloak.rules.model import EliminateRule, ItemsetsRule, QueryRule
+from decloak.rules.reassociate_kernel import Assignment, reassociate, row_values
 from decloak.rules.strategy import Strategy
 from decloak.store.derivation import Derived, derive, fixpoint, make_steps
 from decloak.store.sandbox import Sandbox
 
-__all__ = ["Settings", "Struck", "facts", "strike"]
+__all__ = ["Settings", "Struck", "facts", "give", "strike"]
 
 
 class Settings(NamedTuple):
@@ -60,15 +62,33 @@ def strike(rule: Rule, sandbox: Sandbox, settings: Settings) -> list[Struck]:
     return [Struck(one.table, elimination) for one, elimination in zip(tables, done, strict=True)]
 
 
+def give(
+    rule: Rule, release: Disassociated, scores: Mapping[tuple[str, str], float | None], settings: Settings
+) -> list[tuple[Assignment, tuple[float | None, ...]]]:
+    """Run a reassociate rule; with each assignment what its rows were ranked by, None where nothing is known.
+
+    The scores are distances: the smaller, the closer.
+    """
+    assert rule.reassociation is not None
+    strategy, k = rule.reassociation, settings.k
+    found = reassociate(release, scores, strategy, closer="smaller", k=k, seed=settings.seed)
+    if strategy.match == "random":
+        return [(one, (None,) * len(one.rows)) for one in found]
+    ranked = row_values(release, scores, strategy, closer="smaller", k=k)
+    return [(one, tuple(_finite(own.values[row]) for row in one.rows)) for one, own in zip(found, ranked, strict=True)]
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
 def facts(rule: Rule, sandbox: Sandbox, settings: Settings) -> list[Derived]:
     """Run a rule that derives a relation of its own."""
     if isinstance(rule.model, QueryRule):
         return _query(rule, rule.model, sandbox)
     if isinstance(rule.model, ItemsetsRule):
         return _itemsets(rule, rule.model, sandbox, settings)
-    raise rule.source.error(
-        ("form",), f"a rule of the form {rule.model.form} needs a disassociated release", "attack a set-generalised one"
-    )
+    raise AssertionError(f"a rule of the form {rule.model.form} derives no facts")
 
 
 def _query(rule: Rule, model: QueryRule, sandbox: Sandbox) -> list[Derived]:

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from decloak.errors import DecloakError, shown
+from decloak.data.disassociated import Chunk, Cluster, Disassociated
+from decloak.errors import DecloakError, nearest, shown
 from decloak.positions import Source, check, read
 from decloak.rules.load import Catalogue, Rule, bundled_files, rule_files
 from decloak.rules.model import Grid, RuleTest, TestCase
-from decloak.rules.running import Settings, facts, strike
+from decloak.rules.running import Settings, facts, give, strike
 from decloak.store.relations import RELATIONS
 from decloak.store.sandbox import Sandbox
 
@@ -59,19 +60,43 @@ def _tested(rule: Rule, catalogue: Catalogue) -> list[Outcome]:
 
 
 def _fault(rule: Rule, case: TestCase, catalogue: Catalogue, source: Source, number: int) -> str | None:
+    if rule.reassociation is not None:
+        return _facts_compared(_given(rule, case), case.expect, rule)
     known = {name: relation.columns for name, relation in RELATIONS.items()}
     known |= {one.name: one.columns for one in catalogue.derived(rule)}
     with Sandbox.empty(known) as sandbox:
         for name, given in case.given.items():
             loc = ("cases", number, "given", name)
             if name not in known:
-                raise source.error(loc, f"no relation {shown(name)}", f"relations are {', '.join(known)}")
+                hint = nearest(name, known) or f"relations are {', '.join(known)}"
+                raise DecloakError(f"no relation {shown(name)}", source.place(loc, key=True), hint)
             sandbox.fill(name, known[name], _rows(given, name, known[name], source, loc))
         settings = Settings(**case.settings.model_dump())
         if rule.strategy is not None:
             return _compared(_struck(rule, sandbox, settings, case), [tuple(one) for one in case.expect], rule)
         found = [dict(zip(rule.derives.columns, one.values, strict=True)) for one in facts(rule, sandbox, settings)]
         return _facts_compared(found, case.expect, rule)
+
+
+def _given(rule: Rule, case: TestCase) -> list[dict[str, Any]]:
+    """Who gets what, as plain values."""
+    clusters = [
+        Cluster(
+            one.size,
+            tuple(
+                Chunk(tuple(sorted({item for part in chunk for item in part})), tuple(map(tuple, chunk)))
+                for chunk in one.chunks
+            ),
+            tuple(one.terms),
+        )
+        for one in case.clusters
+    ]
+    scores = {(a, b): score for a, b, score in case.scores}
+    settings = Settings(**case.settings.model_dump())
+    return [
+        {"cluster": one.cluster, "chunk": one.chunk, "unit": ", ".join(one.unit), "rows": _text(one.rows)}
+        for one, _ in give(rule, Disassociated(tuple(clusters)), scores, settings)
+    ]
 
 
 def _rows(
@@ -120,9 +145,9 @@ def _compared(found: list[tuple[str, ...]], expected: list[tuple[Any, ...]], rul
 
 
 def _facts_compared(found: list[dict[str, Any]], expected: Sequence[Any], rule: Rule) -> str | None:
-    """Facts in any order; an expected fact may leave columns out."""
+    """Facts in any order; an expected fact may leave columns out, so those that say most choose first."""
     left = list(found)
-    for fact in expected:
+    for fact in sorted(expected, key=len, reverse=True):
         if isinstance(fact, list):
             return f"write a fact as {{{rule.derives.columns[0]}: ...}}"
         match = next((one for one in left if all(one.get(name) == value for name, value in fact.items())), None)

@@ -63,9 +63,7 @@ def fixpoint(
 def _round(sandbox: Sandbox, sql: str, chosen: str, relation: str, place: str | None) -> None:
     """Put what `sql` gives beyond the facts known so far into `last_round`."""
     sandbox.make(THIS_ROUND, sql, place)
-    sandbox.engine(f"drop table if exists temp.{LAST_ROUND}")
-    sandbox.engine(
-        f"create temp table {LAST_ROUND} as select {chosen} from temp.{THIS_ROUND} "
-        f"except select {chosen} from temp.{quoted(relation)}"
+    sandbox.keep(
+        LAST_ROUND, f"select {chosen} from temp.{THIS_ROUND} except select {chosen} from temp.{quoted(relation)}"
     )
     sandbox.engine(f"drop table temp.{THIS_ROUND}")

@@ -13,7 +13,20 @@ from decloak.store.writing import insert, next_number
 if TYPE_CHECKING:
     from decloak.rules.load import Derives
 
-__all__ = ["Strikes", "show_findings", "write_attack", "write_facts", "write_rule", "write_strikes", "write_why"]
+__all__ = [
+    "NAMED",
+    "Strikes",
+    "show_findings",
+    "write_attack",
+    "write_facts",
+    "write_rule",
+    "write_strikes",
+    "write_why",
+]
+
+
+NAMED = {"eliminate": "named_struck", "reassociate": "named_assigned"}
+"""The view that gives the findings of a form by name; other forms derive relations of their own."""
 
 
 class Strikes(NamedTuple):
@@ -120,42 +133,54 @@ def _make_relation(connection: sqlite3.Connection, relation: str, columns: Seque
         )
 
 
-def write_why(connection: sqlite3.Connection, rule: str, digest: str, relation: str | None, because: str) -> None:
+def write_why(
+    connection: sqlite3.Connection, rule: str, digest: str, form: str, derives: "Derives", because: str
+) -> None:
     """(Re)make the view why_<rule>: each finding of this rule text with its sentence in the column `because`.
 
-    `because` is SQL over `x`: the view named_struck for an eliminate rule (`relation` None), else the facts.
+    `because` is SQL over `x`: the findings of the form by name, else the facts of the relation.
     """
     view = quoted(f"why_{rule}")
-    of_rule = f"u.digest = '{digest}'"
     connection.execute(f"drop view if exists {view}")
-    if relation is None:
+    named = NAMED.get(form)
+    if named is not None:
         connection.execute(
-            f"create view {view} as select x.*, {because} as because from named_struck x "
+            f"create view {view} as select x.*, {because} as because from {named} x "
             f"join finding f on f.id = x.finding join attack a on a.id = f.attack join rule u on u.id = a.rule "
-            f"where {of_rule}"
+            f"where u.digest = '{digest}'"
         )
         return
     connection.execute(
         f"create view {view} as select ra.run, ra.label as attack, x.*, {because} as because "
-        f"from (select f.round, f.attack as of_attack, x.* from {quoted(f'found_{relation}')} x "
+        f"from (select f.round, f.attack as of_attack, x.* from {quoted(f'found_{derives.name}')} x "
         f"join finding f on f.id = x.finding) x "
         f"join attack a on a.id = x.of_attack join rule u on u.id = a.rule "
-        f"join run_attack ra on ra.attack = a.id where {of_rule}"
+        f"join run_attack ra on ra.attack = a.id where u.digest = '{digest}'"
     )
 
 
-def show_findings(sandbox: Sandbox, attack: int, derives: "Derives", *, struck: bool) -> None:
-    """Let a rule read what an earlier attack derived."""
-    if struck:
+def show_findings(sandbox: Sandbox, attack: int, derives: "Derives", form: str) -> None:
+    """Let a rule read what an earlier attack of a form derived.
+
+    The last condition of each query holds always. It is there to read a column that is no rowid: of a table whose
+    rowid alone is read, SQLite forgets that a view of ours did the reading, and the sandbox would refuse it.
+    """
+    if form == "reassociate":
+        sql = (
+            "select l.number as cluster, s.chunk, s.unit, r.row from main.finding f "
+            "join main.assigned s on s.finding = f.id join main.cluster_row r on r.txn = s.txn "
+            f"join main.cluster l on l.id = r.cluster where f.attack = {int(attack)}"
+        )
+    elif form == "eliminate":
         sql = (
             'select t.number as "table", s.row, s.col, f.round from main.finding f '
             "join main.struck s on s.finding = f.id join main.distance_table t on t.id = s.distance_table "
-            f"where f.attack = {int(attack)}"
+            f"where f.attack = {int(attack)} and t.number >= 0"
         )
     else:
         chosen = ", ".join(f"x.{quoted(column)}" for column in derives.columns)
         sql = (
             f"select {chosen} from main.finding f join main.{quoted(f'found_{derives.name}')} x on x.finding = f.id "
-            f"where f.attack = {int(attack)}"
+            f"where f.attack = {int(attack)} and typeof(x.{quoted(derives.columns[0])}) <> ''"
         )
     sandbox.show(derives.name, derives.columns, sql)

@@ -13,12 +13,14 @@ __all__ = [
     "Context",
     "Finding",
     "Judged",
+    "anchor_scores",
     "attackable",
     "attacks_of",
     "cells_named",
     "contexts",
     "fact",
     "facts_of",
+    "facts_sql",
     "figures",
     "find_finding",
     "find_run",
@@ -28,6 +30,7 @@ __all__ = [
     "runs",
     "sentence",
     "sentences",
+    "units_given",
 ]
 
 Rows = list[tuple[Any, ...]]
@@ -116,28 +119,24 @@ def cells_named(connection: sqlite3.Connection, attack: int, transaction: str, i
 
 
 def sentences(
-    connection: sqlite3.Connection, attack: int, because: str, relation: str | None, *, most: int = -1
+    connection: sqlite3.Connection, attack: int, because: str, table: str, *, most: int = -1
 ) -> list[tuple[int, str]]:
-    """The findings of an attack with their sentences; `because` is its rule's SQL over `x`."""
+    """The findings of an attack with their sentences; `because` is its rule's SQL over `x`, a row of `table`."""
     return connection.execute(
-        f"select x.finding, {because} from {_facts(relation)} x join finding f on f.id = x.finding "
+        f"select x.finding, {because} from {table} x join finding f on f.id = x.finding "
         "where f.attack = ? group by x.finding order by x.finding limit ?",
         (attack, most),
     ).fetchall()
 
 
-def sentence(connection: sqlite3.Connection, finding: int, because: str, relation: str | None) -> str:
+def sentence(connection: sqlite3.Connection, finding: int, because: str, table: str) -> str:
     """The sentence of one finding."""
-    (text,) = connection.execute(
-        f"select {because} from {_facts(relation)} x where x.finding = ? limit 1", (finding,)
-    ).fetchone()
+    (text,) = connection.execute(f"select {because} from {table} x where x.finding = ? limit 1", (finding,)).fetchone()
     return str(text)
 
 
-def _facts(relation: str | None) -> str:
-    """The findings of an eliminate rule by name, or the facts of a relation with their rounds."""
-    if relation is None:
-        return "named_struck"
+def facts_sql(relation: str) -> str:
+    """The facts of a relation with their rounds, as a table expression."""
     return f"(select f.round, x.* from {quoted(f'found_{relation}')} x join finding f on f.id = x.finding)"
 
 
@@ -194,6 +193,32 @@ def contexts(connection: sqlite3.Connection, cell: Judged) -> list[Context]:
     return [Context(*row) for row in rows]
 
 
+def units_given(
+    connection: sqlite3.Connection, attack: int, transaction: str, item: str
+) -> list[tuple[int, float | None, str]]:
+    """Every finding of an attack that gave a unit with an item to a record: its number, value and unit."""
+    return connection.execute(
+        "select f.id, s.value, (select group_concat(value, ', ') from json_each(s.unit)) from finding f "
+        "join assigned s on s.finding = f.id join txn x on x.id = s.txn where f.attack = ? and x.label = ? "
+        "and exists (select 1 from json_each(s.unit) where value = ?)",
+        (attack, transaction, item),
+    ).fetchall()
+
+
+def anchor_scores(connection: sqlite3.Connection, finding: int) -> list[Context]:
+    """The items of the anchor of the record a unit was given to, with the mean of their scores for the unit."""
+    rows = connection.execute(
+        "select i.name, avg(e.score) from assigned s join finding f on f.id = s.finding "
+        "join attack a on a.id = f.attack left join scoring c on c.id = a.scoring "
+        "join contains t on t.txn = s.txn join item i on i.id = t.item, json_each(s.unit) u "
+        "join item b on b.name = u.value "
+        "left join related e on e.relatedness = c.relatedness and e.a = i.id and e.b = b.id "
+        "where s.finding = ? group by i.name order by i.name",
+        (finding,),
+    )
+    return [Context(*row) for row in rows]
+
+
 def facts_of(connection: sqlite3.Connection, attack: int) -> list[int]:
     """The findings of an attack."""
     rows = connection.execute("select id from finding where attack = ? order by id", (attack,))
@@ -237,16 +262,17 @@ def figures(connection: sqlite3.Connection, run: int, *, tables: bool) -> Rows:
 
 
 def attackable(connection: sqlite3.Connection, run: int) -> tuple[list[str], list[str]]:
-    """The transactions and the members a run's distance tables are about."""
-    scope = "from run_attack ra join attack a on a.id = ra.attack join distance_table t on t.scoring = a.scoring"
+    """The transactions and the items that the findings of a run can be about."""
     labels = connection.execute(
-        f"select distinct x.label {scope} join distance_row r on r.distance_table = t.id "
-        "join txn x on x.id = r.txn where ra.run = ?",
+        "select t.label from run r join release p on p.id = r.release join txn t on t.dataset = p.dataset "
+        "where r.id = ? order by t.position",
         (run,),
     )
     members = connection.execute(
-        f"select distinct i.name {scope} join distance_col k on k.distance_table = t.id "
-        "join item i on i.id = k.item where ra.run = ?",
+        "select i.name from run r join generalised g on g.release = r.release "
+        "join member_of m on m.generalised = g.id join item i on i.id = m.item where r.id = ?1 "
+        "union select i.name from run r join cluster c on c.release = r.release "
+        "join chunk k on k.cluster = c.id join shows s on s.chunk = k.id join item i on i.id = s.item where r.id = ?1",
         (run,),
     )
     return [row[0] for row in labels], [row[0] for row in members]

@@ -32,6 +32,7 @@ _UNREPEATABLE = {
     "current_date", "current_time", "current_timestamp",
 }  # fmt: skip
 _REFUSED = {"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer"}
+_ONE_SELECT = "a rule is one SELECT over its relations"
 _LONGEST_VALUE = 10_000_000
 _STRIDE = 200_000
 _MOST_STEPS, _MOST_STEPS_EMPTY = 10_000_000_000, 10_000_000
@@ -52,6 +53,7 @@ class Sandbox:
         self._connection = connection
         self._steps, self._most_steps = 0, _MOST_STEPS if scope else _MOST_STEPS_EMPTY
         self._doors: set[str] = set()
+        self._names: set[str] = set()
         self._own: str | None = None
         self._trusted = False
         self._refusal: str | None = None
@@ -87,6 +89,7 @@ class Sandbox:
             self._connection.execute(f"create temp view {door} as {sql}")
             self._connection.execute(f"create temp view {quoted(name)} as select {chosen} from {door}")
         self._doors.add(door)
+        self._names.add(name)
 
     def fill(self, name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Let rules read `name`, a table of rows given here."""
@@ -97,6 +100,13 @@ class Sandbox:
             )
             marks = ", ".join("?" * len(columns))
             self._connection.executemany(f"insert into temp.{quoted(name)} values ({marks})", rows)
+        self._names.add(name)
+
+    def keep(self, name: str, sql: str) -> None:
+        """Let rules read `name`, a table of the rows of our own SQL; it replaces the last of that name."""
+        self.engine(f"drop table if exists temp.{quoted(name)}")
+        self.engine(f"create temp table {quoted(name)} as {sql}")
+        self._names.add(name)
 
     def select(self, sql: str, place: str | None = None) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """Run a rule's SELECT; return its column names and rows."""
@@ -105,16 +115,17 @@ class Sandbox:
 
     def columns(self, sql: str, place: str | None = None) -> tuple[str, ...]:
         """Check a rule's SQL without running it; return the columns it would give."""
-        self._run(f"explain {sql}", place)
+        self._run(f"explain {sql}", place, read=False)
         cursor, _ = self._run(f"select * from ({sql}\n) limit 0", place)
         return tuple(column[0] for column in cursor.description or ())
 
     def make(self, name: str, sql: str, place: str | None = None) -> None:
         """Store the rows of a rule's SELECT as the temporary table `name`."""
-        self._run(f"explain {sql}", place)
+        self._run(f"explain {sql}", place, read=False)
         self._own = name
         try:
             self._run(f"create temp table {quoted(name)} as {sql}", place)
+            self._names.add(name)
         finally:
             self._own = None
 
@@ -153,19 +164,19 @@ class Sandbox:
         self._steps += _STRIDE
         return self._steps > self._most_steps
 
-    def _run(self, sql: str, place: str | None) -> tuple[sqlite3.Cursor, list[tuple[Any, ...]]]:
+    def _run(self, sql: str, place: str | None, *, read: bool = True) -> tuple[sqlite3.Cursor, list[tuple[Any, ...]]]:
         self._refusal, self._steps = None, 0
         try:
             cursor = self._connection.execute(sql)
-            rows = cursor.fetchmany(_MOST_ROWS)
-            if cursor.fetchone() is not None:
+            rows = cursor.fetchmany(_MOST_ROWS) if read else []
+            if read and cursor.fetchone() is not None:
                 raise DecloakError(f"the SQL gives over {_MOST_ROWS} rows", place, "let it come to an end")
             return cursor, rows
         except (sqlite3.Error, sqlite3.Warning) as error:
             if str(error) == "interrupted" and self._steps <= self._most_steps:
                 raise KeyboardInterrupt from None  # Python gives a Ctrl-C inside `_step` to SQLite, which ends
             if self._refusal:
-                raise DecloakError(self._refusal, place, "a rule is one SELECT over its relations") from None
+                raise DecloakError(self._refusal, place, _ONE_SELECT) from None
             raise _explained(error, place) from None
         except (UnicodeError, ValueError):
             raise DecloakError("the SQL has a character SQLite cannot take", place, "write plain text") from None
@@ -174,7 +185,7 @@ class Sandbox:
         if self._trusted or action in _READS:
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_READ:
-            return self._reading(one or "", where, by)
+            return self._reading((one or "").lower(), where, by)
         if action == sqlite3.SQLITE_FUNCTION:
             return self._calling((two or "").lower())
         if self._own is not None and where == "temp" and one in (self._own, "sqlite_temp_master"):
@@ -184,14 +195,16 @@ class Sandbox:
     def _reading(self, table: str, where: str | None, by: str | None) -> int:
         if by in self._doors or table in self._doors:
             return sqlite3.SQLITE_OK
+        if where is None and table in self._names:
+            where = "temp"  # count(*) reads no column: SQLite then tells the name as written, and temp comes first
         if where == "temp" and table != "sqlite_temp_master":
             self.read.add(table)
             return sqlite3.SQLITE_OK
         if table == "sqlite_temp_master" and self._own is not None:
             return sqlite3.SQLITE_OK
-        for name in (table, by or ""):
+        for name in (table, (by or "").lower()):
             if name.startswith("truth_"):
-                return self._refuse(f"a rule may not read {shown(name)}: only the evaluator knows the truth")
+                return self._refuse(_hidden(name))
         return self._refuse(f"a rule may not read {shown(table)} of the store itself")
 
     def _calling(self, function: str) -> int:
@@ -206,15 +219,20 @@ class Sandbox:
         return sqlite3.SQLITE_DENY
 
 
+def _hidden(table: str) -> str:
+    return f"a rule may not read {shown(table)}: only the evaluator knows the truth"
+
+
 def _explained(error: Exception, place: str | None) -> DecloakError:
     text = str(error)
     hint = None
     if text in ("interrupted", "database or disk is full"):
         return DecloakError("the SQL takes too long, or too much memory", place, "let it come to an end")
     if text.startswith("no such table: "):
-        hint = nearest(text.removeprefix("no such table: ").removeprefix("main."), RELATIONS) or (
-            f"relations are {', '.join(RELATIONS)}"
-        )
+        table = text.removeprefix("no such table: ").removeprefix("main.")
+        if table.lower().startswith("truth_"):
+            return DecloakError(_hidden(table), place, _ONE_SELECT)
+        hint = nearest(table, RELATIONS) or f"relations are {', '.join(RELATIONS)}"
     elif "one statement at a time" in text:
-        hint = "a rule is one SELECT over its relations"
+        hint = _ONE_SELECT
     return DecloakError(f"SQL: {shown(text, 120)[1:-1]}", place, hint)

@@ -119,13 +119,39 @@ CREATE TABLE cluster (
   UNIQUE (release, number)
 ) STRICT;
 
--- [node, edge in_cluster] A chunk of a cluster: a set of items published apart from the others.
+-- [edge in_cluster] A row of a cluster: the record behind a sub-record of its first chunk, or behind none.
+CREATE TABLE cluster_row (
+  txn INTEGER PRIMARY KEY REFERENCES txn (id) ON DELETE CASCADE, -- the published transaction that stands for it
+  cluster INTEGER NOT NULL REFERENCES cluster (id) ON DELETE CASCADE, -- the cluster
+  row INTEGER NOT NULL,          -- the row, from 0: sub-records of the first chunk as published, then empty rows
+  UNIQUE (cluster, row)
+) STRICT;
+
+-- [node] A joint cluster: clusters that share chunks.
+CREATE TABLE joint (
+  id INTEGER PRIMARY KEY,        -- number of the joint cluster in the store
+  release INTEGER NOT NULL REFERENCES release (id) ON DELETE CASCADE, -- the release it belongs to
+  number INTEGER NOT NULL,       -- number in the release, from 0
+  UNIQUE (release, number)
+) STRICT;
+
+-- [edge joins] A joint cluster takes in a cluster.
+CREATE TABLE joins (
+  joint INTEGER NOT NULL REFERENCES joint (id) ON DELETE CASCADE, -- the joint cluster
+  cluster INTEGER NOT NULL REFERENCES cluster (id) ON DELETE CASCADE, -- the cluster
+  PRIMARY KEY (joint, cluster)
+) STRICT, WITHOUT ROWID;
+
+-- [node] A chunk: a set of items published apart from the others of its cluster, or of its joint cluster.
 CREATE TABLE chunk (
   id INTEGER PRIMARY KEY,        -- number of the chunk in the store
-  cluster INTEGER NOT NULL REFERENCES cluster (id) ON DELETE CASCADE, -- the cluster it belongs to
-  number INTEGER NOT NULL,       -- number in the cluster, from 0
+  cluster INTEGER REFERENCES cluster (id) ON DELETE CASCADE, -- the cluster it belongs to, null for a shared chunk
+  joint INTEGER REFERENCES joint (id) ON DELETE CASCADE, -- the joint cluster a shared chunk belongs to
+  number INTEGER NOT NULL,       -- number among those of its kind, from 0
   kind TEXT NOT NULL CHECK (kind IN ('record', 'shared', 'term')), -- record, shared or term
-  UNIQUE (cluster, kind, number)
+  UNIQUE (cluster, kind, number),
+  UNIQUE (joint, number),
+  CHECK ((cluster IS NULL) = (kind = 'shared') AND (joint IS NULL) = (kind <> 'shared'))
 ) STRICT;
 
 -- [node, edge in_chunk] A sub-record: the part of one record that a chunk shows.
@@ -143,18 +169,12 @@ CREATE TABLE has_item (
   PRIMARY KEY (subrecord, item)
 ) STRICT, WITHOUT ROWID;
 
--- [edge has_term] A term chunk publishes an item.
-CREATE TABLE has_term (
-  chunk INTEGER NOT NULL REFERENCES chunk (id) ON DELETE CASCADE, -- the term chunk
+-- [edge shows] A chunk publishes an item.
+CREATE TABLE shows (
+  chunk INTEGER NOT NULL REFERENCES chunk (id) ON DELETE CASCADE, -- the chunk
   item INTEGER NOT NULL REFERENCES item (id), -- the item
   PRIMARY KEY (chunk, item)
 ) STRICT, WITHOUT ROWID;
-
--- Which record a sub-record was cut from.
-CREATE TABLE truth_subrecord (
-  subrecord INTEGER PRIMARY KEY REFERENCES subrecord (id) ON DELETE CASCADE, -- the sub-record
-  original INTEGER NOT NULL REFERENCES txn (id) ON DELETE CASCADE -- the record it is a part of
-) STRICT;
 
 -- [node] One itemset an attacker knows to be in somebody's record.
 CREATE TABLE knowledge (
@@ -286,7 +306,16 @@ CREATE TABLE spared (
   PRIMARY KEY (attack, distance_table, row, col)
 ) STRICT, WITHOUT ROWID;
 
--- One variant of a scenario, run once.
+-- The finding of a reassociate rule: a unit given to the record behind a row of a cluster.
+CREATE TABLE assigned (
+  finding INTEGER PRIMARY KEY REFERENCES finding (id) ON DELETE CASCADE, -- the finding
+  txn INTEGER NOT NULL REFERENCES txn (id) ON DELETE CASCADE, -- the record it was given to
+  chunk TEXT NOT NULL,           -- number of the record chunk the unit is of, T for the term chunk
+  unit TEXT NOT NULL,            -- the items of the unit, as a JSON list
+  value REAL                     -- what the row was ranked by, larger is closer; null where no score is known
+) STRICT;
+
+-- [node] One variant of a scenario, run once.
 CREATE TABLE run (
   id INTEGER PRIMARY KEY,        -- number of the run
   digest TEXT NOT NULL UNIQUE,   -- key of the variant and all it read
@@ -313,7 +342,7 @@ CREATE TABLE measurement (
   id INTEGER PRIMARY KEY,        -- number of the measurement
   digest TEXT NOT NULL UNIQUE,   -- key of the stage: the attack, the measure and its settings
   attack INTEGER NOT NULL REFERENCES attack (id) ON DELETE CASCADE, -- the attack measured
-  family TEXT NOT NULL,          -- findings, recovery or link
+  family TEXT NOT NULL,          -- findings, recovery, link, accuracy, breakage, breach or utility
   note TEXT                      -- why measures are missing, null when none is
 ) STRICT;
 
@@ -340,7 +369,7 @@ CREATE INDEX member_of_item ON member_of (item);
 CREATE INDEX published_as_generalised ON published_as (generalised);
 CREATE INDEX finding_attack ON finding (attack);
 CREATE INDEX struck_cell ON struck (distance_table, row, col);
-CREATE INDEX chunk_cluster ON chunk (cluster);
+CREATE INDEX assigned_txn ON assigned (txn);
 CREATE INDEX subrecord_chunk ON subrecord (chunk);
 CREATE INDEX distance_row_txn ON distance_row (txn);
 
@@ -402,6 +431,29 @@ JOIN finding f ON f.attack = a.id
 JOIN struck s ON s.finding = f.id
 JOIN named_cell n ON n.distance_table = s.distance_table AND n.row = s.row AND n.col = s.col;
 
+-- Every unit every run gave to somebody, with the names behind it.
+CREATE VIEW named_assigned AS
+SELECT
+  ra.run AS run,                 -- the run
+  ra.label AS attack,            -- the name the scenario gives the attack
+  u.name AS rule,                -- the rule
+  f.round AS round,              -- the round
+  x.label AS "transaction",      -- the record: cluster and row
+  l.number AS cluster,           -- the cluster
+  r.row AS row,                  -- the row of the cluster
+  s.chunk AS chunk,              -- number of the record chunk the unit is of, T for the term chunk
+  (SELECT group_concat(value, ', ') FROM json_each(s.unit)) AS unit, -- the items of the unit
+  s.value AS value,              -- what the row was ranked by, larger is closer
+  f.id AS finding                -- the finding
+FROM run_attack ra
+JOIN attack a ON a.id = ra.attack
+JOIN rule u ON u.id = a.rule
+JOIN finding f ON f.attack = a.id
+JOIN assigned s ON s.finding = f.id
+JOIN txn x ON x.id = s.txn
+JOIN cluster_row r ON r.txn = s.txn
+JOIN cluster l ON l.id = r.cluster;
+
 -- Every measured figure of every run.
 CREATE VIEW result AS
 SELECT
@@ -436,7 +488,11 @@ JOIN distance_col k ON k.distance_table = s.distance_table AND k.col = s.col
 UNION ALL
 SELECT s.finding, 'item', c.item
 FROM struck s
-JOIN context c ON c.distance_table = s.distance_table AND c.row = s.row;
+JOIN context c ON c.distance_table = s.distance_table AND c.row = s.row
+UNION ALL
+SELECT s.finding, 'txn', s.txn FROM assigned s
+UNION ALL
+SELECT s.finding, 'item', i.id FROM assigned s, json_each(s.unit) e JOIN item i ON i.name = e.value;
 
 -- Every node of the graph.
 CREATE VIEW node AS
@@ -451,6 +507,7 @@ UNION ALL SELECT 'release', id, method FROM release
 UNION ALL SELECT 'generalised', id, label FROM generalised
 UNION ALL SELECT 'concept', id, label FROM concept
 UNION ALL SELECT 'cluster', id, 'cluster ' || number FROM cluster
+UNION ALL SELECT 'joint', id, 'joint cluster ' || number FROM joint
 UNION ALL SELECT 'chunk', id, kind || ' chunk ' || number FROM chunk
 UNION ALL SELECT 'subrecord', id, 'sub-record ' || number FROM subrecord
 UNION ALL SELECT 'knowledge', id, 'itemset ' || id FROM knowledge
@@ -474,10 +531,13 @@ UNION ALL SELECT 'release', id, 'publishes', 'dataset', dataset, NULL FROM relea
 UNION ALL SELECT 'concept', child, 'is_a', 'concept', parent, NULL FROM is_a
 UNION ALL SELECT 'concept', id, 'stands_for', 'item', item, NULL FROM concept WHERE item IS NOT NULL
 UNION ALL SELECT 'cluster', id, 'in_release', 'release', release, NULL FROM cluster
-UNION ALL SELECT 'chunk', id, 'in_cluster', 'cluster', cluster, NULL FROM chunk
+UNION ALL SELECT 'joint', joint, 'joins', 'cluster', cluster, NULL FROM joins
+UNION ALL SELECT 'txn', txn, 'in_cluster', 'cluster', cluster, NULL FROM cluster_row
+UNION ALL SELECT 'chunk', id, 'in_cluster', 'cluster', cluster, NULL FROM chunk WHERE cluster IS NOT NULL
+UNION ALL SELECT 'chunk', id, 'in_joint', 'joint', joint, NULL FROM chunk WHERE joint IS NOT NULL
 UNION ALL SELECT 'subrecord', id, 'in_chunk', 'chunk', chunk, NULL FROM subrecord
 UNION ALL SELECT 'subrecord', subrecord, 'has_item', 'item', item, NULL FROM has_item
-UNION ALL SELECT 'chunk', chunk, 'has_term', 'item', item, NULL FROM has_term
+UNION ALL SELECT 'chunk', chunk, 'shows', 'item', item, NULL FROM shows
 UNION ALL SELECT 'knowledge', knowledge, 'knows', 'item', item, NULL FROM knows
 UNION ALL SELECT 'item', a, 'related', 'item', b, score FROM related
 UNION ALL SELECT 'run', run, 'made', 'finding', f.id, NULL FROM run_attack ra JOIN finding f ON f.attack = ra.attack

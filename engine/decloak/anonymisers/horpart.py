@@ -1,0 +1,102 @@
+"""HORPART and pooling: records cut into clusters of similar ones, by their most frequent items.
+
+A record is an ascending tuple of item codes; codes ascend as names do, so the smallest code is the first name.
+A node of the recursion is a chain: the item that most of its records hold takes these away as a new node, then
+the next item of those left, until few enough are left. A node counts its records once; every record that
+leaves is subtracted, so that a record costs its length at each of the nodes it passes.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import heapify, heapreplace
+
+__all__ = ["horizontal", "pooled"]
+
+Record = tuple[int, ...]
+
+
+class _Node:
+    """Records that all hold the ignored items, and for every other item the records that hold it."""
+
+    def __init__(self, records: Sequence[Record], ids: Iterable[int], ignored: frozenset[int]) -> None:
+        self.records = records
+        self.ignored = ignored
+        self.left = dict.fromkeys(ids)
+        self.holders: dict[int, list[int]] = {}
+        for one in self.left:
+            for item in records[one]:
+                if item not in ignored:
+                    self.holders.setdefault(item, []).append(one)
+        self.support = {item: len(holders) for item, holders in self.holders.items()}
+        self.queue = [(-support, item) for item, support in self.support.items()]
+        heapify(self.queue)
+
+    def most_frequent(self) -> int | None:
+        """The item most of the records left hold, the smallest of several; supports in the queue may be old."""
+        queue, support = self.queue, self.support
+        while queue and -queue[0][0] != support[queue[0][1]]:
+            item = queue[0][1]
+            heapreplace(queue, (-support[item], item))
+        return queue[0][1] if queue and queue[0][0] else None
+
+    def ignore(self, item: int) -> None:
+        """Look no more at an item."""
+        self.ignored |= {item}
+        self.support[item] = 0
+
+    def split(self, item: int) -> list[int]:
+        """Take away the records that hold an item, in ascending order."""
+        left, support = self.left, self.support
+        taken = [one for one in self.holders[item] if one in left]
+        for one in taken:
+            del left[one]
+            for other in self.records[one]:
+                if other not in self.ignored:
+                    support[other] -= 1
+        return taken
+
+
+def horizontal(records: Sequence[Record], max_cluster: int, strict: bool = False) -> Iterator[list[int]]:
+    """Cut records into parts of at most `max_cluster`; `strict` cuts a part of exactly so many as well."""
+    largest = max_cluster - strict
+    stack = [_Node(records, range(len(records)), frozenset())]
+    while stack:
+        node = stack[-1]
+        item = node.most_frequent()
+        if len(node.left) <= largest or item is None:
+            stack.pop()
+            yield from _equal_parts(list(node.left), max_cluster)
+        elif node.support[item] == len(node.left):
+            node.ignore(item)
+        else:
+            part = node.split(item)
+            if len(part) <= largest:
+                yield part
+            else:
+                stack.append(_Node(records, part, node.ignored | {item}))
+
+
+def _equal_parts(ids: list[int], largest: int) -> Iterator[list[int]]:
+    parts = -(-len(ids) // largest)
+    for part in range(parts):
+        yield ids[part * len(ids) // parts : (part + 1) * len(ids) // parts]
+
+
+def pooled(parts: Iterable[list[int]], k: int) -> list[list[int]]:
+    """Put parts of fewer than k records together until they are k; what is left joins the last cluster.
+
+    >>> pooled([[0], [1, 2], [3], [4]], k=2)
+    [[1, 2], [0, 3, 4]]
+    """
+    clusters: list[list[int]] = []
+    waiting: list[int] = []
+    for part in parts:
+        if len(part) >= k:
+            clusters.append(part)
+            continue
+        waiting += part
+        if len(waiting) >= k:
+            clusters.append(waiting)
+            waiting = []
+    if waiting:
+        clusters[-1] = clusters[-1] + waiting
+    return clusters

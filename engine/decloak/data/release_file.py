@@ -1,0 +1,270 @@
+"""A disassociated release as JSON Lines: a header, one cluster a line, then one joint cluster a line.
+
+    {"decloak": "release", "version": 1, "method": "disassociation", "k": 3, "m": 2}
+    {"size": 8, "record_chunks": [{"items": ["a", "b"], "subrecords": [["a"], ["a", "b"]]}], "term_chunk": ["c"]}
+    {"joint": [0, 2], "shared_chunks": [{"items": ["d"], "subrecords": [["d"], ["d"], ["d"]]}]}
+
+Clusters are numbered from 0. k and m may be left out of the header. The order of chunks and of sub-records is kept.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
+from decloak.data.lines import FilePath, Line, check_name, place, read_lines, write_lines
+from decloak.errors import DecloakError, nearest, shown
+
+__all__ = ["LONGEST_CLUSTER", "json_schema", "read_release", "write_release"]
+
+LONGEST_CLUSTER = 50_000_000
+"""Characters a line may have: a cluster is one line, however many records it has."""
+
+VERSION = 1
+METHOD = "disassociation"
+HEADER = {"decloak": "release", "version": VERSION, "method": METHOD}
+MOST_RECORDS = 1_000_000_000
+"""Records a cluster may have; k and m are bounded alike."""
+
+_KEYS = {
+    "header": (*HEADER, "k", "m"),
+    "cluster": ("size", "record_chunks", "term_chunk"),
+    "joint cluster": ("joint", "shared_chunks"),
+    "chunk": ("items", "subrecords"),
+}
+_HINTS = {
+    "header": 'write {"decloak": "release", "version": 1, "method": "disassociation", "k": 3, "m": 2}',
+    "cluster": 'write {"size": 8, "record_chunks": [...], "term_chunk": [...]}',
+    "joint cluster": 'write {"joint": [0, 2], "shared_chunks": [...]}',
+    "chunk": 'write {"items": ["a", "b"], "subrecords": [["a"], ["a", "b"]]}',
+}
+
+
+class _Reader:
+    """Turns the objects of the lines into the parts of a release; every fault names its line."""
+
+    def __init__(self) -> None:
+        self.k: int | None = None
+        self.m: int | None = None
+        self.clusters: list[Cluster] = []
+        self.joints: list[Joint] = []
+        self.names: dict[str, str] = {}
+
+    def header(self, line: Line, value: Any) -> None:
+        if not isinstance(value, dict) or "decloak" not in value:
+            raise line.wrong("the first line is not the header of a release", _HINTS["header"])
+        fields = _object(line, value, "header", optional=("k", "m"))
+        if not _same(fields["decloak"], "release"):
+            raise line.wrong(f"a file of {shown(fields['decloak'])}, not a release", _HINTS["header"])
+        if not _same(fields["version"], VERSION):
+            raise line.wrong(
+                f"unknown version {shown(fields['version'])}", f"this decloak reads and writes version {VERSION}"
+            )
+        if not _same(fields["method"], METHOD):
+            method = fields["method"]
+            hint = nearest(method, [METHOD]) if isinstance(method, str) else None
+            raise line.wrong(f"unknown method {shown(method)}", hint or f'write "{METHOD}"')
+        self.k, self.m = (_whole(line, name, fields[name]) if name in fields else None for name in ("k", "m"))
+
+    def part(self, line: Line, value: Any) -> None:
+        """Take a cluster or a joint cluster."""
+        if isinstance(value, dict) and "joint" in value:
+            self.joints.append(self._joint(line, value))
+        elif self.joints:
+            raise line.wrong("a cluster after a joint cluster", "write all clusters first: joints name them by number")
+        else:
+            self.clusters.append(self._cluster(line, value))
+
+    def _cluster(self, line: Line, value: Any) -> Cluster:
+        fields = _object(line, value, "cluster")
+        size = _whole(line, "size", fields["size"])
+        chunks = self._chunks(line, "record_chunks", fields["record_chunks"], size)
+        terms = self._items(line, "term_chunk", fields["term_chunk"])
+        _check_apart(line, [*(chunk.items for chunk in chunks), terms])
+        return Cluster(size, chunks, terms)
+
+    def _joint(self, line: Line, value: dict[str, Any]) -> Joint:
+        fields = _object(line, value, "joint cluster")
+        members = _list(line, "joint", fields["joint"])
+        for one in members:
+            if not isinstance(one, int) or isinstance(one, bool) or not 0 <= one < len(self.clusters):
+                raise line.wrong(f"unknown cluster {shown(one)}", f"clusters are 0 to {len(self.clusters) - 1}")
+        if len(set(members)) < max(2, len(members)):
+            raise line.wrong("a joint cluster needs two clusters or more, each once", _HINTS["joint cluster"])
+        size = sum(self.clusters[one].size for one in members)
+        chunks = self._chunks(line, "shared_chunks", fields["shared_chunks"], size)
+        _check_apart(line, [chunk.items for chunk in chunks])
+        return Joint(tuple(members), chunks)
+
+    def _chunks(self, line: Line, name: str, value: Any, size: int) -> tuple[Chunk, ...]:
+        return tuple(self._chunk(line, f"{name}[{at}]", one, size) for at, one in enumerate(_list(line, name, value)))
+
+    def _chunk(self, line: Line, name: str, value: Any, size: int) -> Chunk:
+        fields = _object(line, value, "chunk", name)
+        items = self._items(line, f"{name}.items", fields["items"])
+        if not items:
+            raise line.wrong(f"{name} has no items", "leave the chunk out, or write its items")
+        raw = _list(line, f"{name}.subrecords", fields["subrecords"])
+        if len(raw) > size:
+            raise line.wrong(f"{name} has {len(raw)} sub-records of {size} records", "each record gives one at most")
+        subrecords = tuple(self._items(line, f"{name}.subrecords[{at}]", one) for at, one in enumerate(raw))
+        _check_inside(line, name, items, subrecords)
+        return Chunk(items, subrecords)
+
+    def _items(self, line: Line, name: str, value: Any) -> tuple[str, ...]:
+        """Item names, each once."""
+        items = _list(line, name, value)
+        seen: set[str] = set()
+        for item in items:
+            if not isinstance(item, str):
+                raise line.wrong(f"{name} has {shown(item)}, not a string", 'write names in quotes, as "milk"')
+            if item in seen:
+                raise line.wrong(f"{name} has {shown(item)} twice", "an item stands once")
+            seen.add(item)
+        return tuple([self.names.get(item) or self._name(line, item) for item in items])
+
+    def _name(self, line: Line, item: str) -> str:
+        try:
+            return self.names.setdefault(item, check_name(item))
+        except DecloakError as error:
+            raise line.wrong(error.message, error.hint) from None
+
+
+def read_release(path: FilePath) -> Disassociated:
+    """Read a disassociated release; what it promises is not checked here, only that it is one."""
+    reader = _Reader()
+    lines = read_lines(path, longest=LONGEST_CLUSTER)
+    reader.header(lines[0], _value(lines[0]))
+    for line in lines[1:]:
+        reader.part(line, _value(line))
+    if not reader.clusters:
+        raise lines[-1].wrong("a release without clusters", _HINTS["cluster"])
+    return Disassociated(tuple(reader.clusters), tuple(reader.joints), reader.k, reader.m, place(path))
+
+
+def write_release(release: Disassociated, path: FilePath) -> None:
+    """Write a release so that `read_release` gives it back; what the reader would refuse is not written."""
+    if not release.clusters:
+        raise DecloakError("a release without clusters", place(path), "disassociate some records first")
+    head, *parts = _objects(release)
+    reader = _Reader()
+    reader.header(Line(str(path), 1, ""), head)
+    for number, part in enumerate(parts, 2):
+        reader.part(Line(str(path), number, ""), part)
+    write_lines((json.dumps(one, ensure_ascii=False) for one in (head, *parts)), path, longest=LONGEST_CLUSTER)
+
+
+def _objects(release: Disassociated) -> Iterable[dict[str, Any]]:
+    yield HEADER | {name: value for name, value in (("k", release.k), ("m", release.m)) if value is not None}
+    for cluster in release.clusters:
+        chunks = list(map(_chunk_object, cluster.record_chunks))
+        yield {"size": cluster.size, "record_chunks": chunks, "term_chunk": list(cluster.term_chunk)}
+    for joint in release.joints:
+        yield {"joint": list(joint.clusters), "shared_chunks": list(map(_chunk_object, joint.shared_chunks))}
+
+
+def _chunk_object(chunk: Chunk) -> dict[str, Any]:
+    return {"items": list(chunk.items), "subrecords": list(map(list, chunk.subrecords))}
+
+
+def _value(line: Line) -> Any:
+    if not line.text.strip():
+        raise line.wrong("an empty line", "remove it")
+    try:
+        return json.loads(line.text, object_pairs_hook=_without_twins)
+    except json.JSONDecodeError as error:
+        raise line.wrong(f"not JSON: {error.msg}", "write one JSON object a line", error.colno) from None
+    except DecloakError as error:
+        raise line.wrong(error.message, error.hint) from None
+    except (ValueError, RecursionError):
+        raise line.wrong("not JSON: nested too deeply, or a number too large") from None
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise DecloakError(f"the key {shown(key)} is there twice", hint="write each key once")
+        found[key] = value
+    return found
+
+
+def _object(line: Line, value: Any, kind: str, name: str = "", optional: tuple[str, ...] = ()) -> dict[str, Any]:
+    """An object of a kind with its keys and no others."""
+    what = name or f"a {kind}"
+    if not isinstance(value, dict):
+        raise line.wrong(f"{what} is not a JSON object", _HINTS[kind])
+    for key in value:
+        if key not in _KEYS[kind]:
+            raise line.wrong(f"unknown key {shown(key)} in {what}", nearest(key, _KEYS[kind]) or _HINTS[kind])
+    for key in _KEYS[kind]:
+        if key not in value and key not in optional:
+            raise line.wrong(f"no key '{key}' in {what}", _HINTS[kind])
+    return value
+
+
+def _list(line: Line, name: str, value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise line.wrong(f"{name} is {shown(value)}, not a list", "write [...]")
+    return value
+
+
+def _same(value: Any, expected: Any) -> bool:
+    """Equal and of one type: true is not 1."""
+    return type(value) is type(expected) and value == expected
+
+
+def _whole(line: Line, name: str, value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST_RECORDS:
+        raise line.wrong(f"{name} is {shown(value)}", f"write a whole number from 1 to {MOST_RECORDS:,}")
+    return value
+
+
+def _check_apart(line: Line, chunks: Iterable[tuple[str, ...]]) -> None:
+    seen: set[str] = set()
+    for items in chunks:
+        for item in items:
+            if item in seen:
+                raise line.wrong(f"{shown(item)} is in two chunks", "the chunks of a cluster must not overlap")
+        seen.update(items)
+
+
+def _check_inside(line: Line, name: str, items: tuple[str, ...], subrecords: tuple[tuple[str, ...], ...]) -> None:
+    known = set(items)
+    for at, subrecord in enumerate(subrecords):
+        if not subrecord:
+            raise line.wrong(f"{name}.subrecords[{at}] is empty", "leave it out: records may give nothing to a chunk")
+        for item in subrecord:
+            if item not in known:
+                raise line.wrong(
+                    f"{name}.subrecords[{at}] has {shown(item)}, which is not of the chunk's items",
+                    nearest(item, items) or "add it to the items of the chunk",
+                )
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of one line: a header, a cluster or a joint cluster."""
+    whole = {"type": "integer", "minimum": 1, "maximum": MOST_RECORDS}
+    items = {"type": "array", "items": {"type": "string", "minLength": 1}, "uniqueItems": True}
+    subrecords = {"type": "array", "items": items | {"minItems": 1}}
+    chunks = {"type": "array", "items": {"$ref": "#/$defs/chunk"}}
+    members = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2, "uniqueItems": True}
+    header = {key: {"const": value} for key, value in HEADER.items()} | {"k": whole, "m": whole}
+    kinds: dict[str, dict[str, Any]] = {
+        "header": header,
+        "cluster": {"size": whole, "record_chunks": chunks, "term_chunk": items},
+        "joint cluster": {"joint": members, "shared_chunks": chunks},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A line of a disassociated release",
+        "oneOf": [_closed(kind, fields) for kind, fields in kinds.items()],
+        "$defs": {"chunk": _closed("chunk", {"items": items | {"minItems": 1}, "subrecords": subrecords})},
+    }
+
+
+def _closed(title: str, fields: dict[str, Any]) -> dict[str, Any]:
+    required = [key for key in fields if key not in ("k", "m")]
+    return {
+        "title": title, "type": "object", "properties": fields, "required": required, "additionalProperties": False,
+    }  # fmt: skip

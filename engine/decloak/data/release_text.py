@@ -1,0 +1,48 @@
+"""A disassociated release for the eye: one table a cluster, its chunks side by side."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+
+from decloak.data.disassociated import Chunk, Disassociated
+from decloak.errors import shown
+
+__all__ = ["text_table"]
+
+LONGEST_NAME = 200
+"""Characters of a name that are shown."""
+
+
+def text_table(release: Disassociated) -> str:
+    """Return a release as text; sub-records on one line need not be of one record.
+
+    >>> from decloak.data.disassociated import Cluster
+    >>> chunks = Chunk(("a", "b"), (("a",), ("a", "b"))), Chunk(("c",), (("c",),))
+    >>> print(text_table(Disassociated((Cluster(2, chunks, ("d", "e")),))))
+    cluster 0: 2 records
+    C1      C2   terms
+    {a}     {c}  {d, e}
+    {a, b}
+    """
+    parts = []
+    for number, cluster in enumerate(release.clusters):
+        columns = [_column(f"C{at}", chunk) for at, chunk in enumerate(cluster.record_chunks, 1)]
+        terms = ["terms", *([_set(cluster.term_chunk)] if cluster.term_chunk else [])]
+        parts.append([f"cluster {number}: {cluster.size} records", *_side_by_side([*columns, terms])])
+    for joint in release.joints:
+        columns = [_column(f"S{at}", chunk) for at, chunk in enumerate(joint.shared_chunks, 1)]
+        parts.append([f"shared by clusters {', '.join(map(str, joint.clusters))}", *_side_by_side(columns)])
+    return "\n\n".join("\n".join(part) for part in parts)
+
+
+def _column(name: str, chunk: Chunk) -> list[str]:
+    return [name, *map(_set, chunk.subrecords)]
+
+
+def _set(items: Iterable[str]) -> str:
+    return "{" + ", ".join(shown(item, LONGEST_NAME)[1:-1] for item in items) + "}"
+
+
+def _side_by_side(columns: Sequence[list[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in columns]
+    for row in zip_longest(*columns, fillvalue=""):
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

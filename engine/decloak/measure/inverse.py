@@ -1,0 +1,111 @@
+"""The inverse transformation: every data set that a few clusters may have been, for tiny clusters only.
+
+The rows are those of the clusters one after the other. The sub-records of a cluster's first chunk stand on its
+first rows as published, those of every other chunk on rows of their own; a term is on any number of rows, at least
+one. A sub-record of a shared chunk may be on any row whose cluster publishes none of its items elsewhere. No row is
+empty. Placements are labelled: two that put a sub-record on different rows are two.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, pairwise
+from math import comb, prod
+
+from decloak.data.disassociated import Chunk, Cluster, Joint
+from decloak.errors import DecloakError
+from decloak.measure.release_structure import inner_joints, published_by
+
+__all__ = ["MOST_PLACEMENTS", "guarantee_by_enumeration", "largest_supports", "reconstructions"]
+
+MOST_PLACEMENTS = 2_000_000
+"""Placements to look at, the ones that leave a row empty included."""
+
+Rows = tuple[frozenset[str], ...]
+Parts = Mapping[int, frozenset[str]]
+"""What a chunk puts on each of some rows."""
+Choice = tuple[tuple[tuple[str, ...], tuple[int, ...], range], ...]
+"""Sub-records of one chunk: each distinct one, the rows it may be on, and on how many."""
+
+
+def reconstructions(clusters: Sequence[Cluster], joints: Sequence[Joint] = ()) -> Iterator[Rows]:
+    """Yield every data set the clusters may have been, as the items of each row.
+
+    >>> one = Cluster(2, (Chunk(("a",), (("a",), ("a",))), Chunk(("b",), (("b",),))), ())
+    >>> [[sorted(row) for row in rows] for rows in reconstructions([one])]
+    [[['a', 'b'], ['a']], [['a'], ['a', 'b']]]
+    """
+    starts = [sum(one.size for one in clusters[:number]) for number in range(len(clusters) + 1)]
+    rows = [range(*both) for both in pairwise(starts)]
+    choices = [choice for one, own in zip(clusters, rows, strict=True) for choice in _of_cluster(one, own)]
+    for joint, inner in zip(joints, inner_joints(joints), strict=True):
+        elsewhere = {one: published_by(one, clusters, inner) for one in joint.clusters}
+        choices += [_of_shared(chunk, rows, elsewhere) for chunk in joint.shared_chunks]
+    if prod(map(_ways, choices)) > MOST_PLACEMENTS:
+        raise DecloakError("too many reconstructions to enumerate", hint="enumerate clusters of a few records only")
+    for placed in _chosen(choices):
+        made = tuple(frozenset().union(*(part.get(row, ()) for part in placed)) for row in range(starts[-1]))
+        if all(made):
+            yield made
+
+
+def _of_cluster(cluster: Cluster, rows: range) -> Iterator[Choice]:
+    for number, chunk in enumerate(cluster.record_chunks):
+        if number == 0:
+            for row, subrecord in zip(rows, chunk.subrecords, strict=False):
+                yield ((subrecord, (row,), range(1, 2)),)
+        else:
+            yield tuple((one, tuple(rows), range(n, n + 1)) for one, n in Counter(chunk.subrecords).items())
+    for term in cluster.term_chunk:
+        yield (((term,), tuple(rows), range(1, len(rows) + 1)),)
+
+
+def _of_shared(chunk: Chunk, rows: Sequence[range], elsewhere: Mapping[int, frozenset[str]]) -> Choice:
+    return tuple(
+        (one, tuple(row for c, items in elsewhere.items() if items.isdisjoint(one) for row in rows[c]), range(n, n + 1))
+        for one, n in Counter(chunk.subrecords).items()
+    )
+
+
+def _ways(choice: Choice) -> int:
+    return prod(sum(comb(len(rows), n) for n in counts) for _, rows, counts in choice)
+
+
+def _chosen(choices: Sequence[Choice]) -> Iterator[list[Parts]]:
+    if not choices:
+        yield []
+        return
+    for part in _placements(choices[0], frozenset()):
+        for others in _chosen(choices[1:]):
+            yield [part, *others]
+
+
+def _placements(choice: Choice, taken: frozenset[int]) -> Iterator[Parts]:
+    if not choice:
+        yield {}
+        return
+    (subrecord, rows, counts), *rest = choice
+    for n in counts:
+        for chosen in combinations([row for row in rows if row not in taken], n):
+            for others in _placements(tuple(rest), taken.union(chosen)):
+                yield {**others, **dict.fromkeys(chosen, frozenset(subrecord))}
+
+
+def largest_supports(clusters: Sequence[Cluster], m: int, joints: Sequence[Joint] = ()) -> dict[tuple[str, ...], int]:
+    """For every itemset of at most m items that occurs in a reconstruction, the most rows that hold it in one."""
+    largest: dict[tuple[str, ...], int] = {}
+    for rows in reconstructions(clusters, joints):
+        support = Counter(
+            itemset for row in rows for size in range(1, m + 1) for itemset in combinations(sorted(row), size)
+        )
+        for itemset, count in support.items():
+            largest[itemset] = max(count, largest.get(itemset, 0))
+    return largest
+
+
+def guarantee_by_enumeration(cluster: Cluster, *, k: int, m: int) -> list[tuple[tuple[str, ...], int]]:
+    """List the itemsets of at most m items that may occur but reach support k in no reconstruction.
+
+    >>> guarantee_by_enumeration(Cluster(2, (Chunk(("a",), (("a",), ("a",))),), ("b",)), k=2, m=2)
+    []
+    """
+    return sorted((itemset, most) for itemset, most in largest_supports([cluster], m).items() if most < k)

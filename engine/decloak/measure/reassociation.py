@@ -1,0 +1,163 @@
+"""How much of what a disassociated release tore apart an attack put back where it belongs.
+
+Rows are those of the attack; truth[cluster][row] is the number of the row's record. A unit is truly in a row when the
+record, cut down to the items of the unit's chunk, is the unit. For a unit and a class of rows (of the same anchor), a
+rows of the class were given the unit and t truly have it:
+
+correct_row = rows given that truly have it; correct_class = sum of min(a, t), for which any record behind an identical
+anchor is right; correct_exp = sum of a t / |class|, what a guesser who cannot tell identical anchors apart expects to
+have right. Accuracy = correct / assigned, recall = correct / true; clusters are pooled by summing counts.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from decloak.data.disassociated import Cluster, Disassociated
+from decloak.errors import DecloakError
+from decloak.rules.reassociate_kernel import Assignment
+from decloak.rules.reassociate_units import ChunkNumber, rows_of
+
+__all__ = ["Accuracy", "Truth", "accuracy", "added_items", "check_truth", "reconstructed"]
+
+Truth = Sequence[Sequence[int]]
+"""The number of the record of every row of every cluster."""
+
+Records = Sequence[Collection[str]]
+Torn = tuple[ChunkNumber, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """The counts of a release; a measure is None where its divisor is 0.
+
+    `expected` is how many rows would be correct had the same number been drawn at random for every unit.
+    """
+
+    assigned: int
+    true: int
+    correct_row: int
+    correct_class: int
+    correct_exp: Fraction
+    expected: Fraction
+
+    @property
+    def accuracy(self) -> float | None:
+        """The headline: identical anchors told apart by chance."""
+        return _ratio(self.correct_exp, self.assigned)
+
+    @property
+    def accuracy_row(self) -> float | None:
+        return _ratio(self.correct_row, self.assigned)
+
+    @property
+    def accuracy_class(self) -> float | None:
+        """Any record behind an identical anchor is right; chance alone gets much of it where anchors are few."""
+        return _ratio(self.correct_class, self.assigned)
+
+    @property
+    def recall(self) -> float | None:
+        return _ratio(self.correct_exp, self.true)
+
+    @property
+    def recall_row(self) -> float | None:
+        return _ratio(self.correct_row, self.true)
+
+    @property
+    def recall_class(self) -> float | None:
+        return _ratio(self.correct_class, self.true)
+
+    @property
+    def chance(self) -> float | None:
+        """The accuracy that as many rows drawn at random would have."""
+        return _ratio(self.expected, self.assigned)
+
+
+def _ratio(part: Fraction | int, whole: int) -> float | None:
+    return float(Fraction(part) / whole) if whole else None
+
+
+def accuracy(release: Disassociated, records: Records, truth: Truth, assignments: Iterable[Assignment]) -> Accuracy:
+    """Count what an attack has right; units it did not give anybody count as true all the same.
+
+    >>> from decloak.data.disassociated import Chunk
+    >>> chunks = (Chunk(("a",), (("a",), ("a",))), Chunk(("c",), (("c",),)))
+    >>> release = Disassociated((Cluster(2, chunks, ()),))
+    >>> found = accuracy(release, [["a"], ["a", "c"]], [[0, 1]], [Assignment(0, 1, ("c",), (0,))])
+    >>> found.accuracy, found.accuracy_row, found.accuracy_class
+    (0.5, 0.0, 1.0)
+    """
+    check_truth(release, records, truth)
+    counts: Counter[str] = Counter()
+    exp, expected = Counter[int](), Counter[int]()  # numerators by denominator
+    true = [_true_rows(cluster, [records[one] for one in truth[i]]) for i, cluster in enumerate(release.clusters)]
+    of_row = [rows_of(cluster).of_row for cluster in release.clusters]
+    sizes = [Counter(own) for own in of_row]
+    for cluster, chunk, unit, rows in assignments:
+        own = true[cluster].get((chunk, unit), [])
+        counts["assigned"] += len(rows)
+        counts["row"] += len({*own}.intersection(rows))
+        expected[len(of_row[cluster])] += len(rows) * len(own)
+        has = Counter(of_row[cluster][row] for row in own)
+        for one, given in Counter(of_row[cluster][row] for row in rows).items():
+            counts["class"] += min(given, has[one])
+            exp[sizes[cluster][one]] += given * has[one]
+    held = sum(len(rows) for units in true for rows in units.values())
+    return Accuracy(counts["assigned"], held, counts["row"], counts["class"], _summed(exp), _summed(expected))
+
+
+def _summed(numerators: Counter[int]) -> Fraction:
+    return sum((Fraction(top, bottom) for bottom, top in numerators.items()), Fraction(0))
+
+
+def check_truth(release: Disassociated, records: Records, truth: Truth) -> None:
+    """Refuse a truth that is not a record for every row, each record once."""
+    if [len(rows) for rows in truth] != [cluster.size for cluster in release.clusters]:
+        raise DecloakError("the truth does not have a record for every row", hint="is it of another release?")
+    if sorted(one for rows in truth for one in rows) != list(range(len(records))):
+        raise DecloakError(f"the truth does not name each of {len(records)} records once", hint="records count from 0")
+
+
+def _true_rows(cluster: Cluster, records: Records) -> dict[Torn, list[int]]:
+    """The rows that truly have every unit of a cluster."""
+    chunk_of: dict[str, ChunkNumber] = {
+        item: j for j, chunk in enumerate(cluster.record_chunks) for item in chunk.items
+    }
+    chunk_of |= dict.fromkeys(cluster.term_chunk, "T")
+    found: dict[Torn, list[int]] = {}
+    for row, record in enumerate(records):
+        for torn in _torn(record, chunk_of):
+            found.setdefault(torn, []).append(row)
+    return found
+
+
+def _torn(record: Collection[str], chunk_of: dict[str, ChunkNumber]) -> Iterator[Torn]:
+    """The units of a record."""
+    parts: dict[ChunkNumber, list[str]] = {}
+    for item in sorted(record):
+        chunk = chunk_of.get(item, 0)
+        if chunk == "T":
+            yield "T", (item,)
+        elif chunk:
+            parts.setdefault(chunk, []).append(item)
+    yield from ((chunk, tuple(items)) for chunk, items in parts.items())
+
+
+def added_items(release: Disassociated, assignments: Iterable[Assignment]) -> list[list[set[str]]]:
+    """Return the items an attack added to every row of every cluster."""
+    added: list[list[set[str]]] = [[set() for _ in range(cluster.size)] for cluster in release.clusters]
+    for cluster, _, unit, rows in assignments:
+        for row in rows:
+            added[cluster][row].update(unit)
+    return added
+
+
+def reconstructed(release: Disassociated, truth: Truth, assignments: Iterable[Assignment]) -> list[frozenset[str]]:
+    """Return every record as the attack has it, its anchor and what was added, in the order of the records."""
+    found: dict[int, frozenset[str]] = {}
+    for own, cluster, added in zip(truth, release.clusters, added_items(release, assignments), strict=True):
+        anchors, of_row = rows_of(cluster)
+        for record, one, more in zip(own, of_row, added, strict=True):
+            found[record] = frozenset(anchors[one]) | more
+    return [found[record] for record in sorted(found)]

@@ -1,0 +1,90 @@
+"""What a disassociated release keeps of the data: frequent itemsets, pairs, and items that are shown at all.
+
+"Chunks" in a name says what is compared with the records: the sub-records of record and shared chunks, each a row of
+its own. s and s' are the supports of an itemset in the records and in these rows.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from decloak.data.disassociated import Disassociated
+from decloak.errors import DecloakError
+from decloak.measure.itemsets import coded, sizes, supports
+
+__all__ = ["re_chunks", "tkd_chunks", "tlost"]
+
+Records = Sequence[Collection[str]]
+Itemset = tuple[str, ...]
+Ranked = tuple[int, int, Itemset]
+
+LARGEST = 3
+"""Items of the itemsets that tKd ranks, at most."""
+
+
+def chunk_rows(release: Disassociated) -> list[tuple[str, ...]]:
+    """Every sub-record of a record or shared chunk."""
+    own = chain.from_iterable(cluster.record_chunks for cluster in release.clusters)
+    shared = chain.from_iterable(joint.shared_chunks for joint in release.joints)
+    return [subrecord for chunk in chain(own, shared) for subrecord in chunk.subrecords]
+
+
+def tkd_chunks(release: Disassociated, records: Records, top: int) -> float | None:
+    """Return the share of the `top` most frequent itemsets of the records that are not among those of the chunks.
+
+    Itemsets of 1 to 3 items by support, then the smaller, then by name; fewer than `top` where there are no more.
+    None without records.
+    """
+    if top < 1:
+        raise DecloakError(f"the top {top} itemsets", hint="ask for at least 1")
+    kept = _most_frequent(records, top)
+    shown = _most_frequent(chunk_rows(release), top)
+    return 1 - len(kept & shown) / len(kept) if kept else None
+
+
+def _most_frequent(rows: Records, top: int) -> set[Itemset]:
+    matrix, items = coded(rows)
+    best: list[Ranked] = []
+    for size in sizes(matrix, LARGEST):
+        low = -best[-1][0] if len(best) == top else 1
+        best = sorted(chain(best, _ranked(matrix, items, size, low)))[:top]
+    return {itemset for _, _, itemset in best}
+
+
+def _ranked(matrix: sparse.csr_array[Any], items: Sequence[str], size: int, low: int) -> Iterator[Ranked]:
+    for block in supports(matrix, size, low=low):
+        for codes, support in zip(block.itemsets.tolist(), block.supports.tolist(), strict=True):
+            yield -support, size, tuple(items[code] for code in codes)
+
+
+def re_chunks(release: Disassociated, records: Records) -> float | None:
+    """Return the mean of |s - s'| / ((s + s') / 2) over pairs of items that occur in either; None without any."""
+    rows = chunk_rows(release)
+    matrix, _ = coded([*records, *rows])
+    kept, shown = (_pairs(part) for part in (matrix[: len(records)], matrix[len(records) :]))
+    total, apart = kept + shown, abs(kept - shown)
+    if not total.nnz:
+        return None
+    return float((apart.multiply(total.power(-1.0)) * 2).sum() / total.nnz)
+
+
+def _pairs(matrix: sparse.csr_array[Any]) -> sparse.csr_array[Any]:
+    """The supports of all pairs, each once."""
+    return sparse.csr_array(sparse.triu(matrix.T @ matrix, k=1), dtype=np.float64)
+
+
+def tlost(release: Disassociated, records: Records, k: int) -> float | None:
+    """Return the share of the items that k records or more hold of which no chunk tells who; None without such items.
+
+    >>> from decloak.data.disassociated import Chunk, Cluster
+    >>> release = Disassociated((Cluster(2, (Chunk(("a",), (("a",), ("a",))),), ("b",)),))
+    >>> tlost(release, [["a", "b"], ["a", "b"]], k=2)
+    0.5
+    """
+    matrix, items = coded(records)
+    frequent = {items[code] for code in np.flatnonzero(matrix.sum(axis=0) >= k).tolist()}
+    lost = frequent.difference(*chunk_rows(release))
+    return len(lost) / len(frequent) if frequent else None

@@ -1,0 +1,151 @@
+"""Word Mover's Distance: what it costs to move the words of a record to those of its reconstruction.
+
+Of a words of one set and b of the other each weighs 1/a and 1/b; a unit of weight moved from one word to another costs
+the Euclidean distance of their vectors; the distance is the cost of the cheapest way to move everything. Weights are
+multiplied by a b here, and so are whole numbers.
+
+Exact short cuts. What both sets hold stays where it is, as far as its weights agree: a detour never pays (triangle
+inequality). The relaxed bound moves every word of one set to the nearest of the other, whatever arrives there; where
+what arrives is just what is wanted, the bound is the distance. The rest is solved: a small problem as an assignment
+of words copied by their weights, a large one as a linear programme, by POT where it is installed.
+"""
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment, linprog
+
+from decloak.errors import DecloakError, shown
+
+__all__ = ["MeanDistance", "Vectors", "distance", "mean_distance"]
+
+COPIES = 200
+"""Copies of words to assign at most; a programme is faster beyond."""
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class MeanDistance(NamedTuple):
+    """The mean over the records compared, None without any; those without a known word on either side are skipped."""
+
+    mean: float | None
+    compared: int
+    skipped: int
+
+
+class Vectors:
+    """Word vectors, all of one length.
+
+    >>> vectors = Vectors({"a": [0, 0], "b": [3, 4]})
+    >>> distance(["a"], ["b", "unknown"], vectors)
+    5.0
+    """
+
+    def __init__(self, vectors: Mapping[str, ArrayLike]) -> None:
+        read = [_vector(word, vector) for word, vector in vectors.items()]
+        for word, vector in zip(vectors, read, strict=True):
+            if len(vector) != len(read[0]):
+                raise DecloakError(
+                    f"the vector of {shown(word)} has {len(vector)} numbers, others {len(read[0])}",
+                    hint="take all vectors from one source",
+                )
+        self._number = {word: number for number, word in enumerate(vectors)}
+        self._array = np.array(read, dtype=np.float64)
+
+    def known(self, words: Iterable[str]) -> frozenset[int]:
+        """The numbers of the words that have a vector."""
+        return frozenset(self._number[word] for word in words if word in self._number)
+
+    def distances(self, some: Sequence[int], others: Sequence[int]) -> Array:
+        """The distance of every word of one list to every word of the other."""
+        apart = self._array[some, None] - self._array[None, others]
+        return np.asarray(np.sqrt(np.square(apart).sum(axis=2)))
+
+
+def _vector(word: str, vector: ArrayLike) -> Array:
+    try:
+        read = np.asarray(vector, dtype=np.float64)
+    except (TypeError, ValueError):
+        read = np.empty((0, 0))
+    if read.ndim != 1 or not len(read) or not np.isfinite(read).all():
+        raise DecloakError(f"the vector of {shown(word)} is not a list of numbers", hint="give each word a vector")
+    return read
+
+
+def mean_distance(
+    records: Sequence[Collection[str]], rebuilt: Sequence[Collection[str]], vectors: Mapping[str, ArrayLike]
+) -> MeanDistance:
+    """Return the mean distance between records and their reconstructions; words without a vector are dropped.
+
+    >>> mean_distance([["a"], ["?"]], [["b"], ["b"]], {"a": [0, 0], "b": [3, 4]})
+    MeanDistance(mean=5.0, compared=1, skipped=1)
+    """
+    if len(records) != len(rebuilt):
+        raise DecloakError(f"{len(records)} records have {len(rebuilt)} reconstructions", hint="give one of each")
+    space = Vectors(vectors)
+    done: dict[tuple[frozenset[int], frozenset[int]], float] = {}
+    found = []
+    for record, other in zip(records, rebuilt, strict=True):
+        pair = space.known(record), space.known(other)
+        if all(pair):
+            if pair not in done:
+                done[pair] = _distance(*pair, space)
+            found.append(done[pair])
+    return MeanDistance(math.fsum(found) / len(found) if found else None, len(found), len(records) - len(found))
+
+
+def distance(some: Iterable[str], others: Iterable[str], vectors: Vectors) -> float | None:
+    """Return the distance of two sets of words, None when one has no known word."""
+    a, b = vectors.known(some), vectors.known(others)
+    return _distance(a, b, vectors) if a and b else None
+
+
+def _distance(a: frozenset[int], b: frozenset[int], vectors: Vectors) -> float:
+    left = {word: len(b) - len(a) * (word in b) for word in sorted(a)}
+    right = {word: len(a) - len(b) * (word in a) for word in sorted(b)}
+    left, right = ({word: weight for word, weight in side.items() if weight > 0} for side in (left, right))
+    if not left:
+        return 0.0
+    supply, demand = (np.array(list(side.values()), dtype=np.int64) for side in (left, right))
+    cost = vectors.distances(list(left), list(right))
+    relaxed = _relaxed(cost, supply, demand)
+    return (_cheapest(cost, supply, demand) if relaxed is None else relaxed) / (len(a) * len(b))
+
+
+def _relaxed(cost: Array, supply: Integers, demand: Integers) -> float | None:
+    """The cost when every word goes, or comes, from the nearest, where that meets demand and supply; else None."""
+    for way, sent, wanted in ((cost, supply, demand), (cost.T, demand, supply)):
+        nearest = way.argmin(axis=1)
+        if np.array_equal(np.bincount(nearest, sent, minlength=len(wanted)), wanted):
+            return float(way.min(axis=1) @ sent)
+    return None
+
+
+def _cheapest(cost: Array, supply: Integers, demand: Integers) -> float:
+    unit = int(np.gcd.reduce(np.concatenate((supply, demand))))
+    if supply.sum() // unit <= COPIES:
+        copies = np.repeat(np.repeat(cost, supply // unit, axis=0), demand // unit, axis=1)
+        return float(copies[linear_sum_assignment(copies)].sum()) * unit
+    return _programmed(cost, supply, demand)
+
+
+def _programmed(cost: Array, supply: Integers, demand: Integers) -> float:
+    if find_spec("ot"):
+        import ot  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+        whole = int(supply.sum())
+        return float(ot.emd2(supply / whole, demand / whole, cost)) * whole
+    n, m = cost.shape
+    rows = sparse.kron(sparse.eye_array(n), np.ones((1, m)))
+    columns = sparse.kron(np.ones((1, n)), sparse.eye_array(m))
+    moved: Any = sparse.vstack((rows, columns))
+    found = linprog(cost.ravel(), A_eq=moved, b_eq=np.concatenate((supply, demand)))
+    if found.fun is None:
+        raise RuntimeError(f"no transport of {n} words to {m}: {found.message}")
+    return float(found.fun)

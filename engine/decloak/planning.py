@@ -1,0 +1,171 @@
+"""The stages of a variant, each keyed by the digest of its configuration and of everything it reads.
+
+Digests depend on configurations, file contents and rule texts alone, so all are known before anything runs.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from decloak.data.lines import place
+from decloak.digest import digest
+from decloak.errors import DecloakError
+from decloak.parts import Attack
+from decloak.rules.load import Catalogue, Rule, in_order
+from decloak.rules.running import Settings
+from decloak.scenario import Scenario
+from decloak.sweep import Variant
+from decloak.version import __version__
+
+__all__ = ["Files", "Plan", "Planned", "plan"]
+
+FITTING = {"eliminate": ("recovery", "link"), "reassociate": ("accuracy", "breakage")}
+"""The measures that say something of the findings of a form; a breach is measured of cover problems."""
+KNOWING = {"model", "share", "foreign", "knowledge"}
+"""What an attacker knows of disassociated data."""
+
+
+class Planned(NamedTuple):
+    """One attack of a variant: the rule, its settings, and the digests of itself and of what it is measured by."""
+
+    label: str | None  # None for a rule that runs only because another reads what it derives
+    rule: Rule
+    settings: Settings
+    digest: str
+    needs: tuple[str, ...]  # names of the rules it reads
+    measures: tuple[tuple[str, str, Mapping[str, Any]], ...]  # family, digest, settings
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The stages of a variant, by digest; None where it has no such stage."""
+
+    variant: Variant
+    folder: Path
+    original: str | None
+    release: str
+    relatedness: str | None
+    scoring: str
+    attacks: tuple[Planned, ...]
+    run: str
+
+    @property
+    def scenario(self) -> Scenario:
+        return self.variant.scenario
+
+
+@dataclass
+class Files:
+    """Digests of file contents, each read once a process."""
+
+    folder: Path
+    _known: dict[str, str] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> str:
+        if name not in self._known:
+            path = self.folder / name
+            try:
+                with path.open("rb") as file:
+                    self._known[name] = hashlib.file_digest(file, "sha256").hexdigest()
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                raise DecloakError(f"cannot read the file: {reason}", place(path), "check the path") from None
+        return self._known[name]
+
+
+def plan(variant: Variant, files: Files, catalogue: Catalogue, folder: Path) -> Plan:
+    """Work out the digest of every stage of a variant."""
+    scenario = variant.scenario
+    config: dict[str, Any] = scenario.model_dump(mode="json", by_alias=True)
+    data = config["data"]
+    named = {name: files[name] for name in _files_of(data)}
+    original = _key("original", _without(data, "published"), named[data["file"]]) if "file" in data else None
+    release = _key(
+        "release", data, named, original, config.get("anonymise") and [config["anonymise"], variant.seed],
+        _unmarked(scenario) and config["attacker"],
+    )  # fmt: skip
+    context = "anchor" if scenario.torn else config["attacker"]["context"]
+    relatedness = None
+    if scenario.relate is not None:
+        relatedness = _key("relatedness", release, context, config["relate"], files[scenario.relate.file])
+    scoring = _key("scoring", release, context, relatedness)
+    known = [files[name] for name in (scenario.attacker.foreign, scenario.attacker.knowledge) if name is not None]
+    attacks = tuple(_planned(scenario, catalogue, folder, scoring, variant.seed))
+    run = _key(
+        "run", scenario.scenario, variant.name, variant.repetition, variant.seed, config, release, scoring, known,
+        [(one.label, one.digest, [key for _, key, _ in one.measures]) for one in attacks],
+    )  # fmt: skip
+    return Plan(variant, folder, original, release, relatedness, scoring, attacks, run)
+
+
+def _key(stage: str, *parts: object) -> str:
+    return digest([stage, __version__, *parts])
+
+
+def _without(mapping: Mapping[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in mapping.items() if name != key}
+
+
+def _files_of(data: Mapping[str, Any]) -> Iterable[str]:
+    for key in ("file", "published", "distances", "release"):
+        value = data.get(key)
+        if value is not None:
+            yield value if isinstance(value, str) else value["file"]
+
+
+def _unmarked(scenario: Scenario) -> bool:
+    release = getattr(scenario.data, "published_file", None)
+    return release is not None and not release.marked
+
+
+def _planned(scenario: Scenario, catalogue: Catalogue, folder: Path, scoring: str, seed: int) -> Iterable[Planned]:
+    """The attacks in the order they must run, with the rules they depend on before them."""
+    asked = [(attack, catalogue.rule(attack.rule, folder)) for attack in scenario.attacks]
+    for _, rule in asked:
+        _check_fits(scenario, rule)
+    needed = {rule.name: rule for _, one in asked for rule in catalogue.needed(one)}
+    order = {rule.name: at for at, rule in enumerate(in_order([*needed.values(), *(rule for _, rule in asked)]))}
+    listed = {rule.name for _, rule in asked}
+    jobs: list[tuple[Attack | None, Rule]] = [*asked]
+    jobs += [(None, rule) for rule in needed.values() if rule.name not in listed]
+    done: dict[str, str] = {}
+    for attack, rule in sorted(jobs, key=lambda job: order[job[1].name]):
+        needs = tuple(sorted(name for name in map(catalogue.deriving, rule.reads) if name and name != rule.name))
+        settings = _settings(attack, rule, seed)
+        key = _key("attack", rule.digest, scoring, settings._asdict(), [done[name] for name in needs])
+        done.setdefault(rule.name, key)
+        measures = tuple(_measures(scenario, rule, key)) if attack else ()
+        yield Planned(attack.name if attack else None, rule, settings, key, needs, measures)
+
+
+def _check_fits(scenario: Scenario, rule: Rule) -> None:
+    """An operator needs the data it works on, and most need to know how items are related."""
+    wanted = {"eliminate": False, "reassociate": True}.get(rule.model.form, scenario.torn)
+    if wanted != scenario.torn:
+        kinds = ("disassociated", "set-generalised") if wanted else ("set-generalised", "disassociated")
+        raise DecloakError(f"the rule {rule.name} attacks {kinds[0]} data, these are {kinds[1]}", hint="leave it out")
+    if rule.model.form == "reassociate" and not rule.random and scenario.relate is None:
+        raise DecloakError(f"the rule {rule.name} goes by how items are related", hint="add relate to the scenario")
+
+
+def _settings(attack: Attack | None, rule: Rule, seed: int) -> Settings:
+    settings = Settings() if attack is None else Settings(
+        threshold=attack.threshold, ratio=1.0 if attack.ratio is None else attack.ratio, k=attack.k, m=attack.m
+    )  # fmt: skip
+    return settings._replace(seed=seed if rule.random else 0)
+
+
+def _measures(scenario: Scenario, rule: Rule, attack: str) -> Iterable[tuple[str, str, Mapping[str, Any]]]:
+    """What is measured of an attack: the families that fit its form, with their settings."""
+    yield "findings", _key("findings", attack), {}
+    for family in scenario.families:
+        if family not in FITTING.get(rule.model.form, ()) and (family != "breach" or rule.derives.name != "cover"):
+            continue
+        settings: dict[str, Any] = {}
+        if family == "link" and scenario.link is not None:
+            settings = scenario.link.model_dump()
+        if family == "breach":
+            settings = {"attacker": scenario.attacker.model_dump(include=KNOWING)}
+        yield family, _key(family, attack, settings), settings

@@ -1,0 +1,112 @@
+"""What a re-association attack is made of: how rows are ranked for a unit, how many get it, and who decides.
+
+A unit is what was torn from the records of a cluster: a distinct sub-record of the second or a later record chunk,
+or a term. Rows are the records of the cluster, known by their anchors, the sub-records of its first record chunk.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from decloak.errors import DecloakError, nearest, shown
+
+__all__ = ["Combine", "Reassociation"]
+
+Unit = Literal["term", "subrecord"]
+Combine = Literal["mean", "upper_half", "best", "bayes"]
+Give = Literal["k - 1", "multiplicity"]
+Match = Literal["best", "assignment", "random"]
+
+
+@dataclass(frozen=True)
+class Reassociation:
+    """A re-association attack.
+
+    `combine` makes one value of a unit's scores with the items of an anchor: their `mean`, the mean of the
+    `upper_half`, the `best`, or the log odds of `bayes`. It is for the kinds of `units`; the others go by the mean.
+    A sub-record goes to as many rows as it was published. A term, published once, goes to `k - 1` rows, the most it
+    can be in, or to one (`multiplicity`). `best` matches every unit on its own, `assignment` all sub-records of a
+    chunk at once, `random` by chance. `consistent` rules out what the algorithm could not have published.
+
+    >>> rga = Reassociation.build(units=["term"], combine="upper_half")
+    >>> rga.combine_for("T"), rga.combine_for(1)
+    ('upper_half', 'mean')
+    """
+
+    units: tuple[Unit, ...]
+    combine: Combine
+    give: Give
+    match: Match
+    consistent: bool
+
+    @classmethod
+    def build(
+        cls,
+        *,
+        units: Sequence[str] = ("term", "subrecord"),
+        combine: str | None = None,
+        give: str = "k - 1",
+        match: str = "best",
+        consistent: bool = False,
+        places: Mapping[str, str] | None = None,
+    ) -> "Reassociation":
+        """Check the choices; `places` says where each is written."""
+        place = (places or {}).get
+        with _at(place("units")):
+            kinds = tuple(_one_of(one, get_args(Unit)) for one in units)
+        with _at(place("combine")):
+            combined: Combine = _one_of("mean" if combine is None else combine, get_args(Combine))
+        with _at(place("give")):
+            given: Give = _one_of(give, get_args(Give))
+        with _at(place("match")):
+            matched: Match = _one_of(match, get_args(Match))
+        built = cls(kinds, combined, given, matched, consistent)
+        for choice, message, hint in _misfits(built, combine is not None):
+            raise DecloakError(message, place(choice), hint)
+        return built
+
+    def combine_for(self, chunk: int | str) -> Combine:
+        """Return how scores are combined for the units of a chunk."""
+        return self.combine if ("term" if chunk == "T" else "subrecord") in self.units else "mean"
+
+
+@contextmanager
+def _at(place: str | None) -> Iterator[None]:
+    try:
+        yield
+    except DecloakError as error:
+        raise DecloakError(error.message, error.place or place, error.hint) from None
+
+
+def _one_of(text: str, choices: tuple[Any, ...]) -> Any:
+    if text not in choices:
+        hint = nearest(str(text), choices) or f"choices are {', '.join(choices)}"
+        raise DecloakError(f"unknown choice {shown(text)}", hint=hint)
+    return text
+
+
+def _misfits(attack: Reassociation, combine_given: bool) -> Iterator[tuple[str, str, str]]:
+    """What does not go with what: the choice at fault, what is wrong, and the remedy."""
+    if not attack.units or len(set(attack.units)) < len(attack.units):
+        yield (
+            "units",
+            "units are terms, sub-records or both",
+            "write [term], [subrecord] or [term, subrecord]",
+        )
+    if attack.match == "random" and combine_given:
+        yield "combine", "chance takes no notice of scores", "leave combine out, or match: best"
+    if attack.match == "random" and len(attack.units) < 2:
+        yield "units", "chance gives terms and sub-records alike", "write [term, subrecord]"
+    if attack.match != "random" and not combine_given:
+        yield (
+            "combine",
+            "nothing says how scores are combined",
+            f"write one of {', '.join(get_args(Combine))}",
+        )
+    if attack.consistent and attack.match != "assignment":
+        yield (
+            "consistent",
+            "only an assignment can be consistent, for it decides all at once",
+            "write match: assignment",
+        )

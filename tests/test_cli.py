@@ -1,0 +1,548 @@
+"""The command line: help, output for programs, errors in one line, exit codes, hostile names."""
+
+import csv
+import io
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from conftest import ROOT
+from decloak.cli import COMMANDS
+from decloak.errors import shown
+from decloak.store.opening import connect_readonly
+from decloak.version import __version__
+from test_rules_load import QUERY, STRIKE, written
+from test_rule_tests import FACTS, GRID
+from test_store import content
+
+HOSTILE = [
+    "\x1b[31mred\x1b[0m", "a\nb", "c\rd", "[red]x[/red]", "=1+1", "\u202egnp.exe", "q\"u'o,te", "<&>]]>", "{item}",
+    "l\u2028s", "\u200fx", "\x7f\x9b", ":smile:", "é😀", "t\tb", "--help", "\ufeffbom", "%s%n",
+]  # fmt: skip
+
+
+def program(*arguments: object, **settings) -> subprocess.CompletedProcess:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine"), **settings.pop("environment", {})}
+    command = [sys.executable, "-W", "error", "-m", "decloak", *map(str, arguments)]
+    return subprocess.run(command, env=environment, capture_output=True, timeout=60, check=False, **settings)
+
+
+def one_line(said) -> str:
+    """The only line of an error: nothing on standard output, exit code 2."""
+    assert (said.code, said.out) == (2, ""), said
+    assert said.err.startswith("decloak: ")
+    assert said.err.endswith("\n")
+    assert said.err.count("\n") == 1
+    assert said.err[:-1].isprintable()
+    return said.err[9:-1]
+
+
+@pytest.fixture
+def hostile(tmp_path, call):
+    """A store whose items and transactions have hostile names."""
+    lines = [json.dumps({"id": f"{name}!", "items": [name, "plain"]}) for name in HOSTILE]
+    (tmp_path / "h.jsonl").write_text("\n".join(lines))
+    assert call("import", tmp_path / "h.jsonl", "--format", "jsonl", "--store", tmp_path / "h.db").code == 0
+    return tmp_path / "h.db"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(call, command):
+    said = call(command, "--help")
+    assert (said.code, said.err) == (0, "")
+    assert said.out.startswith(f"Usage: decloak {command} ")
+    assert call(command, "-h") == said
+    for line in said.out.splitlines():
+        assert len(line) <= 120
+
+
+def test_the_help_names_every_command_with_a_line(call):
+    said = call("--help")
+    for command, (_, line) in COMMANDS.items():
+        assert f"  {command} " in said.out
+        assert line.removesuffix(".")[:30] in said.out
+    assert call("--version").out == f"decloak, version {__version__}\n"
+
+
+def test_help_imports_nothing_heavy():
+    script = (
+        "import sys\nfrom decloak.cli import _code\nassert _code(['--help']) == 0\n"
+        "heavy = {'numpy', 'scipy', 'pydantic', 'rich', 'networkx', 'sqlite_utils', 'yaml', 'jinja2', 'pandas', 'sqlite3'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
+
+
+def test_importing_decloak_costs_nothing():
+    script = "import sys, decloak; print(sorted({'numpy', 'pydantic', 'rich', 'networkx', 'click'} & set(sys.modules)))"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["ruls"], "no command 'ruls'; did you mean 'rules'?"),
+        (["frobnicate"], "no command 'frobnicate'; see `decloak --help`"),
+        (["\x1b[31m"], "no command '\\x1b[31m'; see `decloak --help`"),
+        (["run"], "Missing argument 'SCENARIO'; see `decloak run --help`"),
+        (["runs", "--stor", "x"], "--store"),
+        (["runs", "--format", "xml"], "'xml' is not one of 'table', 'json', 'csv'"),
+        (["runs", "extra"], "unexpected extra argument"),
+        (["graph", "--hops", "x"], "'x' is not a valid integer"),
+        (["graph", "--hops", "0"], "0 is not in the range"),
+        (["--nix"], "No such option"),
+        (["rules", "gbaa"], "no rule named 'gbaa'; did you mean 'gba'?"),
+        (["schema", "itme"], "no table or view 'itme'; did you mean 'item'?"),
+        (["rules", "gba", "mda"], "one rule at a time; or `decloak rules test PATH`"),
+    ],
+)
+def test_a_wrong_word_is_answered_with_the_nearest(call, arguments, expected):
+    assert expected in one_line(call(*arguments))
+
+
+READS_STORE = [["runs"], ["show"], ["compare", "1", "1"], ["explain", "1"], ["sql", "select 1"], ["graph"]]
+
+
+@pytest.mark.parametrize("arguments", READS_STORE, ids=lambda one: one[0])
+@pytest.mark.parametrize("form", [[], ["--json"], ["--format", "csv"]], ids=["table", "json", "csv"])
+def test_errors_survive_every_output_format(call, tmp_path, arguments, form):
+    if arguments == ["graph"]:
+        form = [] if not form else ["--format", "gexf"]
+    assert "no store there; make one with" in one_line(call(*arguments, *form, "--store", tmp_path / "none.db"))
+    (tmp_path / "file.db").write_text("text " * 500)
+    assert "not a SQLite database" in one_line(call(*arguments, *form, "--store", tmp_path / "file.db"))
+    assert "a folder, not a store" in one_line(call(*arguments, *form, "--store", tmp_path))
+
+
+PRINTS = [
+    ["runs"], ["show"], ["show", "--tables"], ["show", "1"], ["show", "base"], ["compare", "1", "last"], ["explain", "1"],
+    ["explain", "last", "p01", "aspirin"], ["explain", "1", "--finding", "40"], ["sql", "select * from named_struck"],
+    ["sql", "select null as a, 1.5 as b, x'00ff' as c, 9e999 as d, 'x' as e, -9e999 as f, '' as g"],
+    ["sql", "select 1 where 0"], ["run", str(ROOT / "scenarios" / "quickstart.yaml")],
+]  # fmt: skip
+NEEDS_NO_STORE = [["rules"], ["rules", "gba"], ["rules", "test"], ["schema"], ["schema", "item"], ["schema", "--relations"],
+                  ["schema", "--scenario"]]  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", PRINTS + NEEDS_NO_STORE, ids=" ".join)
+def test_json_is_valid_json(call, store, arguments):
+    extra = [] if arguments in NEEDS_NO_STORE else ["--store", store]
+    said = call(*arguments, "--json", *extra)
+    assert said.code == 0
+    found = json.loads(said.out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    assert found or arguments[-1].endswith("where 0")
+
+
+@pytest.mark.parametrize("arguments", PRINTS + NEEDS_NO_STORE[:-1], ids=" ".join)
+def test_csv_and_tables_have_the_rows_of_the_json(call, store, arguments):
+    extra = [] if arguments in NEEDS_NO_STORE else ["--store", store]
+    said = call(*arguments, "--format", "csv", *extra)
+    assert said.code == 0
+    lines = list(csv.reader(io.StringIO(said.out, newline="")))
+    assert len({len(line) for line in lines if line}) <= (1 if "--finding" not in arguments else 9)
+    table = call(*arguments, *extra)
+    assert table.code == 0
+    assert all(line == line.rstrip() for line in table.out.splitlines())
+    if arguments[0] in ("runs", "show", "sql", "run", "compare") or arguments == ["rules"]:
+        assert len(table.out.splitlines()) == len(lines) + 1  # the rule below the head
+
+
+def test_check_prints_json_and_has_its_exit_codes(call, tmp_path):
+    (tmp_path / "b.txt").write_text("milk, bread\nmilk\n")
+    said = call("check", tmp_path / "b.txt", "--format", "basket", "--k", 2, "--m", 2, "--json")
+    assert said.code == 3
+    assert json.loads(said.out) == [{"itemset": "bread", "support": 1}, {"itemset": "bread, milk", "support": 1}]
+    assert said.err == "2 itemsets violate k=2, m=2\n"
+    said = call("check", tmp_path / "b.txt", "--format", "basket", "--k", 1, "--m", 2)
+    assert (said.code, said.err) == (0, "k=1, m=2 holds\n")
+    said = call("check", tmp_path / "b.txt", "--format", "basket", "--k", 2, "--m", 2, "--most", 1)
+    assert said.err == "2 itemsets violate k=2, m=2, 1 more not shown\n"
+    (tmp_path / "p.txt").write_text("milk, (a, b)\nmilk, (b, a)\n")
+    assert call("check", tmp_path / "p.txt", "--format", "published", "--k", 2, "--m", 2).code == 0
+    for k, m in ((0, 1), (1, 0), (-1, 2)):
+        assert "give a whole number of at least 1" in one_line(
+            call("check", tmp_path / "b.txt", "--format", "basket", "--k", k, "--m", m)
+        )
+    assert "did you mean 'basket'" in one_line(call("check", tmp_path / "b.txt", "--format", "baskt", "--k", 2, "--m", 2))
+
+
+def test_an_expectation_decides_the_exit_code(call, example, tmp_path):
+    path, store = example / "scenario.yaml", tmp_path / "s.db"
+    for expect, code, words in (
+        ("recall(rba) == 1", 0, "recall(rba) = 1 == 1 holds"),
+        ("recall(rba) < 1", 3, "recall(rba) = 1 < 1 does not hold"),
+    ):
+        said = call("run", path, "--store", store, "--set", f"expect=['{expect}']")
+        assert said.code == code
+        assert f"expect: {words}\n" in said.err
+    text = (example / "scores.csv").read_text()
+    (example / "scores.csv").write_text("".join(line + "\n" for line in text.splitlines() if "2.93" not in line))
+    (example / "scores.csv").write_text("a,b,ngd\nx,y,0.5\n")
+    path.write_text(path.read_text().replace("cap: none", "cap: none, unseen: none"))
+    said = call("run", path, "--store", store, "--set", "expect=['precision(rba) > 0']")
+    assert said.code == 3
+    assert "cannot be judged" in said.err
+
+
+def test_what_is_data_goes_out_and_what_is_talk_goes_to_stderr(call, example, tmp_path):
+    said = call("run", example / "scenario.yaml", "--store", tmp_path / "s.db", "--json")
+    assert said.err == f"run 1 in {tmp_path / 's.db'}\n"
+    found = json.loads(said.out)
+    assert [run["fresh"] for run in found["runs"]] == [True]
+    again = call("run", example / "scenario.yaml", "--store", tmp_path / "s.db", "--json")
+    assert "were there already" in again.err
+    assert json.loads(again.out)["measures"] == found["measures"]
+
+
+def test_a_run_without_originals_notes_what_it_cannot_measure(call, example, tmp_path):
+    path = example / "scenario.yaml"
+    path.write_text(path.read_text().replace("file: original.txt, format: basket, ", ""))
+    said = call("run", path, "--store", tmp_path / "s.db")
+    assert said.code == 0
+    assert said.err.startswith("note: recovery cannot be measured: the original transactions are not known\n")
+
+
+def test_init_makes_what_runs_and_overwrites_nothing(call, tmp_path):
+    path = tmp_path / "new" / "demo.yaml"
+    assert call("init", path).code == 0
+    assert call("validate", path).out == f"{path}: valid, 1 run\n"
+    assert call("run", path, "--store", tmp_path / "s.db").code == 0
+    path.write_text("mine")
+    assert "there is something already" in one_line(call("init", path))
+    assert "there is something already" in one_line(call("init", path.parent / "other.yaml"))
+    assert path.read_text() == "mine"
+    assert sorted(one.name for one in path.parent.iterdir()) == ["demo.yaml", "quickstart", "scenario.schema.json"]
+    one_line(call("init", path / "below.yaml"))
+    one_line(call("init", "/proc/new/demo.yaml"))
+    one_line(call("init", tmp_path / "empty" / "quickstart"))
+    assert not (tmp_path / "empty").exists()
+
+
+def test_import_reads_every_format(call, tmp_path):
+    files = {
+        "basket": "milk, bread\nmilk\n", "long": "tid,item\n1,milk\n1,bread\n2,milk\n", "onehot": "milk,bread\n1,1\n1,0\n",
+        "jsonl": '["milk", "bread"]\n["milk"]\n', "spmf": "1 2\n1\n", "published": "milk, (a, b)\n(b, a)\n",
+    }  # fmt: skip
+    store = tmp_path / "s.db"
+    for form, text in files.items():
+        (tmp_path / form).write_text(text)
+        said = call("import", tmp_path / form, "--format", form, "--store", store)
+        assert (said.code, said.err) == (0, "")
+        before = content(store)
+        assert call("import", tmp_path / form, "--format", form, "--store", store) == said
+        assert content(store) == before
+    with closing(connect_readonly(store)) as connection:
+        assert connection.execute("select count(*) from dataset").fetchone() == (6,)
+        assert connection.execute("select count(*) from txn").fetchone() == (12,)
+        assert connection.execute("select count(*) from generalised").fetchone() == (1,)
+    assert "did you mean 'basket'" in one_line(call("import", tmp_path / "basket", "--format", "baskt", "--store", store))
+    assert "no option separator" in one_line(
+        call("import", tmp_path / "spmf", "--format", "spmf", "--separator", ";", "--store", store)
+    )
+    one_line(call("import", tmp_path / "published", "--format", "published", "--item", "x", "--store", store))
+
+
+def test_rules_are_listed_shown_and_tested(call, tmp_path):
+    found = {row["rule"]: row for row in json.loads(call("rules", "--json").out)}
+    assert {"ra", "mda", "tba", "wba", "gba", "rba", "cover"} <= found.keys()
+    text = (ROOT / "rules" / "set_generalised" / "gba.yaml").read_text()
+    assert call("rules", "gba").out.endswith(text)
+    assert "reference: Shao and Ong" in call("rules", "gba").out
+    said = call("rules", "test")
+    assert said.code == 0
+    assert said.err.endswith(" passed, 0 failed\n")
+    mine = written(tmp_path, QUERY)
+    assert call("rules", mine).out == f"# {mine}\n{QUERY}"
+    said = call("rules", "test", mine)
+    assert said.code == 3
+    assert "it has no test: write mine.test.yaml beside it" in said.out
+    assert said.err == "0 passed, 1 failed\n"
+    written(tmp_path, FACTS, "mine.test.yaml")
+    assert call("rules", "test", mine).code == 0
+    written(tmp_path, FACTS.replace("n: 2", "n: 3"), "mine.test.yaml")
+    said = call("rules", "test", tmp_path)
+    assert (said.code, said.err) == (3, "0 passed, 1 failed\n")
+    assert "{'txn': 7, 'n': 3} was not found" in said.out
+    written(tmp_path, QUERY.replace("select txn, n", "selec txn, n"))
+    for arguments in (["rules", mine], ["rules", "test", mine], ["rules", "test", tmp_path]):
+        assert one_line(call(*arguments)).startswith(f"{mine}:7:8: SQL: near")
+
+
+def test_a_rule_of_ones_own_is_run_by_path(call, example, tmp_path):
+    written(example, STRIKE)
+    written(example, GRID, "mine.test.yaml")
+    path = example / "scenario.yaml"
+    path.write_text(path.read_text().replace("[mda, tba, wba, gba, rba]", "[./mine.yaml, mda]"))
+    said = call("run", path, "--store", tmp_path / "s.db", "--format", "csv")
+    assert said.code == 0
+    assert [line.split(",")[0] for line in said.out.splitlines()] == ["attack", "mine", "mda"]
+
+
+def test_two_runs_are_compared(call, example, tmp_path):
+    for ratio in (1, 2):
+        call("run", example / "scenario.yaml", "--store", tmp_path / "s.db", "--set", f"attack=[{{rule: rba, ratio: {ratio}}}]")
+    said = call("compare", 1, 2, "--json", "--store", tmp_path / "s.db")
+    rows = {row["measure"]: row for row in json.loads(said.out)}
+    assert rows["recall"]["1"] == 1
+    assert rows["recall"]["change"] == rows["recall"]["2"] - 1
+    assert rows["recall"]["change"] < 0
+    assert rows["density"]["change"] == 0
+    assert call("compare", "last", "last", "--store", tmp_path / "s.db", "--json").code == 0
+
+
+@pytest.mark.parametrize("run", ["7", "basse", "-1x", "99999999999999999999999", "٣", "", "1.0", "last "])
+def test_a_run_that_is_not_there(call, store, run):
+    for arguments in (["show", run], ["compare", "1", run], ["explain", run]):
+        assert one_line(call(*arguments[:1], "--store", store, "--", *arguments[1:])).startswith(f"no run {shown(run)}")
+
+
+# SQL.
+
+WRITES = [
+    "insert into item (name) values ('x')", "update item set name = 'x'", "delete from item", "drop table item",
+    "create table x (a)", "create temp table x (a)", "attach ':memory:' as x", "attach '{}' as x", "vacuum",
+    "vacuum into '{}'", "pragma user_version = 7", "pragma writable_schema = on", "pragma journal_mode = delete",
+    "pragma query_only = off", "begin", "commit", "with x as (select 1) delete from item", "reindex", "analyze",
+    "select load_extension('x')", "pragma application_id = 1", "insert into item (name) values ('x') returning id",
+]  # fmt: skip
+
+
+def test_sql_writes_nothing(call, store, tmp_path):
+    before = content(store)
+    for sql in WRITES:
+        said = call("sql", sql.format(tmp_path / "other.db"), "--store", store)
+        assert said.code == 2 or sql == "pragma journal_mode = delete", sql
+        assert said.code == 0 or one_line(said)
+        assert not (tmp_path / "other.db").exists()
+    assert content(store) == before
+    with closing(sqlite3.connect(store)) as connection:
+        assert connection.execute("pragma journal_mode").fetchone() == ("wal",)
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("select * from itm", "SQL: no such table: itm; `decloak schema` lists tables and columns"),
+        ("select 1; select 2", "SQL: You can only execute one statement at a time"),
+        ("", "the SQL gives no rows; write a SELECT"),
+        ("selec", 'SQL: near "selec": syntax error'),
+        ("select ?", "SQL: Incorrect number of bindings supplied"),
+        ("select cast(x'ff' as text)", "SQL: Could not decode to UTF-8 column"),
+        ("select '\x1b[31m' from nowhere", "SQL: no such table: nowhere"),
+        ('select * from "\x1b[31m\n"', "SQL: no such table: \\x1b[31m\\x0a"),
+        ("select abs(column1) from (values (1), (-9223372036854775807 - 1))", "SQL: integer overflow"),
+        ("select 1 as a, 2 as a", "two columns have one name, which JSON cannot hold; name one: select a as b"),
+    ],
+)
+def test_wrong_sql_is_one_line(call, store, sql, expected):
+    assert one_line(call("sql", sql, "--json", "--store", store)).startswith(expected)
+
+
+def test_sql_prints_what_there_is(call, hostile):
+    sql = "select name from item order by id"
+    with closing(connect_readonly(hostile)) as connection:
+        names = [name for (name,) in connection.execute(sql)]
+    assert set(names) == {*HOSTILE, "plain"}
+    assert [row["name"] for row in json.loads(call("sql", sql, "--json", "--store", hostile).out)] == names
+    said = call("sql", sql, "--format", "csv", "--store", hostile)
+    assert [line[0] for line in csv.reader(io.StringIO(said.out, newline=""))][1:] == names
+
+
+# Hostile names.
+
+
+def test_hostile_names_are_escaped_in_tables(call, hostile):
+    said = call("sql", "select i.name, t.label from contains c join item i on i.id = c.item join txn t on t.id = c.txn",
+                "--store", hostile)  # fmt: skip
+    assert said.code == 0
+    lines = said.out.splitlines()
+    assert len(lines) == 2 * len(HOSTILE) + 2
+    assert all(line.isprintable() for line in lines)
+    for raw in ("[red]x[/red]", "=1+1", "<&>]]>", "{item}", ":smile:", "%s%n", "\\x1b[31mred\\x1b[0m", "\\x202egnp.exe"):
+        assert any(line.startswith(raw) for line in lines), raw
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_are_escaped_in_errors(call, store, name):
+    for arguments in (
+        ["explain", "1", name, "aspirin"], ["explain", "1", "p01", name], ["show", name], ["rules", name],
+        ["graph", "--around", name], ["schema", name], ["explain", "1", "--attack", name],
+    ):  # fmt: skip
+        extra = [] if arguments[0] in ("rules", "schema") else ["--store", store]
+        options = [one for one in arguments[1:] if one.startswith("--") and one != name]
+        if options:
+            one_line(call(arguments[0], *arguments[1:-1], name, *extra) if name != "--help"
+                     else call(arguments[0], *arguments[1:-2], f"{arguments[-2]}={name}", *extra))  # fmt: skip
+        else:
+            one_line(call(arguments[0], *extra, "--", *arguments[1:]))
+
+
+def test_hostile_paths_are_escaped(call, tmp_path):
+    for name in ("\x1b[31m", "a\nb", "\u202ex"):
+        for said in (
+            call("run", tmp_path / f"{name}.yaml"), call("validate", tmp_path / f"{name}.yaml"),
+            call("runs", "--store", tmp_path / f"{name}.db"), call("runs", "--store", tmp_path / name / "s.db"),
+            call("import", tmp_path / name, "--format", "basket", "--store", tmp_path / "s.db"),
+            call("check", tmp_path / name, "--format", "basket", "--k", 1, "--m", 1),
+            call("rules", "test", tmp_path / f"{name}.yaml"), call("rules", tmp_path / f"{name}.yaml"),
+        ):  # fmt: skip
+            one_line(said)
+    assert list(tmp_path.iterdir()) == []
+
+
+# Graphs.
+
+READERS = {
+    "graphml": lambda text: nx.parse_graphml(text, force_multigraph=True),
+    "gexf": lambda text: nx.read_gexf(io.BytesIO(text.encode()), version="1.2draft"),
+    "json": lambda text: nx.node_link_graph(json.loads(text), edges="edges"),
+}
+
+
+@pytest.mark.parametrize("form", READERS)
+def test_a_graph_is_read_back_by_networkx(call, hostile, tmp_path, form):
+    said = call("graph", "--format", form, "--store", hostile)
+    assert said.code == 0
+    found = READERS[form](said.out)
+    with closing(connect_readonly(hostile)) as connection:
+        nodes = {f"{kind}:{number}": label for kind, number, label in connection.execute("select kind, id, label from node")}
+        (edges,) = connection.execute("select count(*) from edge").fetchone()
+    assert set(found) == set(nodes)
+    assert found.number_of_edges() == edges
+    for node, label in nodes.items():
+        kept = found.nodes[node]["label"]
+        assert kept == label or (form != "json" and not label.isprintable() and "\ufffd" in kept), (label, kept)
+    written = call("graph", "--format", form, "--store", hostile, "-o", tmp_path / "g")
+    assert json.loads(written.out) == {"nodes": len(nodes), "edges": edges, "file": str(tmp_path / "g")}
+    assert READERS[form]((tmp_path / "g").read_text(encoding="utf-8")).number_of_edges() == edges
+
+
+def test_a_graph_around_a_name_is_what_networkx_would_cut_out(call, store):
+    whole = READERS["json"](call("graph", "--format", "json", "--store", store).out)
+    centre = next(node for node, data in whole.nodes(data=True) if data == {"kind": "item", "label": "aspirin"})
+    for hops in (1, 2):
+        said = call("graph", "--around", "aspirin", "--hops", hops, "--format", "json", "--store", store)
+        found = READERS["json"](said.out)
+        expected = nx.ego_graph(whole.to_undirected(), centre, hops)
+        assert set(found) == set(expected)
+        assert found.number_of_edges() == whole.subgraph(expected).number_of_edges()
+    assert "did you mean 'aspirin'" in one_line(call("graph", "--around", "aspirim", "--store", store))
+
+
+def test_no_truth_is_in_the_graph(call, store):
+    found = READERS["json"](call("graph", "--format", "json", "--store", store).out)
+    assert {data["kind"] for *_, data in found.edges(data=True)}.isdisjoint({"truth", "origin"})
+    originals = {node for node, data in found.nodes(data=True) if data["kind"] == "dataset"}
+    assert len(originals) == 2
+
+
+def test_the_evidence_of_a_finding_is_a_graph(call, store):
+    said = call("explain", "1", "--finding", 40, "--graph", "--store", store)
+    found = READERS["json"](said.out)
+    assert {data["kind"] for _, data in found.nodes(data=True)} == {"finding", "txn", "item"}
+    assert nx.is_weakly_connected(found)
+
+
+def test_a_graph_that_cannot_be_written_is_an_error(call, store, tmp_path):
+    assert "name another file" in one_line(call("graph", "--store", store, "-o", tmp_path / "no" / "g.xml"))
+    assert "/dev/full" in one_line(call("graph", "--store", store, "-o", "/dev/full"))
+
+
+# As a program.
+
+
+def test_a_closed_pipe_is_no_error(store):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}
+    for form in ("table", "csv", "json"):
+        sql = "with recursive n(x) as (select 1 union all select x + 1 from n limit 30000) select x from n"
+        command = [sys.executable, "-m", "decloak", "sql", sql, "--store", str(store), "--format", form]
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            process.stdout.read(10)
+            process.stdout.close()
+            assert process.stderr is not None
+            assert process.stderr.read() == b""
+        assert process.returncode == 0
+
+
+def interrupted(command: list[str], ready) -> tuple[int, bytes]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        ready(process)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    return process.returncode, err
+
+
+def busy(process: subprocess.Popen) -> None:
+    """Wait until a process has used a second of the processor: it is past its start then."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        if (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") > 0.9:
+            return
+        select_pause()
+    raise AssertionError("never busy")
+
+
+def select_pause() -> None:
+    signal.sigtimedwait([], 0.02)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to know when the query runs")
+@pytest.mark.parametrize("way", ["sql", "run"])
+def test_ctrl_c_ends_an_endless_query_with_130(store, example, way):
+    endless = "with recursive n(x) as (select 1 union all select x + 1 from n) select max(x) as x from n"
+    if way == "sql":
+        arguments = ["sql", endless, "--store", str(store)]
+    else:
+        rule = f"rule: slow\nform: query\nabout: One.\nderives: slow(x)\nfacts: {endless}\nbecause: x\n"
+        written(example, rule, "slow.yaml")
+        path = example / "scenario.yaml"
+        path.write_text(path.read_text().replace("[mda, tba, wba, gba, rba]", "[./slow.yaml]"))
+        arguments = ["run", str(path), "--store", str(store)]
+    code, err = interrupted([sys.executable, "-m", "decloak", *arguments], busy)
+    assert err.strip() == b"decloak: interrupted; finished stages are kept, run it again to go on"
+    assert code == 130
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_any_encoding_of_the_terminal_will_do(hostile, encoding):
+    done = program("sql", "select name from item", "--store", hostile, environment={"PYTHONIOENCODING": encoding})
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert len(done.stdout.decode(encoding).splitlines()) == len(HOSTILE) + 3
+
+
+def test_arguments_that_are_no_text_are_answered(store):
+    for arguments in (["show", b"\xff"], ["sql", b"select '\xff'"], ["run", b"\xff.yaml"], [b"\xff"], ["rules", b"\xff"]):
+        command = [sys.executable, "-m", "decloak", *arguments]
+        extra = ["--store", str(store)] if arguments[0] in ("show", "sql") else []
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}
+        done = subprocess.run([*command, *extra], env=environment, capture_output=True, timeout=60, check=False)
+        assert done.returncode == 2, (arguments, done.stderr)
+        assert done.stderr.count(b"\n") == 1
+        assert b"fault inside" not in done.stderr
+
+
+def test_the_store_may_be_named_by_the_environment(store, call, monkeypatch):
+    monkeypatch.setenv("DECLOAK_STORE", str(store))
+    assert call("runs", "--json").code == 0
+    assert len(json.loads(call("runs", "--json").out)) == 1
+
+
+def test_python_m_decloak_is_the_command():
+    done = program("--version")
+    assert (done.returncode, done.stdout) == (0, f"decloak, version {__version__}\n".encode())

@@ -1,0 +1,138 @@
+"""Why something was found: the sentence, the scores and the graph behind it."""
+
+import json
+import sqlite3
+from contextlib import closing
+
+import networkx as nx
+import pytest
+
+import decloak
+from conftest import DISTANCES, MEMBERS
+from decloak.errors import DecloakError
+from decloak.rules.because import sentence_sql
+from decloak.rules.explain import explain, explain_finding, list_findings
+from decloak.store.graph import evidence
+from decloak.store.opening import connect_readonly
+from test_query_rules import SHOWS, scenario, written
+
+
+@pytest.fixture
+def worked(example, tmp_path):
+    """The store of the worked example, its transactions named by number: 1 is heart disease."""
+    decloak.run(example / "scenario.yaml", store=tmp_path / "s.db")
+    with closing(connect_readonly(tmp_path / "s.db")) as connection:
+        yield connection
+
+
+def test_the_sentence_of_a_strike_tells_rule_round_group_gap_and_threshold(worked):
+    (found,) = explain(worked, 1, "3", "icd", "gba")
+    assert found.sentence == (
+        "round 1: icd was struck from 3, the farthest in the column whose gap 0.80 exceeds 0.45"
+    )
+    assert found.attack == "gba"
+    assert found.d == 2.93
+    assert found.generalised == "(blood pressure, icd, limbs, injury)"
+    assert [tuple(one) for one in found.contexts] == [("gangrene", 2.93)]
+
+
+def test_every_attack_has_its_say(worked):
+    found = explain(worked, 1, "2", "icd")
+    assert [one.attack for one in found] == ["mda", "tba", "wba", "gba", "rba"]
+    assert all(one.finding is None and "was not struck" in one.sentence for one in found)
+    assert all("0.58" in one.sentence for one in found)
+
+
+def test_the_view_says_the_same_in_any_sqlite_shell(worked, tmp_path):
+    with closing(sqlite3.connect(tmp_path / "s.db")) as plain:
+        for attack in ("mda", "tba", "wba", "gba", "rba"):
+            said = {finding: because for finding, because in plain.execute(f"select finding, because from why_{attack}")}
+            told = {
+                one.finding: one.sentence
+                for row in range(len(DISTANCES))
+                for member in MEMBERS
+                for one in explain(worked, 1, str(row + 1), member, attack)
+                if one.finding is not None
+            }
+            assert said == told
+            assert said
+            assert [tuple(one)[1:] for one in list_findings(worked, 1, attack, 99)] == sorted(said.items())
+
+
+def test_the_evidence_is_the_transaction_the_member_and_the_context(worked):
+    (found,) = explain(worked, 1, "3", "icd", "gba")
+    graph = evidence(worked, [found.finding])
+    assert isinstance(graph, nx.MultiDiGraph)
+    labels = nx.get_node_attributes(graph, "label")
+    assert sorted(labels.values()) == sorted([f"finding {found.finding}", "3", "icd", "gangrene"])
+    kinds = {(labels[a], labels[b]): data for a, b, data in graph.edges(data=True)}
+    assert kinds["gangrene", "icd"] == {"kind": "related", "weight": 2.93}
+    assert {b for a, b in kinds if a.startswith("finding")} == {"3", "icd", "gangrene"}
+
+
+@pytest.mark.parametrize(
+    ("transaction", "item", "label", "expected"),
+    [
+        ("9", "icd", None, "run 1 attacked no transaction '9'; "),
+        ("3", "idc", None, "no generalised item of run 1 has the member 'idc'; did you mean 'icd'?"),
+        ("3", "gangrene", None, "no generalised item of run 1 has the member 'gangrene'; "),
+        ("3", "icd", "gbaa", "run 1 has no attack 'gbaa'; did you mean 'gba'?"),
+        ("3\n\x1b[1m", "icd", None, "run 1 attacked no transaction '3\\x0a\\x1b[1m'; "),
+        ("", "", None, "run 1 attacked no transaction ''; "),
+    ],
+)
+def test_what_is_not_there_is_said(worked, transaction, item, label, expected):
+    with pytest.raises(DecloakError) as caught:
+        explain(worked, 1, transaction, item, label)
+    assert str(caught.value).startswith(expected)
+
+
+def test_a_cell_without_a_score_says_so(example, tmp_path):
+    path = example / "scores.csv"
+    path.write_text(path.read_text().replace("gangrene,icd,2.93", "gangrene,icd,"))
+    text = (example / "scenario.yaml").read_text().replace("cap: none", "cap: none, unseen: none")
+    (example / "scenario.yaml").write_text(text)
+    decloak.run(example / "scenario.yaml", store=tmp_path / "s.db")
+    with closing(connect_readonly(tmp_path / "s.db")) as connection:
+        (found,) = explain(connection, 1, "3", "icd", "gba")
+    assert found.sentence == "icd was not struck from 3: no context item has a score with it"
+    assert found.d is None
+    assert json.dumps(found.as_json())
+
+
+def test_a_finding_of_a_query_is_explained_with_the_rows_behind_it(example, tmp_path):
+    written(example, SHOWS, "shows.yaml")
+    decloak.run(scenario(example, "[shows.yaml]"), store=tmp_path / "s.db")
+    with closing(connect_readonly(tmp_path / "s.db")) as connection:
+        findings = list_findings(connection, 1, None, 3)
+        assert len(findings) == 3
+        found, rows = explain_finding(connection, tmp_path / "s.db", 1, findings[0].finding)
+        assert found == findings[0]
+        (step,) = rows
+        assert (step.step, step.columns) == ("held", ("txn", "item"))
+        fact = connection.execute("select txn, item from found_shows where finding = ?", (found.finding,)).fetchone()
+        assert step.rows == [fact]
+        with pytest.raises(DecloakError, match="run 1 has no finding 999"):
+            explain_finding(connection, tmp_path / "s.db", 1, 999)
+
+
+@pytest.mark.parametrize(
+    ("template", "row", "expected"),
+    [
+        ("{a} and {b}", (1, None), "1 and none"),
+        ("{a:.0f} {a:.2f} {b:.3f}", (1.007, None), "1 1.01 none"),
+        ("it's {{a}} 100% \"{a}\"", ("'; drop table x; --", 0), "it's {a} 100% \"'; drop table x; --\""),
+        ("{a:item} {b:txn}", (1, 1), "milk first"),
+        ("{a:item} {b:txn}", (2, None), "none none"),
+        ("", (1, 2), ""),
+        ("é😀\u202e {a}", ("{b}", 2), "é😀\u202e {b}"),
+    ],
+)
+def test_a_sentence_is_filled_in_by_sqlite_alone(template, row, expected):
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(
+            "create table x (a, b); create table item (id, name); create table txn (id, label);"
+            "insert into item values (1, 'milk'); insert into txn values (1, 'first');"
+        )
+        connection.execute("insert into x values (?, ?)", row)
+        assert connection.execute(f"select {sentence_sql(template, ('a', 'b'), 'x')} from x").fetchone() == (expected,)

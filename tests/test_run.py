@@ -1,0 +1,475 @@
+"""A run, end to end: what it finds, what it does not do twice, and what is left of it when it is killed."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import decloak
+from conftest import DISTANCES, MEMBERS, ORIGINALS, ROOT
+from decloak.errors import DecloakError
+from decloak.runner import Progress
+from decloak.store.documentation import tables
+from decloak.store.opening import connect_readonly
+from test_store import dangling
+
+ATTACKS = ("mda", "tba", "wba", "gba", "rba")
+
+
+class Stages(Progress):
+    """Keeps the stages a run told of, and fails at the one of a number."""
+
+    def __init__(self, fatal: int | None = None) -> None:
+        self.told: list[str] = []
+        self.variants: list[str] = []
+        self.fatal = fatal
+
+    def begin(self, variant: str, number: int, of: int) -> None:
+        self.variants.append(f"{number}/{of} {variant}")
+
+    def stage(self, name: str) -> None:
+        if len(self.told) == self.fatal:
+            raise KeyboardInterrupt
+        self.told.append(name)
+
+
+def stages(*arguments, **settings) -> list[str]:
+    progress = Stages()
+    decloak.run(*arguments, progress=progress, **settings)
+    return progress.told
+
+
+def rows(store: Path) -> dict[str, int]:
+    with closing(connect_readonly(store)) as connection:
+        names = connection.execute("select name from sqlite_master where type = 'table'").fetchall()
+        return {name: connection.execute(f'select count(*) from "{name}"').fetchone()[0] for (name,) in names}
+
+
+def content(store: Path) -> dict[str, list]:
+    """Every row of every table, the time of runs left out."""
+    with closing(connect_readonly(store)) as connection:
+        found = {}
+        for table in tables():
+            if table.kind == "table":
+                columns = ", ".join(f'"{column.name}"' for column in table.columns if column.name != "started")
+                found[table.name] = sorted(connection.execute(f"select {columns} from {table.name}").fetchall(), key=repr)
+        return found
+
+
+def query(store: Path, sql: str, *values) -> list[tuple]:
+    with closing(connect_readonly(store)) as connection:
+        return connection.execute(sql, values).fetchall()
+
+
+def figures(run) -> dict[tuple[str, str], float | None]:
+    return {(one.measure, one.attack): one.value for one in run.measures}
+
+
+def edited(folder: Path, old: str, new: str) -> Path:
+    path = folder / "scenario.yaml"
+    text = path.read_text()
+    assert text.count(old) == 1, old
+    path.write_text(text.replace(old, new))
+    return path
+
+
+def test_the_quickstart_runs_and_holds(store):
+    run = decloak.run(ROOT / "scenarios" / "quickstart.yaml", store=store)
+    assert run.ok
+    assert len(run.verdicts) == 2
+    assert [variant.fresh for variant in run.variants] == [False]
+    measured = figures(run)
+    assert set(run.variants[0].measures) == set(measured)
+    for attack in ("ra", *ATTACKS):
+        precision, chance = measured["precision", attack], measured["chance", attack]
+        assert measured["lift", attack] == pytest.approx(precision / chance)
+        assert 0 <= measured["recall", attack] <= 1
+
+
+def test_the_whole_way_gives_what_the_attack_alone_gives(example, tmp_path):
+    run = decloak.run(example / "scenario.yaml", store=tmp_path / "s.db")
+    assert run.ok
+    table = list(DISTANCES.values())
+    original = np.array([[member in ORIGINALS[name] for member in MEMBERS] for name in DISTANCES])
+    for attack in ATTACKS:
+        done = decloak.eliminate(table, rule=attack)
+        struck = query(
+            tmp_path / "s.db",
+            'select x.round, o.name, x.item, x."group", x.suspicion, x.threshold from named_struck x '
+            'join (select t.id, c.item, i.name from txn t join contains c on c.txn = t.id join item i on i.id = c.item) o '
+            "on o.id = (select r.txn from struck s join distance_row r on r.distance_table = s.distance_table "
+            "and r.row = s.row where s.finding = x.finding) where x.attack = ? order by x.finding",
+            attack,
+        )
+        expected = [
+            (step.round, list(DISTANCES)[step.row], MEMBERS[step.column], "column" if step.group == "col" else step.group,
+             pytest.approx(step.suspicion), pytest.approx(done.threshold) if done.threshold is not None else None)
+            for step in done.steps
+        ]  # fmt: skip
+        assert struck == expected
+        measured = figures(run)
+        count, correct = (~done.kept).sum(), (~done.kept & ~original).sum()
+        assert measured["struck", attack] == count
+        assert measured["precision", attack] == pytest.approx(correct / count)
+        assert measured["recall", attack] == pytest.approx(correct / 10)
+        assert measured["chance", attack] == pytest.approx(10 / 16)
+
+
+@pytest.mark.parametrize(
+    ("attack", "precision", "recall"),
+    [("mda", 1, 0.1), ("tba", 0.875, 0.7), ("wba", 1, 0.4), ("gba", 1, 0.5), ("rba", 1, 1)],
+)
+def test_the_printed_figures_of_the_paper(example, tmp_path, attack, precision, recall):
+    measured = figures(decloak.run(example / "scenario.yaml", store=tmp_path / "s.db"))
+    assert measured["precision", attack] == pytest.approx(precision)
+    assert measured["recall", attack] == pytest.approx(recall)
+    assert measured["density", attack] == pytest.approx(0.375)
+
+
+def test_an_unchanged_scenario_does_no_work(example, tmp_path):
+    path, store = example / "scenario.yaml", tmp_path / "s.db"
+    first = decloak.run(path, store=store)
+    before = content(store)
+    progress = Stages()
+    second = decloak.run(path, store=store, progress=progress)
+    assert progress.told == []
+    assert [variant.fresh for variant in (*first.variants, *second.variants)] == [True, False]
+    assert second.measures == first.measures
+    assert content(store) == before
+
+
+def test_the_folder_a_scenario_is_in_is_no_change(example, tmp_path):
+    decloak.run(example / "scenario.yaml", store=tmp_path / "s.db")
+    example.rename(tmp_path / "moved")
+    assert stages(tmp_path / "moved" / "scenario.yaml", store=tmp_path / "s.db") == []
+
+
+def test_order_and_comments_of_the_file_are_no_change(example, tmp_path):
+    path = example / "scenario.yaml"
+    decloak.run(path, store=tmp_path / "s.db")
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("# comment\n" + "".join(reversed(lines)))
+    assert stages(path, store=tmp_path / "s.db") == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "redone"),
+    [
+        ("gba, rba]", "gba, {rule: rba, ratio: 0.5}]", ["attack", *["measurement"] * 3]),
+        ("gba, rba]", "gba, {rule: rba, threshold: 0.1}]", ["attack", *["measurement"] * 3]),
+        ("gba, rba]", "rba, gba]", []),
+        ("gba, rba]", "gba]", []),
+        ("gba, rba]", "gba, {rule: rba, as: other}]", []),
+        ("[recovery, {link: {k: 2, m: 2}}]", "[recovery, {link: {k: 3, m: 2}}]", ["measurement"] * 5),
+        ("[recovery, {link: {k: 2, m: 2}}]", "[recovery]", []),
+        ("cap: none", "cap: 2.5", ["relatedness", "scoring", *["attack", *["measurement"] * 3] * 5]),
+        ("scenario: the worked example", "scenario: another question", []),
+        ("measure: [recovery", "expect: ['precision(rba) > 0.5']\nmeasure: [recovery", []),
+    ],
+)
+def test_a_change_redoes_only_what_depends_on_it(example, tmp_path, old, new, redone):
+    store = tmp_path / "s.db"
+    decloak.run(example / "scenario.yaml", store=store)
+    before = content(store)
+    path = edited(example, old, new)
+    assert stages(path, store=store) == redone
+    after = content(store)
+    for table, lines in before.items():
+        assert not Counter(lines) - Counter(after[table]), f"{table}: what was there has changed"
+    assert len(after["run"]) == 2
+    assert (after["dataset"], after["release"]) == (before["dataset"], before["release"])
+
+
+def test_a_changed_ratio_leaves_the_other_attacks_as_they_are(example, tmp_path):
+    store = tmp_path / "s.db"
+    decloak.run(example / "scenario.yaml", store=store)
+    decloak.run(edited(example, "gba, rba]", "gba, {rule: rba, ratio: 0.5}]"), store=store)
+    attacks = query(store, "select run, label, attack from run_attack order by position")
+    first, second = ({label: attack for run, label, attack in attacks if run == number} for number in (1, 2))
+    assert {label for label in first if first[label] != second[label]} == {"rba"}
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "kept"),
+    [
+        ("scores.csv", "2.93", "2.94", {"dataset", "release"}),
+        ("published.txt", "knee, (blood pressure, icd,", "knee, (icd, blood pressure,", {"dataset"}),
+        ("original.txt", "blood pressure, icd", "icd, blood pressure", set()),
+    ],
+)
+def test_a_changed_file_redoes_what_was_read_from_it(example, tmp_path, file, old, new, kept):
+    store, path = tmp_path / "s.db", example / "scenario.yaml"
+    decloak.run(path, store=store)
+    text = (example / file).read_text()
+    assert old in text
+    (example / file).write_text(text.replace(old, new))
+    told = stages(path, store=store)
+    assert {"dataset", "release"} - set(told) == kept
+    assert {"relatedness", "scoring", "attack", "measurement"} <= set(told)
+
+
+def killed_at_each_stage(path: Path, folder: Path) -> int:
+    whole = folder / "whole.db"
+    all_stages = stages(path, store=whole)
+    expected = content(whole)
+    for number in range(len(all_stages)):
+        store = folder / f"killed{number}.db"
+        with pytest.raises(KeyboardInterrupt):
+            decloak.run(path, store=store, progress=Stages(number))
+        assert rows(store)["run"] < len(expected["run"])
+        assert stages(path, store=store) == all_stages[number:]
+        assert content(store) == expected
+    return len(all_stages)
+
+
+def test_a_run_killed_at_any_stage_goes_on_to_the_same_store(example, tmp_path):
+    path = edited(example, "[mda, tba, wba, gba, rba]", "[ra, {rule: gba, ratio: 0.8}]")
+    assert killed_at_each_stage(path, tmp_path) == 4 + 2 * (1 + 3)
+
+
+def test_a_run_with_variants_killed_at_any_stage_goes_on(example, tmp_path):
+    path = edited(example, "[mda, tba, wba, gba, rba]", "[ra]")
+    path.write_text(path.read_text() + "vary: {attacker.context: [1, all]}\nrepeat: {times: 2}\n")
+    assert killed_at_each_stage(path, tmp_path) > 10
+
+
+def test_a_process_that_is_killed_leaves_a_store_that_goes_on(example, tmp_path):
+    script = (
+        "import os, sys, decloak\nfrom decloak.runner import Progress\n"
+        "class Fatal(Progress):\n    def stage(self, name):\n        if name == 'measurement': os._exit(9)\n"
+        "decloak.run(sys.argv[1], store=sys.argv[2], progress=Fatal())\n"
+    )
+    store = tmp_path / "s.db"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}
+    done = subprocess.run([sys.executable, "-c", script, example / "scenario.yaml", store], env=environment, timeout=60)
+    assert done.returncode == 9
+    assert query(store, "select count(*) from attack") == [(1,)]
+    decloak.run(example / "scenario.yaml", store=store)
+    decloak.run(example / "scenario.yaml", store=tmp_path / "whole.db")
+    assert content(store) == content(tmp_path / "whole.db")
+
+
+def test_two_processes_may_run_one_scenario_into_one_store(example, tmp_path):
+    store = tmp_path / "s.db"
+    script = "import sys, decloak; decloak.run(sys.argv[1], store=sys.argv[2])"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}
+    command = [sys.executable, "-W", "error", "-c", script, example / "scenario.yaml", store]
+    both = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) for _ in range(3)]
+    said = [one.communicate(timeout=60)[1] for one in both]
+    assert said == [b"", b"", b""]
+    decloak.run(example / "scenario.yaml", store=tmp_path / "whole.db")
+    assert content(store) == content(tmp_path / "whole.db")
+
+
+def test_a_fault_in_a_late_stage_leaves_only_whole_stages(example, tmp_path):
+    store = tmp_path / "s.db"
+    (example / "scores.csv").write_text("a,b,ngd\nknee,icd,far\n")
+    with pytest.raises(DecloakError, match=r"scores\.csv:2"):
+        decloak.run(example / "scenario.yaml", store=store)
+    found = rows(store)
+    assert found["relatedness"] == found["scoring"] == found["attack"] == found["run"] == 0
+    with closing(connect_readonly(store)) as connection:
+        assert not dangling(connection)
+
+
+# Repetitions and variants.
+
+DRAWN = """\
+scenario: drawn
+data: {file: original.txt, format: basket}
+anonymise: {method: sets, size: 2, share: 1.0}
+relate: {measure: ngd, source: scores, file: scores.csv, cap: none}
+attack: [ra, rba]
+repeat: {times: 3, seed: 1}
+"""
+
+
+def test_the_same_seed_gives_the_same_result_and_another_another(example, tmp_path):
+    path = edited(example, "attack: [mda, tba, wba, gba, rba]", "attack: [ra, rba]\nrepeat: {times: 6, seed: 1}")
+    one, other = (decloak.run(path, store=tmp_path / name) for name in ("1.db", "2.db"))
+    assert one.measures == other.measures
+    assert content(tmp_path / "1.db") == content(tmp_path / "2.db")
+    assert len({variant.seed for variant in one.variants}) == 6
+    third = decloak.run(path, store=tmp_path / "3.db", overrides=["repeat.seed=2"])
+    assert {variant.seed for variant in third.variants}.isdisjoint(variant.seed for variant in one.variants)
+    masks = {tuple(query(tmp_path / "1.db", f"select transaction_item from (select row || ',' || col as transaction_item, f.attack "
+                         f"from struck s join finding f on f.id = s.finding) where attack = {attack} order by 1"))
+             for (attack,) in query(tmp_path / "1.db", "select attack from run_attack where label = 'ra'")}  # fmt: skip
+    assert len(masks) > 1
+
+
+def test_what_has_no_chance_in_it_is_not_repeated(example, tmp_path):
+    path = edited(example, "attack: [mda, tba, wba, gba, rba]", "attack: [ra, rba]\nrepeat: {times: 4}")
+    run = decloak.run(path, store=tmp_path / "s.db")
+    found = query(tmp_path / "s.db", "select label, count(distinct attack), count(*) from run_attack group by label order by 1")
+    assert found == [("ra", 4, 4), ("rba", 1, 4)]
+    assert rows(tmp_path / "s.db")["release"] == 1
+    measured = {(one.measure, one.attack): one for one in run.measures}
+    precision = measured["precision", "rba"]
+    assert (precision.low, precision.value, precision.high, precision.n) == (1.0, 1.0, 1.0, 4)
+    assert measured["recall", "ra"].n == 4
+    assert measured["recall", "ra"].low < measured["recall", "ra"].value < measured["recall", "ra"].high
+
+
+def test_a_release_that_is_drawn_is_drawn_anew_in_each_repetition(example, tmp_path):
+    (example / "scenario.yaml").write_text(DRAWN)
+    decloak.run(example / "scenario.yaml", store=tmp_path / "s.db")
+    assert rows(tmp_path / "s.db")["release"] == 3
+    assert query(tmp_path / "s.db", "select count(*) from dataset where kind = 'original'") == [(1,)]
+    drawn = query(tmp_path / "s.db", "select release, group_concat(label) from generalised group by release")
+    assert len({labels for _, labels in drawn}) > 1
+
+
+def test_one_more_repetition_does_the_work_of_one(example, tmp_path):
+    path = edited(example, "attack: [mda, tba, wba, gba, rba]", "attack: [ra]\nrepeat: {times: 2}")
+    decloak.run(path, store=tmp_path / "s.db")
+    assert stages(path, store=tmp_path / "s.db", overrides=["repeat.times=3"]) == ["attack", *["measurement"] * 3]
+
+
+def test_every_combination_is_a_variant_in_the_order_of_the_file(example, tmp_path):
+    path = edited(example, "attack: [mda, tba, wba, gba, rba]", "attack: [{rule: rba, ratio: 1}]")
+    path.write_text(path.read_text() + "vary: {attacker.context: [1, all], attack.0.ratio: [0.5, 2]}\nexpect: ['struck(rba) > 8']\n")
+    progress = Stages()
+    run = decloak.run(path, store=tmp_path / "s.db", progress=progress)
+    names = [variant.name for variant in run.variants]
+    assert names == [f"attacker.context={c}, attack.0.ratio={r}" for c in ("1", "all") for r in (0.5, 2)]
+    assert progress.variants == [f"{n}/4 {name}" for n, name in enumerate(names, 1)]
+    assert [verdict.variant for verdict in run.verdicts] == names
+    assert rows(tmp_path / "s.db")["run"] == 4
+    assert rows(tmp_path / "s.db")["release"] == 1
+    assert [verdict.holds for verdict in run.verdicts] == [True, False, True, False]
+    assert not run.ok
+
+
+# What a scenario can start from.
+
+
+def test_only_what_was_published(example, tmp_path):
+    path = edited(example, "file: original.txt, format: basket, ", "")
+    run = decloak.run(path, store=tmp_path / "s.db")
+    measures = {one.measure for one in run.measures}
+    assert "struck" in measures
+    assert not measures & {"correct", "precision", "recall", "f", "density", "chance", "lift", "auc", "exposed_true"}
+    assert measures >= {"exposed", "unique"}
+    assert run.variants[0].notes == ("recovery cannot be measured: the original transactions are not known",)
+    assert rows(tmp_path / "s.db")["truth_origin"] == 0
+
+
+@pytest.mark.parametrize("stars", [True, False])
+def test_a_distance_table_file(example, tmp_path, stars):
+    if not stars:
+        (example / "table.csv").write_text((example / "table.csv").read_text().replace("*", ""))
+    path = example / "scenario.yaml"
+    path.write_text("scenario: s\ndata: {distances: table.csv}\nattack: [mda, tba, wba, gba, rba]\n")
+    run = decloak.run(path, store=tmp_path / "s.db")
+    measured = figures(run)
+    assert {measured["struck", attack] for attack in ATTACKS} == {1, 8, 4, 5, 10}
+    if stars:
+        assert measured["recall", "rba"] == measured["precision", "rba"] == 1
+        assert run.variants[0].notes == ()
+    else:
+        assert ("recall", "rba") not in measured
+        assert "recovery cannot be measured" in run.variants[0].notes[0]
+
+
+def test_unmarked_data(example, tmp_path):
+    (example / "unmarked.txt").write_text("".join(f"{name}, {', '.join(MEMBERS)}\n" for name in DISTANCES))
+    text = (example / "scenario.yaml").read_text()
+    text = text.replace("published: published.txt", "published: {file: unmarked.txt, marked: false}").replace(
+        "{context: 1}", "{context: 1, k: 2}"
+    )
+    (example / "scenario.yaml").write_text(text)
+    measured = figures(decloak.run(example / "scenario.yaml", store=tmp_path / "s.db"))
+    assert measured["recall", "rba"] == measured["precision", "rba"] == 1
+
+
+def test_a_release_without_any_score_is_attacked_in_vain(example, tmp_path):
+    (example / "scores.csv").write_text("a,b,ngd\nsome,thing,0.5\n")
+    text = (example / "scenario.yaml").read_text().replace("cap: none", "cap: none, unseen: none")
+    (example / "scenario.yaml").write_text(text)
+    run = decloak.run(example / "scenario.yaml", store=tmp_path / "s.db", overrides=["expect=['precision(rba) > 0']"])
+    measured = figures(run)
+    assert measured["struck", "rba"] == 0
+    assert measured["precision", "rba"] is None
+    assert [verdict.holds for verdict in run.verdicts] == [None]
+    assert not run.ok
+
+
+def test_attacks_come_in_the_order_of_the_scenario(example, tmp_path):
+    path = edited(example, "[mda, tba, wba, gba, rba]", "[rba, {rule: mda, as: zzz}, gba, {rule: mda, as: aaa}]")
+    run = decloak.run(path, store=tmp_path / "s.db")
+    assert list(dict.fromkeys(one.attack for one in run.measures)) == ["rba", "zzz", "gba", "aaa"]
+
+
+@pytest.mark.parametrize(
+    ("expect", "holds"),
+    [
+        ("recall(rba) == 1", True),
+        ("recall(mda) > 0.5", False),
+        ("findings(rba) == 10 and exposed(rba) >= 0", True),
+        ("not recall(rba) < recall(gba)", True),
+    ],
+)
+def test_what_is_expected_is_judged(example, tmp_path, expect, holds):
+    run = decloak.run(example / "scenario.yaml", store=tmp_path / "s.db", overrides=[f"expect=['{expect}']"])
+    assert [verdict.holds for verdict in run.verdicts] == [holds]
+    assert run.ok is holds
+
+
+def test_what_is_expected_of_rules_that_strike_nothing_is_judged_too(example, tmp_path):
+    path = edited(example, "[mda, tba, wba, gba, rba]", "[cover]")
+    run = decloak.run(path, store=tmp_path / "s.db", overrides=["expect=['findings(cover) > 0']"])
+    assert [verdict.holds for verdict in run.verdicts] == [False]
+    assert not run.ok
+
+
+@pytest.mark.parametrize(
+    ("attack", "expected"),
+    [
+        ("{rule: gba, k: 3}", "the rule gba takes no k; delete it"),
+        ("{rule: gba, m: 2}", "the rule gba takes no m; delete it"),
+        ("{rule: ra, threshold: 1.0}", "the rule ra takes no threshold; delete it"),
+        ("{rule: mda, ratio: 1.0}", "the rule mda takes no ratio; delete it"),
+        ("{rule: cover, ratio: 1.0}", "the rule cover takes no ratio; delete it"),
+        ("gbaa", "no rule named 'gbaa'; did you mean 'gba'?"),
+        ("./none.yaml", "no such file; check the spelling of the path"),
+    ],
+)
+def test_a_setting_that_a_rule_would_not_heed_is_an_error(example, tmp_path, attack, expected):
+    path = edited(example, "[mda, tba, wba, gba, rba]", f"[mda, {attack}]" if "mda" not in attack else f"[tba, {attack}]")
+    with pytest.raises(DecloakError) as caught:
+        decloak.run(path, store=tmp_path / "s.db")
+    assert str(caught.value).endswith(expected)
+    assert caught.value.place in (f"{path}:5:15", str(example / "none.yaml"))
+    assert not (tmp_path / "s.db").exists()
+
+
+def test_the_configuration_of_a_run_is_kept_whole(example, tmp_path):
+    decloak.run(example / "scenario.yaml", store=tmp_path / "s.db")
+    ((config, seed),) = query(tmp_path / "s.db", "select config, seed from run")
+    found = json.loads(config)
+    assert found["data"]["file"] == "original.txt"
+    assert found["relate"]["cap"] == "none"
+    assert -(2**63) <= seed < 2**63
+
+
+def test_hostile_names_go_through_a_whole_run(tmp_path):
+    names = ["\x1b[31m", "a\nb", "[red]", "=1+1", "\u202eabc", "a,b", "(c)", 'd"e', "{f}", "%s", "'; drop table item; --"]
+    quoted = [json.dumps(name) for name in names]
+    (tmp_path / "original.jsonl").write_text("".join(f'{{"id": "t\\n{n}", "items": [{one}, "x"]}}\n' for n, one in enumerate(quoted)))
+    sets = json.dumps([names[:5], names[5:]])
+    (tmp_path / "s.csv").write_text("a,b,ngd\n" + "x,[red],0.5\nx,=1+1,0.1\nx,{f},0.9\n")
+    (tmp_path / "s.yaml").write_text(
+        f"scenario: s\ndata: {{file: original.jsonl, format: jsonl, ids: true}}\nanonymise: {{method: sets, sets: {sets}}}\n"
+        "relate: {measure: ngd, source: scores, file: s.csv}\nattack: [gba, rba, tba]\nmeasure: [recovery, link]\n"
+    )
+    run = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+    assert run.ok
+    kept = {name for (name,) in query(tmp_path / "s.db", "select name from item")}
+    assert kept == {*names, "x"}
