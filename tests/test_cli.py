@@ -176,7 +176,9 @@ def test_check_prints_json_and_has_its_exit_codes(call, tmp_path):
         assert "give a whole number of at least 1" in one_line(
             call("check", tmp_path / "b.txt", "--format", "basket", "--k", k, "--m", m)
         )
-    assert "did you mean 'basket'" in one_line(call("check", tmp_path / "b.txt", "--format", "baskt", "--k", 2, "--m", 2))
+    assert "did you mean 'basket'" in one_line(
+        call("check", tmp_path / "b.txt", "--format", "baskt", "--k", 2, "--m", 2)
+    )
 
 
 def test_an_expectation_decides_the_exit_code(call, example, tmp_path):
@@ -248,7 +250,9 @@ def test_import_reads_every_format(call, tmp_path):
         assert connection.execute("select count(*) from dataset").fetchone() == (6,)
         assert connection.execute("select count(*) from txn").fetchone() == (12,)
         assert connection.execute("select count(*) from generalised").fetchone() == (1,)
-    assert "did you mean 'basket'" in one_line(call("import", tmp_path / "basket", "--format", "baskt", "--store", store))
+    assert "did you mean 'basket'" in one_line(
+        call("import", tmp_path / "basket", "--format", "baskt", "--store", store)
+    )
     assert "no option separator" in one_line(
         call("import", tmp_path / "spmf", "--format", "spmf", "--separator", ";", "--store", store)
     )
@@ -293,7 +297,14 @@ def test_a_rule_of_ones_own_is_run_by_path(call, example, tmp_path):
 
 def test_two_runs_are_compared(call, example, tmp_path):
     for ratio in (1, 2):
-        call("run", example / "scenario.yaml", "--store", tmp_path / "s.db", "--set", f"attack=[{{rule: rba, ratio: {ratio}}}]")
+        call(
+            "run",
+            example / "scenario.yaml",
+            "--store",
+            tmp_path / "s.db",
+            "--set",
+            f"attack=[{{rule: rba, ratio: {ratio}}}]",
+        )
     said = call("compare", 1, 2, "--json", "--store", tmp_path / "s.db")
     rows = {row["measure"]: row for row in json.loads(said.out)}
     assert rows["recall"]["1"] == 1
@@ -371,7 +382,16 @@ def test_hostile_names_are_escaped_in_tables(call, hostile):
     lines = said.out.splitlines()
     assert len(lines) == 2 * len(HOSTILE) + 2
     assert all(line.isprintable() for line in lines)
-    for raw in ("[red]x[/red]", "=1+1", "<&>]]>", "{item}", ":smile:", "%s%n", "\\x1b[31mred\\x1b[0m", "\\x202egnp.exe"):
+    for raw in (
+        "[red]x[/red]",
+        "=1+1",
+        "<&>]]>",
+        "{item}",
+        ":smile:",
+        "%s%n",
+        "\\x1b[31mred\\x1b[0m",
+        "\\x202egnp.exe",
+    ):
         assert any(line.startswith(raw) for line in lines), raw
 
 
@@ -418,7 +438,9 @@ def test_a_graph_is_read_back_by_networkx(call, hostile, tmp_path, form):
     assert said.code == 0
     found = READERS[form](said.out)
     with closing(connect_readonly(hostile)) as connection:
-        nodes = {f"{kind}:{number}": label for kind, number, label in connection.execute("select kind, id, label from node")}
+        nodes = {
+            f"{kind}:{number}": label for kind, number, label in connection.execute("select kind, id, label from node")
+        }
         (edges,) = connection.execute("select count(*) from edge").fetchone()
     assert set(found) == set(nodes)
     assert found.number_of_edges() == edges
@@ -527,7 +549,13 @@ def test_any_encoding_of_the_terminal_will_do(hostile, encoding):
 
 
 def test_arguments_that_are_no_text_are_answered(store):
-    for arguments in (["show", b"\xff"], ["sql", b"select '\xff'"], ["run", b"\xff.yaml"], [b"\xff"], ["rules", b"\xff"]):
+    for arguments in (
+        ["show", b"\xff"],
+        ["sql", b"select '\xff'"],
+        ["run", b"\xff.yaml"],
+        [b"\xff"],
+        ["rules", b"\xff"],
+    ):
         command = [sys.executable, "-m", "decloak", *arguments]
         extra = ["--store", str(store)] if arguments[0] in ("show", "sql") else []
         environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}

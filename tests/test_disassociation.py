@@ -172,6 +172,21 @@ def test_a_shared_chunk_with_an_item_of_a_record_chunk_inside_is_k_anonymous():
     assert found == expected == [([0, 1], [[(t,)] * 3]), ([0, 1, 2], [[(w,)] * 4, [(u,)] * 3])]
 
 
+def test_a_shared_chunk_with_an_item_of_an_inner_shared_chunk_is_k_anonymous():
+    """4 is in the shared chunk of clusters 1 and 3, so 4 and 3 may not share the last chunk."""
+    clusters = [
+        [(1, 2, 4), (4,), (2, 3)],
+        [(11,), (11,), (2, 4, 11), (1, 2, 3, 11), (11,)],
+        [(1, 2, 13), (13,), (3, 13), (13,)],
+        [(1, 2, 3, 4, 14), (2, 3, 14), (4, 14)],
+        [(1, 3, 4), (2, 3), (1, 2), (1, 2, 4)],
+    ]
+    found, expected = joints_of(clusters, k=3, m=1)
+    assert found == expected
+    assert [members for members, _ in found] == [[0, 2], [1, 3], [0, 1, 2, 3], [0, 1, 2, 3, 4]]
+    assert found[-1][1] == [[(4,)] * 4, [(3,)] * 3]
+
+
 @settings(max_examples=80, deadline=None)
 @given(RECORDS | SKEWED, PARAMETERS)
 def test_every_release_has_every_property(records, parameters):

@@ -27,9 +27,7 @@ def worked(example, tmp_path):
 
 def test_the_sentence_of_a_strike_tells_rule_round_group_gap_and_threshold(worked):
     (found,) = explain(worked, 1, "3", "icd", "gba")
-    assert found.sentence == (
-        "round 1: icd was struck from 3, the farthest in the column whose gap 0.80 exceeds 0.45"
-    )
+    assert found.sentence == ("round 1: icd was struck from 3, the farthest in the column whose gap 0.80 exceeds 0.45")
     assert found.attack == "gba"
     assert found.d == 2.93
     assert found.generalised == "(blood pressure, icd, limbs, injury)"
@@ -46,7 +44,9 @@ def test_every_attack_has_its_say(worked):
 def test_the_view_says_the_same_in_any_sqlite_shell(worked, tmp_path):
     with closing(sqlite3.connect(tmp_path / "s.db")) as plain:
         for attack in ("mda", "tba", "wba", "gba", "rba"):
-            said = {finding: because for finding, because in plain.execute(f"select finding, because from why_{attack}")}
+            said = {
+                finding: because for finding, because in plain.execute(f"select finding, because from why_{attack}")
+            }
             told = {
                 one.finding: one.sentence
                 for row in range(len(DISTANCES))
@@ -121,7 +121,7 @@ def test_a_finding_of_a_query_is_explained_with_the_rows_behind_it(example, tmp_
     [
         ("{a} and {b}", (1, None), "1 and none"),
         ("{a:.0f} {a:.2f} {b:.3f}", (1.007, None), "1 1.01 none"),
-        ("it's {{a}} 100% \"{a}\"", ("'; drop table x; --", 0), "it's {a} 100% \"'; drop table x; --\""),
+        ('it\'s {{a}} 100% "{a}"', ("'; drop table x; --", 0), "it's {a} 100% \"'; drop table x; --\""),
         ("{a:item} {b:txn}", (1, 1), "milk first"),
         ("{a:item} {b:txn}", (2, None), "none none"),
         ("", (1, 2), ""),

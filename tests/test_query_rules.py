@@ -98,7 +98,9 @@ def test_a_start_without_facts_ends_at_once(tmp_path):
 
 
 def test_nothing_is_equal_to_nothing_in_a_fixpoint(tmp_path):
-    body = "start: select null as n, 'x' as t\nrepeat: select n, t from last_round union all select n, t from last_round"
+    body = (
+        "start: select null as n, 'x' as t\nrepeat: select n, t from last_round union all select n, t from last_round"
+    )
     assert derived(rule(query("same(n, t)", body), tmp_path), {}) == [(1, None, "x")]
 
 
@@ -124,7 +126,11 @@ let:
   three: select two.a, two.n, one.b from two join one using (a)
 facts: select a, b, n from three where exists (select 1 from two)"""
     found = rule(query("many(a, b, n)", body), tmp_path)
-    assert derived(found, {"related": [(1, 2, 0.0), (1, 3, 0.0), (2, 3, 0.0)]}) == [(1, 1, 2, 2), (1, 1, 3, 2), (1, 2, 3, 1)]
+    assert derived(found, {"related": [(1, 2, 0.0), (1, 3, 0.0), (2, 3, 0.0)]}) == [
+        (1, 1, 2, 2),
+        (1, 1, 3, 2),
+        (1, 2, 3, 1),
+    ]
     with Sandbox.empty({}) as sandbox:
         sandbox.make("step", "select 1 as a, 2 as b, 3 as c, 4 as d, 5 as e")
         sandbox.index("step")

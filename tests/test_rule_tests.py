@@ -112,7 +112,9 @@ def test_a_mistake_in_a_test_is_answered_at_its_place(tmp_path, rule, test, old,
 def test_settings_of_a_case_reach_the_rule(tmp_path):
     test = GRID.replace("    given:", "    with: {threshold: 9.0}\n    given:")
     assert faults(tmp_path, STRIKE, test) == ["x, c was not struck"]
-    counted = FACTS.replace("expect: [{txn: 8}, {txn: 7, n: 2}]", "with: {k: 2, m: 1}\n    expect: [{itemset: '2', support: 1}]")
+    counted = FACTS.replace(
+        "expect: [{txn: 8}, {txn: 7, n: 2}]", "with: {k: 2, m: 1}\n    expect: [{itemset: '2', support: 1}]"
+    )
     assert faults(tmp_path, COUNT, counted) == [None]
 
 
@@ -128,7 +130,9 @@ def test_a_folder_of_rules_is_tested_whole_and_its_rules_may_read_each_other(tmp
     (tmp_path / "deep").mkdir()
     written(tmp_path, QUERY)
     written(tmp_path, FACTS, "mine.test.yaml")
-    reading = QUERY.replace("rule: mine", "rule: other").replace("mine(txn, n)", "other(txn, n)").replace("contains", "mine")
+    reading = (
+        QUERY.replace("rule: mine", "rule: other").replace("mine(txn, n)", "other(txn, n)").replace("contains", "mine")
+    )
     written(tmp_path / "deep", reading, "other.yaml")
     written(
         tmp_path / "deep",

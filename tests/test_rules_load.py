@@ -180,7 +180,9 @@ def test_all_mistakes_of_a_file_are_answered_at_once(tmp_path):
     assert [re.search(r":(\d+):\d+: ", line)[1] for line in lines] == ["3", "8"]
 
 
-@pytest.mark.parametrize("content", [b"", b"\0", b"\xff\xfe", b"- 1\n", b"just text\n", b"{", b"a: &a [*a]\n", b"\xed\xa0\x80"])
+@pytest.mark.parametrize(
+    "content", [b"", b"\0", b"\xff\xfe", b"- 1\n", b"just text\n", b"{", b"a: &a [*a]\n", b"\xed\xa0\x80"]
+)
 def test_what_is_no_rule_file_is_refused(tmp_path, content):
     (tmp_path / "mine.yaml").write_bytes(content)
     message = fault(tmp_path / "mine.yaml")
@@ -212,7 +214,9 @@ def test_two_rules_of_one_name_are_told_apart_by_neither(tmp_path):
 @pytest.mark.parametrize("name", ["last_round", "this_round", "mine"])
 def test_a_step_cannot_take_the_name_of_what_rounds_go_by(tmp_path, name):
     text = change(QUERY, "  held:", f"  {name}:").replace("[held]", f"[{name}]")
-    text = change(text, "facts: select txn, n from held", "start: select 1 as txn, 1 as n\nrepeat: select * from last_round")
+    text = change(
+        text, "facts: select txn, n from held", "start: select 1 as txn, 1 as n\nrepeat: select * from last_round"
+    )
     assert f"'{name}' is what rounds go by; choose another name" in fault(written(tmp_path, text))
 
 
@@ -258,7 +262,7 @@ def test_rules_that_read_each_other_are_named_in_their_circle(tmp_path):
 
 def test_hostile_text_in_a_rule_does_not_reach_the_message_as_it_is(tmp_path):
     text = QUERY.replace(
-        "held: select txn, count(*) as n from contains group by txn", 'held: "select 1 from \'\\e[31m\\n\\u202e\'"'
+        "held: select txn, count(*) as n from contains group by txn", "held: \"select 1 from '\\e[31m\\n\\u202e'\""
     )
     message = fault(written(tmp_path, text))
     assert message.isprintable()

@@ -58,7 +58,9 @@ def content(store: Path) -> dict[str, list]:
         for table in tables():
             if table.kind == "table":
                 columns = ", ".join(f'"{column.name}"' for column in table.columns if column.name != "started")
-                found[table.name] = sorted(connection.execute(f"select {columns} from {table.name}").fetchall(), key=repr)
+                found[table.name] = sorted(
+                    connection.execute(f"select {columns} from {table.name}").fetchall(), key=repr
+                )
         return found
 
 
@@ -102,7 +104,7 @@ def test_the_whole_way_gives_what_the_attack_alone_gives(example, tmp_path):
         struck = query(
             tmp_path / "s.db",
             'select x.round, o.name, x.item, x."group", x.suspicion, x.threshold from named_struck x '
-            'join (select t.id, c.item, i.name from txn t join contains c on c.txn = t.id join item i on i.id = c.item) o '
+            "join (select t.id, c.item, i.name from txn t join contains c on c.txn = t.id join item i on i.id = c.item) o "
             "on o.id = (select r.txn from struck s join distance_row r on r.distance_table = s.distance_table "
             "and r.row = s.row where s.finding = x.finding) where x.attack = ? order by x.finding",
             attack,
@@ -307,7 +309,9 @@ def test_the_same_seed_gives_the_same_result_and_another_another(example, tmp_pa
 def test_what_has_no_chance_in_it_is_not_repeated(example, tmp_path):
     path = edited(example, "attack: [mda, tba, wba, gba, rba]", "attack: [ra, rba]\nrepeat: {times: 4}")
     run = decloak.run(path, store=tmp_path / "s.db")
-    found = query(tmp_path / "s.db", "select label, count(distinct attack), count(*) from run_attack group by label order by 1")
+    found = query(
+        tmp_path / "s.db", "select label, count(distinct attack), count(*) from run_attack group by label order by 1"
+    )
     assert found == [("ra", 4, 4), ("rba", 1, 4)]
     assert rows(tmp_path / "s.db")["release"] == 1
     measured = {(one.measure, one.attack): one for one in run.measures}
@@ -334,7 +338,9 @@ def test_one_more_repetition_does_the_work_of_one(example, tmp_path):
 
 def test_every_combination_is_a_variant_in_the_order_of_the_file(example, tmp_path):
     path = edited(example, "attack: [mda, tba, wba, gba, rba]", "attack: [{rule: rba, ratio: 1}]")
-    path.write_text(path.read_text() + "vary: {attacker.context: [1, all], attack.0.ratio: [0.5, 2]}\nexpect: ['struck(rba) > 8']\n")
+    path.write_text(
+        path.read_text() + "vary: {attacker.context: [1, all], attack.0.ratio: [0.5, 2]}\nexpect: ['struck(rba) > 8']\n"
+    )
     progress = Stages()
     run = decloak.run(path, store=tmp_path / "s.db", progress=progress)
     names = [variant.name for variant in run.variants]
@@ -442,7 +448,9 @@ def test_what_is_expected_of_rules_that_strike_nothing_is_judged_too(example, tm
     ],
 )
 def test_a_setting_that_a_rule_would_not_heed_is_an_error(example, tmp_path, attack, expected):
-    path = edited(example, "[mda, tba, wba, gba, rba]", f"[mda, {attack}]" if "mda" not in attack else f"[tba, {attack}]")
+    path = edited(
+        example, "[mda, tba, wba, gba, rba]", f"[mda, {attack}]" if "mda" not in attack else f"[tba, {attack}]"
+    )
     with pytest.raises(DecloakError) as caught:
         decloak.run(path, store=tmp_path / "s.db")
     assert str(caught.value).endswith(expected)
@@ -460,9 +468,23 @@ def test_the_configuration_of_a_run_is_kept_whole(example, tmp_path):
 
 
 def test_hostile_names_go_through_a_whole_run(tmp_path):
-    names = ["\x1b[31m", "a\nb", "[red]", "=1+1", "\u202eabc", "a,b", "(c)", 'd"e', "{f}", "%s", "'; drop table item; --"]
+    names = [
+        "\x1b[31m",
+        "a\nb",
+        "[red]",
+        "=1+1",
+        "\u202eabc",
+        "a,b",
+        "(c)",
+        'd"e',
+        "{f}",
+        "%s",
+        "'; drop table item; --",
+    ]
     quoted = [json.dumps(name) for name in names]
-    (tmp_path / "original.jsonl").write_text("".join(f'{{"id": "t\\n{n}", "items": [{one}, "x"]}}\n' for n, one in enumerate(quoted)))
+    (tmp_path / "original.jsonl").write_text(
+        "".join(f'{{"id": "t\\n{n}", "items": [{one}, "x"]}}\n' for n, one in enumerate(quoted))
+    )
     sets = json.dumps([names[:5], names[5:]])
     (tmp_path / "s.csv").write_text("a,b,ngd\n" + "x,[red],0.5\nx,=1+1,0.1\nx,{f},0.9\n")
     (tmp_path / "s.yaml").write_text(

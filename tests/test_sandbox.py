@@ -413,7 +413,7 @@ def test_any_part_of_a_relation_can_be_read(store, scope):
 def test_what_was_read_is_known():
     relations = {"one": ("x",), "two": ("x",), "three": ("x",), "four": ("x",)}
     with Sandbox.empty(relations) as sandbox:
-        sandbox.columns("select 1 from one where exists (select 1 from TWO) union select count(*) from \"three\"")
+        sandbox.columns('select 1 from one where exists (select 1 from TWO) union select count(*) from "three"')
         assert sandbox.read & relations.keys() == {"one", "two", "three"}
 
 

@@ -351,8 +351,14 @@ def test_the_whole_graph_is_consistent(tmp_path):
         assert store.connection.execute("select weight from edge where kind = 'related'").fetchall() == [(0.5,)]
     said = [(kind, word or table.name) for table in tables() for kind, word in tags(table.meaning)]
     assert {word for kind, word in said if kind == "node"} == nodes
-    assert {word for kind, word in said if kind == "edge"} == edges - {"in_dataset", "publishes", "stands_for",
-                                                                      "in_release", "made", "derived_from"}
+    assert {word for kind, word in said if kind == "edge"} == edges - {
+        "in_dataset",
+        "publishes",
+        "stands_for",
+        "in_release",
+        "made",
+        "derived_from",
+    }
 
 
 def tags(meaning: str) -> list[tuple[str, str]]:

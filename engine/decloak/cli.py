@@ -30,6 +30,7 @@ COMMANDS = {
     "show": ("results", "Print the measures of runs."),
     "compare": ("results", "Compare the measures of two runs."),
     "explain": ("results", "Say why an item was struck from a transaction."),
+    "publish": ("publishing", "Write the release of a run to a file."),
     "check": ("checking", "Check the k^m-anonymity of a data file."),
     "rules": ("rulebook", "List, show and test attack rules."),
     "schema": ("inspecting", "Describe the tables of the store, or the scenario language."),

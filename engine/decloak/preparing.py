@@ -92,9 +92,8 @@ def published_of(scenario: Scenario, folder: Path, seed: int, store: Store, orig
         try:
             suppressed = check_pair(before, published)
         except DecloakError as error:
-            raise DecloakError(
-                error.message, error.place or str(folder / data.published_file.file), error.hint
-            ) from None
+            place = str(folder / (error.place or data.published_file.file))
+            raise DecloakError(error.message, place, error.hint) from None
         return Made(published, "unknown", {"suppressed": len(suppressed)})
     return Made(published, "unknown", {})
 

@@ -5,7 +5,7 @@ says nothing of the records; a term chunk shows items only. A joint cluster publ
 clusters. The first record chunk of a cluster anchors the attacks.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 __all__ = ["Chunk", "Cluster", "Disassociated", "Joint"]
@@ -44,7 +44,7 @@ class Disassociated:
     joints: tuple[Joint, ...] = ()
     k: int | None = None
     m: int | None = None
-    origin: str = "memory"
+    origin: str = field(default="memory", compare=False)
 
     def write(self, path: str | Path) -> None:
         """Write it as a release file."""

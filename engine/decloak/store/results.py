@@ -13,6 +13,7 @@ __all__ = [
     "Context",
     "Finding",
     "Judged",
+    "Release",
     "anchor_scores",
     "attackable",
     "attacks_of",
@@ -26,6 +27,7 @@ __all__ = [
     "find_run",
     "notes_of",
     "pooled",
+    "release_of",
     "rule_text",
     "runs",
     "sentence",
@@ -60,6 +62,22 @@ def find_run(connection: sqlite3.Connection, text: str) -> int:
         hint = nearest(text, names) or "`decloak runs` lists the runs"
         raise DecloakError(f"no run {shown(text)}", hint=hint)
     return int(row[0])
+
+
+class Release(NamedTuple):
+    """The release a run attacked, and whether it is disassociated."""
+
+    number: int
+    torn: bool
+
+
+def release_of(connection: sqlite3.Connection, run: int) -> Release:
+    """The release a run attacked."""
+    number, torn = connection.execute(
+        "select r.release, exists (select 1 from cluster c where c.release = r.release) from run r where r.id = ?",
+        (run,),
+    ).fetchone()
+    return Release(number, bool(torn))
 
 
 class Attacked(NamedTuple):

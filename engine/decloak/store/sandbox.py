@@ -225,7 +225,7 @@ def _hidden(table: str) -> str:
 
 def _explained(error: Exception, place: str | None) -> DecloakError:
     text = str(error)
-    hint = None
+    hint = "`decloak schema --relations` lists what a rule may read"
     if text in ("interrupted", "database or disk is full"):
         return DecloakError("the SQL takes too long, or too much memory", place, "let it come to an end")
     if text.startswith("no such table: "):
@@ -233,6 +233,6 @@ def _explained(error: Exception, place: str | None) -> DecloakError:
         if table.lower().startswith("truth_"):
             return DecloakError(_hidden(table), place, _ONE_SELECT)
         hint = nearest(table, RELATIONS) or f"relations are {', '.join(RELATIONS)}"
-    elif "one statement at a time" in text:
+    elif "one statement at a time" in text or "syntax error" in text:
         hint = _ONE_SELECT
     return DecloakError(f"SQL: {shown(text, 120)[1:-1]}", place, hint)

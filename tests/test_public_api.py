@@ -1,0 +1,166 @@
+"""The names that other people's code imports: few, documented, with the signatures they were promised."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import decloak
+from conftest import DISTANCES
+from decloak.errors import DecloakError
+
+MODULES = sorted(
+    module.name for module in pkgutil.walk_packages(decloak.__path__, "decloak.") if module.name != "decloak.__main__"
+)
+
+
+def test_there_are_at_most_fifteen_names_and_all_are_there():
+    assert len(decloak.__all__) <= 15
+    assert decloak.__all__ == sorted(decloak.__all__)
+    assert dir(decloak) == decloak.__all__
+    for name in decloak.__all__:
+        assert getattr(decloak, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        decloak.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("name", [name for name in decloak.__all__ if name != "__version__"])
+def test_every_name_has_a_docstring(name):
+    found = getattr(decloak, name)
+    assert inspect.getdoc(found)
+    assert found.__module__.startswith("decloak")
+
+
+@pytest.mark.parametrize("name", ["Dataset", "DecloakError", "Published", "eliminate", "violations"])
+def test_every_name_that_needs_no_file_has_an_example(name):
+    assert ">>> " in (inspect.getdoc(getattr(decloak, name)) or "")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_in_the_docstrings_hold(name):
+    found = doctest.testmod(importlib.import_module(name))
+    assert found.failed == 0
+
+
+def test_there_are_examples():
+    finder = doctest.DocTestFinder()
+    examples = [one for name in MODULES for one in finder.find(importlib.import_module(name)) if one.examples]
+    assert len(examples) >= 20
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_module_says_what_it_is_and_what_it_gives(name):
+    module = importlib.import_module(name)
+    if not Path(str(module.__file__)).read_text().strip():
+        return  # the mark of a package
+    assert module.__doc__
+    assert hasattr(module, "__all__") or not [one for one in vars(module) if not one.startswith("_")]
+    for one in getattr(module, "__all__", ()):
+        assert hasattr(module, one), one
+
+
+def parameters(function) -> dict[str, object]:
+    return {name: one.default for name, one in inspect.signature(function).parameters.items()}
+
+
+def test_the_signatures_are_those_of_the_design():
+    empty = inspect.Parameter.empty
+    assert list(parameters(decloak.read))[:2] == ["path", "format"]
+    assert parameters(decloak.run)["scenario"] is empty
+    assert parameters(decloak.run)["store"] == "store.db"
+    assert list(parameters(decloak.violations)) == ["transactions", "k", "m"]
+    found = parameters(decloak.eliminate)
+    assert list(found)[:4] == ["distances", "rule", "threshold", "ratio"]
+    assert (found["distances"], found["rule"], found["threshold"], found["ratio"]) == (empty, "rba", None, 1.0)
+
+
+def test_read_gives_items_transactions_and_origin(tmp_path):
+    (tmp_path / "visits.csv").write_text("tid,item\n1,milk\n1,bread\n2,milk\n")
+    data = decloak.read(tmp_path / "visits.csv", format="long")
+    assert data.items == ("bread", "milk")
+    assert data.transactions == (("milk", "bread"), ("milk",))
+    assert data.origin == str(tmp_path / "visits.csv")
+    assert decloak.violations(data, k=2, m=1) == [(frozenset({"bread"}), 1)]
+    assert decloak.violations(iter([["milk", "bread"], {"milk"}]), k=2, m=1) == [(frozenset({"bread"}), 1)]
+
+
+def test_run_gives_measures_variants_and_a_verdict(example, tmp_path):
+    run = decloak.run(str(example / "scenario.yaml"), store=str(tmp_path / "s.db"))
+    assert run.ok is True
+    assert [variant.name for variant in run.variants] == ["base"]
+    assert {one.attack for one in run.measures} == {"mda", "tba", "wba", "gba", "rba"}
+    with pytest.raises(AttributeError):
+        run.scenario = "another"
+
+
+def test_eliminate_gives_what_is_kept_the_steps_and_the_threshold():
+    done = decloak.eliminate(np.array(list(DISTANCES.values())), rule="gba")
+    assert done.kept.dtype == bool
+    assert done.kept.shape == (4, 4)
+    assert (~done.kept).sum() == len(done.steps) == 5
+    assert done.steps[0] == (1, 2, 1, "col", 1, pytest.approx(0.80, abs=0.005))
+    assert done.threshold == pytest.approx(0.4451, abs=5e-5)
+    assert decloak.eliminate([[1, None], [None, 1]], rule="mda").threshold is None
+
+
+def test_eliminate_takes_a_table_in_any_shape_of_numbers():
+    table = list(DISTANCES.values())
+    expected = decloak.eliminate(table).kept
+    for same in (
+        np.array(table),
+        np.array(table, dtype=np.float32).astype(float).round(2),
+        [list(row) for row in table],
+    ):
+        np.testing.assert_array_equal(decloak.eliminate(same).kept, expected)
+    with_gap = [list(row) for row in table]
+    with_gap[2][1] = None
+    as_nan = np.array(with_gap, dtype=float)
+    np.testing.assert_array_equal(decloak.eliminate(with_gap).kept, decloak.eliminate(as_nan).kept)
+    assert decloak.eliminate(as_nan).kept[2, 1]
+    assert decloak.eliminate([]).kept.shape == (0, 0)
+    assert decloak.eliminate([]).steps == []
+
+
+def test_a_threshold_replaces_and_a_ratio_scales():
+    table = list(DISTANCES.values())
+    own = decloak.eliminate(table, rule="tba")
+    assert decloak.eliminate(table, rule="tba", ratio=2.0).threshold == pytest.approx(2 * own.threshold)
+    assert decloak.eliminate(table, rule="tba", threshold=1.6).threshold == 1.6
+    assert len(decloak.eliminate(table, rule="tba", threshold=1.6).steps) == 7
+
+
+def test_the_seed_decides_what_coins_do():
+    table = np.random.default_rng(1).random((8, 8))
+    kept = [decloak.eliminate(table, rule="ra", seed=seed).kept.tobytes() for seed in range(8)]
+    assert len(set(kept)) > 1
+    assert kept == [decloak.eliminate(table, rule="ra", seed=seed).kept.tobytes() for seed in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("distances", "settings", "expected"),
+    [
+        ([[1, 2], [3]], {}, "the distances are no table of numbers; "),
+        ([["far"]], {}, "the distances are no table of numbers; "),
+        ([1, 2], {}, "the distances have 1 dimensions; "),
+        ([[[1]]], {}, "the distances have 3 dimensions; "),
+        ("text", {}, "the distances are no table of numbers; "),
+        ([[1]], {"rule": "gbaa"}, "no rule named 'gbaa'; did you mean 'gba'?"),
+        ([[1]], {"rule": "cover"}, "the rule 'cover' is no eliminate rule; run it in a scenario instead"),
+        ([[1]], {"threshold": float("nan")}, "the threshold is nan; give a number"),
+        ([[1]], {"ratio": -1.0}, "the ratio is -1.0; give a number of at least 0"),
+        ([[1]], {"rule": "none.yaml"}, str(Path("none.yaml").absolute()) + ": no such file; "),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(distances, settings, expected):
+    with pytest.raises(DecloakError) as caught:
+        decloak.eliminate(distances, **settings)
+    assert str(caught.value).startswith(expected)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_package_is_typed():
+    assert (Path(decloak.__file__).parent / "py.typed").exists()

@@ -1,0 +1,147 @@
+"""A disassociated release in the store is the release, its attacks are the kernels', and its truth stays inside."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import decloak
+from decloak.anonymisers.disassociation import disassociate
+from decloak.cli import _code
+from decloak.data.dataset import Dataset
+from decloak.measure.reassociation import accuracy
+from decloak.rules.load import Catalogue
+from decloak.rules.running import Settings, give
+from decloak.store.opening import open_store
+from decloak.store.torn import link_rows, read_assigned, read_torn, read_truth, write_torn
+from decloak.store.writing import write_dataset
+
+ITEMS = ["a", "b,c", "d e", "f", "g", "h"]
+records = st.lists(st.lists(st.sampled_from(ITEMS), min_size=1, max_size=4, unique=True), min_size=4, max_size=14)
+
+ORIGINAL = """\
+chest pain, aspirin, cholesterol
+chest pain, aspirin
+chest pain, cholesterol, smoking
+aspirin, cholesterol, smoking
+wheezing, asthma, inhaler
+wheezing, asthma
+wheezing, inhaler, smoking
+asthma, inhaler, allergy
+"""
+SCENARIO = """\
+scenario: a clinic in clusters
+data: {file: original.txt, format: basket}
+anonymise: {method: disassociation, k: 2, m: 2, max_cluster: 4, refine: true}
+relate: {measure: ngd, source: scores, file: scores.csv}
+attack: [random, aba, rga, mra, assignment, bayes, cover]
+measure: [accuracy, breakage, breach]
+"""
+
+
+@pytest.fixture
+def clinic(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("original.txt").write_text(ORIGINAL)
+    items = sorted({item for line in ORIGINAL.splitlines() for item in line.split(", ")})
+    pairs = [(a, b, (len(a) * len(b) % 7) / 10) for n, a in enumerate(items) for b in items[n + 1 :]]
+    Path("scores.csv").write_text("a,b,ngd\n" + "".join(f"{a},{b},{d}\n" for a, b, d in pairs))
+    Path("clinic.yaml").write_text(SCENARIO)
+    return tmp_path
+
+
+@settings(max_examples=25, deadline=None)
+@given(records, st.booleans())
+def test_what_is_written_is_read_back_with_the_truth(tmp_path_factory, rows, refine):
+    data = Dataset(tuple(map(tuple, rows)), tuple(map(str, range(len(rows)))))
+    made = disassociate(data, k=2, m=2, max_cluster=4, refine=refine)
+    with open_store(tmp_path_factory.mktemp("store") / "s.db") as store:
+        with store.stage() as connection:
+            original = write_dataset(connection, "original", data, "original", "basket")
+            release = write_torn(connection, "release", made.release, "disassociation", {})
+            link_rows(connection, release, original, made.truth)
+        assert read_torn(store.connection, release) == made.release
+        assert read_truth(store.connection, release) == [list(own) for own in made.truth]
+
+
+def test_a_run_finds_and_measures_what_the_kernels_do(clinic):
+    run = decloak.run("clinic.yaml", store="s.db")
+    data = decloak.read("original.txt", "basket")
+    made = disassociate(data, k=2, m=2, max_cluster=4, refine=True)
+    lines = Path("scores.csv").read_text().splitlines()[1:]
+    scores = {tuple(line.split(",")[:2]): float(line.split(",")[2]) for line in lines}
+    values = run.variants[0].measures
+    with open_store("s.db") as store:
+        attacks = dict(store.connection.execute("select label, attack from run_attack").fetchall())
+        for name in ("aba", "rga", "mra", "assignment", "bayes", "random"):
+            settings = Settings(seed=run.variants[0].seed)
+            expected = [one for one, _ in give(Catalogue().rule(name), made.release, scores, settings) if one.rows]
+            assert sorted(read_assigned(store.connection, attacks[name]), key=str) == sorted(expected, key=str)
+            counts = accuracy(made.release, data.transactions, made.truth, expected)
+            assert values["accuracy", name] == counts.accuracy
+            assert values["chance", name] == counts.chance
+    assert values["findings", "cover"] == len(decloak.cover_problems(made.release))
+    assert values["breach", "cover"] == decloak.breach(made.release)
+
+
+def test_a_published_release_says_nothing_of_the_original_and_is_attacked_alike(clinic, capsys):
+    decloak.run("clinic.yaml", store="s.db")
+    assert _code(["publish", "last", "release.jsonl", "--store", "s.db"]) == 0
+    made = disassociate(decloak.read("original.txt", "basket"), k=2, m=2, max_cluster=4, refine=True)
+    assert decloak.read_release("release.jsonl") == made.release
+    assert _code(["check", "release.jsonl"]) == 0
+    Path("auditor.yaml").write_text(
+        "scenario: an auditor\ndata: {release: release.jsonl}\n"
+        "relate: {measure: ngd, source: scores, file: scores.csv}\nattack: [aba, cover]\nmeasure: [accuracy, breach]\n"
+    )
+    run = decloak.run("auditor.yaml", store="audit.db")
+    assert ("accuracy", "aba") not in run.variants[0].measures
+    assert run.variants[0].notes[0] == "accuracy cannot be measured: the original transactions are not known"
+    assert run.variants[0].measures["breach", "cover"] == decloak.breach(made.release)
+    capsys.readouterr()
+    given = decloak.run("clinic.yaml", store="s.db")
+    assert [one.fresh for one in given.variants] == [False]
+
+
+def test_explain_says_why_a_term_went_to_a_record(clinic, capsys):
+    decloak.run("clinic.yaml", store="s.db")
+    with open_store("s.db") as store:
+        label, unit = store.connection.execute(
+            "select \"transaction\", unit from named_assigned where attack = 'aba' and chunk = 'T' limit 1"
+        ).fetchone()
+    capsys.readouterr()
+    assert _code(["explain", "last", label, unit, "--attack", "aba", "--store", "s.db", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["sentence"].startswith(f"{unit} was given to record ")
+    assert found["contexts"]
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (("k: 2, m: 2", "k: 1, m: 2"), "clinic.yaml:3:40: expected a whole number, at least 2, found 1"),
+        (("max_cluster: 4", "max_cluster: 1"), "expected a whole number, at least 2, found 1"),
+        (("k: 2, m: 2, max_cluster: 4", "k: 5, m: 2, max_cluster: 4"), "max_cluster is 4 and k is 5; write at least k"),
+        (("k: 2, m: 2, max_cluster: 4", "k: 9, m: 2, max_cluster: 9"), "8 records"),
+        (
+            ("[random", "[rba, random"),
+            "the rule rba attacks set-generalised data, these are disassociated; leave it out",
+        ),
+        (("[accuracy", "[recovery, accuracy"), "'recovery' says nothing of disassociated data; measure accuracy"),
+        (
+            ("relate: {measure: ngd, source: scores, file: scores.csv}\n", ""),
+            "goes by how items are related; add relate",
+        ),
+    ],
+)
+def test_bad_settings_are_answered_and_leave_no_release(clinic, capsys, change, fault):
+    Path("clinic.yaml").write_text(SCENARIO.replace(*change))
+    assert _code(["run", "clinic.yaml", "--store", "s.db"]) == 2
+    captured = capsys.readouterr()
+    assert fault in captured.err
+    assert captured.err.count("\n") == 1
+    if Path("s.db").exists():
+        with open_store("s.db") as store:
+            assert store.connection.execute("select count(*) from release").fetchone() == (0,)
