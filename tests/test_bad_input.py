@@ -1,4 +1,6 @@
-"""Whatever is wrong with what a user gives: one line per fault with place and remedy, exit code 2, the store as it was."""
+"""Whatever a user gives that is wrong: a line per fault with place and remedy, exit code 2, the store as it was."""
+
+# ruff: noqa: E501 - one case a line, with the whole message it is answered with
 
 import os
 import re

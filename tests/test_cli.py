@@ -20,8 +20,8 @@ from decloak.cli import COMMANDS
 from decloak.errors import shown
 from decloak.store.opening import connect_readonly
 from decloak.version import __version__
-from test_rules_load import QUERY, STRIKE, written
 from test_rule_tests import FACTS, GRID
+from test_rules_load import QUERY, STRIKE, written
 from test_store import content
 
 HOSTILE = [
@@ -76,7 +76,7 @@ def test_the_help_names_every_command_with_a_line(call):
 def test_help_imports_nothing_heavy():
     script = (
         "import sys\nfrom decloak.cli import _code\nassert _code(['--help']) == 0\n"
-        "heavy = {'numpy', 'scipy', 'pydantic', 'rich', 'networkx', 'sqlite_utils', 'yaml', 'jinja2', 'pandas', 'sqlite3'}\n"
+        "heavy = {'numpy', 'scipy', 'pydantic', 'rich', 'networkx', 'sqlite_utils', 'yaml', 'jinja2', 'sqlite3'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}
@@ -128,13 +128,16 @@ def test_errors_survive_every_output_format(call, tmp_path, arguments, form):
 
 
 PRINTS = [
-    ["runs"], ["show"], ["show", "--tables"], ["show", "1"], ["show", "base"], ["compare", "1", "last"], ["explain", "1"],
+    ["runs"], ["show"], ["show", "--tables"], ["show", "1"], ["show", "base"], ["explain", "1"],
+    ["compare", "1", "last"], ["compare", "1", "1"],
     ["explain", "last", "p01", "aspirin"], ["explain", "1", "--finding", "40"], ["sql", "select * from named_struck"],
     ["sql", "select null as a, 1.5 as b, x'00ff' as c, 9e999 as d, 'x' as e, -9e999 as f, '' as g"],
     ["sql", "select 1 where 0"], ["run", str(ROOT / "scenarios" / "quickstart.yaml")],
 ]  # fmt: skip
-NEEDS_NO_STORE = [["rules"], ["rules", "gba"], ["rules", "test"], ["schema"], ["schema", "item"], ["schema", "--relations"],
-                  ["schema", "--scenario"]]  # fmt: skip
+NEEDS_NO_STORE = [
+    ["rules"], ["rules", "gba"], ["rules", "test"], ["schema"], ["schema", "item"], ["schema", "--relations"],
+    ["schema", "--scenario"],
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("arguments", PRINTS + NEEDS_NO_STORE, ids=" ".join)
@@ -162,23 +165,22 @@ def test_csv_and_tables_have_the_rows_of_the_json(call, store, arguments):
 
 def test_check_prints_json_and_has_its_exit_codes(call, tmp_path):
     (tmp_path / "b.txt").write_text("milk, bread\nmilk\n")
-    said = call("check", tmp_path / "b.txt", "--format", "basket", "--k", 2, "--m", 2, "--json")
+    basket = ["check", tmp_path / "b.txt", "--input", "basket"]
+    said = call(*basket, "--k", 2, "--m", 2, "--json")
     assert said.code == 3
     assert json.loads(said.out) == [{"itemset": "bread", "support": 1}, {"itemset": "bread, milk", "support": 1}]
-    assert said.err == "2 itemsets violate k=2, m=2\n"
-    said = call("check", tmp_path / "b.txt", "--format", "basket", "--k", 1, "--m", 2)
-    assert (said.code, said.err) == (0, "k=1, m=2 holds\n")
-    said = call("check", tmp_path / "b.txt", "--format", "basket", "--k", 2, "--m", 2, "--most", 1)
-    assert said.err == "2 itemsets violate k=2, m=2, 1 more not shown\n"
+    assert said.err == "2 violations\n"
+    said = call(*basket, "--k", 1, "--m", 2)
+    assert (said.code, said.err) == (0, "it holds\n")
+    assert call(*basket, "--k", 2, "--m", 2, "--most", 1).err == "2 violations, 1 more not shown\n"
     (tmp_path / "p.txt").write_text("milk, (a, b)\nmilk, (b, a)\n")
-    assert call("check", tmp_path / "p.txt", "--format", "published", "--k", 2, "--m", 2).code == 0
+    assert call("check", tmp_path / "p.txt", "--input", "published", "--k", 2, "--m", 2).code == 0
     for k, m in ((0, 1), (1, 0), (-1, 2)):
-        assert "give a whole number of at least 1" in one_line(
-            call("check", tmp_path / "b.txt", "--format", "basket", "--k", k, "--m", m)
-        )
-    assert "did you mean 'basket'" in one_line(
-        call("check", tmp_path / "b.txt", "--format", "baskt", "--k", 2, "--m", 2)
-    )
+        assert "give a whole number of at least 1" in one_line(call(*basket, "--k", k, "--m", m))
+    assert "give --k and --m" in one_line(call(*basket, "--k", 2))
+    misspelt = call("check", tmp_path / "b.txt", "--input", "baskt", "--k", 2, "--m", 2)
+    assert "did you mean 'basket'" in one_line(misspelt)
+    one_line(call("check", tmp_path / "b.txt"))
 
 
 def test_an_expectation_decides_the_exit_code(call, example, tmp_path):
@@ -235,7 +237,8 @@ def test_init_makes_what_runs_and_overwrites_nothing(call, tmp_path):
 
 def test_import_reads_every_format(call, tmp_path):
     files = {
-        "basket": "milk, bread\nmilk\n", "long": "tid,item\n1,milk\n1,bread\n2,milk\n", "onehot": "milk,bread\n1,1\n1,0\n",
+        "basket": "milk, bread\nmilk\n", "long": "tid,item\n1,milk\n1,bread\n2,milk\n",
+        "onehot": "milk,bread\n1,1\n1,0\n",
         "jsonl": '["milk", "bread"]\n["milk"]\n', "spmf": "1 2\n1\n", "published": "milk, (a, b)\n(b, a)\n",
     }  # fmt: skip
     store = tmp_path / "s.db"
@@ -416,7 +419,7 @@ def test_hostile_paths_are_escaped(call, tmp_path):
             call("run", tmp_path / f"{name}.yaml"), call("validate", tmp_path / f"{name}.yaml"),
             call("runs", "--store", tmp_path / f"{name}.db"), call("runs", "--store", tmp_path / name / "s.db"),
             call("import", tmp_path / name, "--format", "basket", "--store", tmp_path / "s.db"),
-            call("check", tmp_path / name, "--format", "basket", "--k", 1, "--m", 1),
+            call("check", tmp_path / name, "--input", "basket", "--k", 1, "--m", 1),
             call("rules", "test", tmp_path / f"{name}.yaml"), call("rules", tmp_path / f"{name}.yaml"),
         ):  # fmt: skip
             one_line(said)

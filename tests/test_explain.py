@@ -44,9 +44,7 @@ def test_every_attack_has_its_say(worked):
 def test_the_view_says_the_same_in_any_sqlite_shell(worked, tmp_path):
     with closing(sqlite3.connect(tmp_path / "s.db")) as plain:
         for attack in ("mda", "tba", "wba", "gba", "rba"):
-            said = {
-                finding: because for finding, because in plain.execute(f"select finding, because from why_{attack}")
-            }
+            said = dict(plain.execute(f"select finding, because from why_{attack}").fetchall())
             told = {
                 one.finding: one.sentence
                 for row in range(len(DISTANCES))
@@ -74,8 +72,8 @@ def test_the_evidence_is_the_transaction_the_member_and_the_context(worked):
     ("transaction", "item", "label", "expected"),
     [
         ("9", "icd", None, "run 1 attacked no transaction '9'; "),
-        ("3", "idc", None, "no generalised item of run 1 has the member 'idc'; did you mean 'icd'?"),
-        ("3", "gangrene", None, "no generalised item of run 1 has the member 'gangrene'; "),
+        ("3", "idc", None, "run 1 hides no item 'idc'; did you mean 'icd'?"),
+        ("3", "gangrene", None, "run 1 hides no item 'gangrene'; "),
         ("3", "icd", "gbaa", "run 1 has no attack 'gbaa'; did you mean 'gba'?"),
         ("3\n\x1b[1m", "icd", None, "run 1 attacked no transaction '3\\x0a\\x1b[1m'; "),
         ("", "", None, "run 1 attacked no transaction ''; "),

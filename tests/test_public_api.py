@@ -35,7 +35,7 @@ def test_every_name_has_a_docstring(name):
     assert found.__module__.startswith("decloak")
 
 
-@pytest.mark.parametrize("name", ["Dataset", "DecloakError", "Published", "eliminate", "violations"])
+@pytest.mark.parametrize("name", ["Dataset", "DecloakError", "anonymise", "eliminate", "violations"])
 def test_every_name_that_needs_no_file_has_an_example(name):
     assert ">>> " in (inspect.getdoc(getattr(decloak, name)) or "")
 

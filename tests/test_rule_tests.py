@@ -7,7 +7,7 @@ import pytest
 from decloak.errors import DecloakError
 from decloak.rules.load import bundled_files
 from decloak.rules.testing import run_tests, sibling_test
-from test_rules_load import CHUNKS, COUNT, QUERY, STRIKE, written
+from test_rules_load import COUNT, QUERY, STRIKE, written
 
 GRID = """\
 rule: mine
@@ -147,15 +147,3 @@ def test_a_folder_without_rules_and_a_file_that_is_not_there_are_errors(tmp_path
         run_tests(tmp_path)
     with pytest.raises(DecloakError, match="no such file"):
         run_tests(tmp_path / "none.yaml")
-
-
-def test_a_rule_of_the_form_reassociate_says_what_it_needs(tmp_path):
-    test = FACTS.replace("[{txn: 8}, {txn: 7, n: 2}]", "[]")
-    try:
-        found = faults(tmp_path, CHUNKS, test)
-    except DecloakError as error:
-        assert error.place == f"{tmp_path / 'mine.yaml'}:2:7"
-        assert "a rule of the form reassociate" in error.message
-        assert error.hint
-    else:
-        assert found == [None]

@@ -104,13 +104,13 @@ def test_the_whole_way_gives_what_the_attack_alone_gives(example, tmp_path):
         struck = query(
             tmp_path / "s.db",
             'select x.round, o.name, x.item, x."group", x.suspicion, x.threshold from named_struck x '
-            "join (select t.id, c.item, i.name from txn t join contains c on c.txn = t.id join item i on i.id = c.item) o "
+            "join (select c.txn as id, i.name from contains c join item i on i.id = c.item) o "
             "on o.id = (select r.txn from struck s join distance_row r on r.distance_table = s.distance_table "
             "and r.row = s.row where s.finding = x.finding) where x.attack = ? order by x.finding",
             attack,
         )
         expected = [
-            (step.round, list(DISTANCES)[step.row], MEMBERS[step.column], "column" if step.group == "col" else step.group,
+            (step.round, list(DISTANCES)[step.row], MEMBERS[step.column], step.group.replace("col", "column"),
              pytest.approx(step.suspicion), pytest.approx(done.threshold) if done.threshold is not None else None)
             for step in done.steps
         ]  # fmt: skip
@@ -300,9 +300,9 @@ def test_the_same_seed_gives_the_same_result_and_another_another(example, tmp_pa
     assert len({variant.seed for variant in one.variants}) == 6
     third = decloak.run(path, store=tmp_path / "3.db", overrides=["repeat.seed=2"])
     assert {variant.seed for variant in third.variants}.isdisjoint(variant.seed for variant in one.variants)
-    masks = {tuple(query(tmp_path / "1.db", f"select transaction_item from (select row || ',' || col as transaction_item, f.attack "
-                         f"from struck s join finding f on f.id = s.finding) where attack = {attack} order by 1"))
-             for (attack,) in query(tmp_path / "1.db", "select attack from run_attack where label = 'ra'")}  # fmt: skip
+    attacks = query(tmp_path / "1.db", "select attack from run_attack where label = 'ra'")
+    struck = "select row, col from struck s join finding f on f.id = s.finding where attack = ? order by 1, 2"
+    masks = {tuple(query(tmp_path / "1.db", struck, attack)) for (attack,) in attacks}
     assert len(masks) > 1
 
 
@@ -458,6 +458,16 @@ def test_a_setting_that_a_rule_would_not_heed_is_an_error(example, tmp_path, att
     assert not (tmp_path / "s.db").exists()
 
 
+def test_an_attack_on_another_kind_of_release_says_what_it_needs(example, tmp_path):
+    path = edited(example, "[mda, tba, wba, gba, rba]", "[gba, aba]")
+    with pytest.raises(DecloakError) as caught:
+        decloak.run(path, store=tmp_path / "s.db")
+    assert str(caught.value).startswith(f"{path}:5:15: ")
+    assert "disassociated" in str(caught.value)
+    assert caught.value.hint
+    assert not (tmp_path / "s.db").exists()
+
+
 def test_the_configuration_of_a_run_is_kept_whole(example, tmp_path):
     decloak.run(example / "scenario.yaml", store=tmp_path / "s.db")
     ((config, seed),) = query(tmp_path / "s.db", "select config, seed from run")
@@ -488,7 +498,8 @@ def test_hostile_names_go_through_a_whole_run(tmp_path):
     sets = json.dumps([names[:5], names[5:]])
     (tmp_path / "s.csv").write_text("a,b,ngd\n" + "x,[red],0.5\nx,=1+1,0.1\nx,{f},0.9\n")
     (tmp_path / "s.yaml").write_text(
-        f"scenario: s\ndata: {{file: original.jsonl, format: jsonl, ids: true}}\nanonymise: {{method: sets, sets: {sets}}}\n"
+        "scenario: s\ndata: {file: original.jsonl, format: jsonl, ids: true}\n"
+        f"anonymise: {{method: sets, sets: {sets}}}\n"
         "relate: {measure: ngd, source: scores, file: s.csv}\nattack: [gba, rba, tba]\nmeasure: [recovery, link]\n"
     )
     run = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")

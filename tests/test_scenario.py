@@ -19,7 +19,7 @@ from decloak import parts
 from decloak.data.readers import FORMATS
 from decloak.errors import DecloakError, Faults
 from decloak.parts import Attack, Distances, Link, Original, Pair, Published, PublishedFile
-from decloak.scenario import MEASURES, Document, Scenario, json_schema, load
+from decloak.scenario import MEASURES, TORN_MEASURES, Document, Scenario, json_schema, load
 
 FULL = """\
 scenario: How well do sets hide a clinic's records?
@@ -72,7 +72,7 @@ def test_a_full_scenario_is_understood(tmp_path: Path) -> None:
     assert scenario.data == Original(file="visits.csv", format="long")
     assert [attack.name for attack in scenario.attacks] == ["mda", "rba12", "rba"]
     assert scenario.attacks[1].ratio == 1.2
-    assert (scenario.recovery, scenario.link) == (True, Link(k=5, m=2))
+    assert (scenario.families, scenario.link) == (("recovery", "link"), Link(k=5, m=2))
     assert [one.text for one in scenario.expectations] == ["precision(rba) < 0.9"]
     assert document.raw == yaml.safe_load(FULL)
     assert document.file("a/b.csv") == tmp_path / "a" / "b.csv"
@@ -84,7 +84,7 @@ def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
     scenario = loaded(tmp_path, few).scenario
     assert (scenario.attacker.context, scenario.attacker.k, scenario.attacker.utility) == (2, 2, None)
     assert (scenario.repeat.times, scenario.repeat.seed, scenario.expect, scenario.vary) == (1, 0, (), {})
-    assert (scenario.recovery, scenario.link) == (True, None)
+    assert (scenario.families, scenario.link) == (("recovery",), None)
     assert scenario.relate is not None
     assert (scenario.relate.unseen, scenario.relate.cap) == (1, 1)
     assert (scenario.data.transaction, scenario.data.item) == ("tid", "item")
@@ -105,7 +105,7 @@ def test_the_kinds_of_published_data_are_told_by_their_keys(
 ) -> None:
     data = loaded(tmp_path, edited(line, without=("anonymise",))).scenario.data
     assert type(data) is kind
-    assert data.release == release
+    assert data.published_file == release
 
 
 def test_distance_tables_need_neither_relate_nor_attacker(tmp_path: Path) -> None:
@@ -141,10 +141,10 @@ def test_the_formats_are_those_that_can_be_read() -> None:
         (["scenario: 3"], "s.yaml:1:11: expected text that is not empty, found 3; put it in quotes"),
         (["data: visits.csv"],
          ("s.yaml:2:7: expected a mapping with file and format, a mapping with file and format and published, "
-         "a mapping with published or a mapping with distances, found 'visits.csv'")),
+         "a mapping with published, a mapping with distances or a mapping with release, found 'visits.csv'")),
         (["data: {}"],
          ("s.yaml:2:7: expected a mapping with file and format, a mapping with file and format and published, "
-         "a mapping with published or a mapping with distances, found an empty mapping")),
+         "a mapping with published, a mapping with distances or a mapping with release, found an empty mapping")),
         (["data: {file: a, format: lng}"],
          "s.yaml:2:25: expected 'basket', 'long', 'onehot', 'jsonl' or 'spmf', found 'lng'; did you mean 'long'?"),
         (["data: {fil: a, format: long, file: b}"], "s.yaml:2:8: unknown key 'fil'; did you mean 'file'?"),
@@ -160,7 +160,7 @@ def test_the_formats_are_those_that_can_be_read() -> None:
          "s.yaml:2:31: 'tid' cannot hold both the transaction and the item; name two columns"),
         (["data: {file: a, format: basket, separator: ab}"],
          "s.yaml:2:33: 'ab' cannot separate names; use one character, as ',' or ';' or ' ' or a tab"),
-        (["anonymise: {method: set}"], "s.yaml:3:21: expected 'sets', found 'set'; did you mean 'sets'?"),
+        (["anonymise: {method: set}"], "s.yaml:3:21: expected 'sets' or 'disassociation', found 'set'; did you mean 'sets'?"),
         (["anonymise: {method: sets}"],
          "s.yaml:3:12: sets are drawn by 'size' or listed under 'sets'; write one of the two"),
         (["anonymise: {method: sets, size: 2, sets: [[a, b]]}"],
@@ -198,8 +198,8 @@ def test_the_formats_are_those_that_can_be_read() -> None:
          "s.yaml:6:27: a ratio scales the threshold that 'threshold' replaces; delete one"),
         (["attack: [rba, {rul: gba, rule: x}]"], "s.yaml:6:16: unknown key 'rul'; did you mean 'rule'?"),
         (["measure: [recover]"],
-         ("s.yaml:7:11: expected 'recovery' or 'link' or a mapping with link, found 'recover'; "
-         "did you mean 'recovery'?")),
+         ("s.yaml:7:11: expected 'recovery', 'link', 'accuracy', 'breakage' or 'breach', or a mapping with link, "
+         "found 'recover'; did you mean 'recovery'?")),
         (["measure: [{link: {k: 1}}]"], "s.yaml:7:22: expected a whole number, at least 2, found 1"),
         (["measure: [{link: {m: 5}}]"], "s.yaml:7:22: expected a whole number from 1 to 4, found 5"),
         (["measure: [link, {link: {}}]", "expect: []"], "s.yaml:7:17: 'link' is measured twice; delete one"),
@@ -289,9 +289,22 @@ def test_a_label_that_is_no_plain_word_cannot_be_named_in_an_expectation(tmp_pat
     ]
 
 
-@pytest.mark.parametrize("measure", [name for names in MEASURES.values() for name in names])
-def test_every_measure_may_be_expected(tmp_path: Path, measure: str) -> None:
-    assert loaded(tmp_path, edited(f"expect: ['{measure}(rba) >= 0']")).scenario.expect
+TORN = """\
+scenario: x
+data: {release: r.jsonl}
+attack: [aba, cover]
+measure: [accuracy, breakage, breach]
+"""
+
+
+@pytest.mark.parametrize(
+    ("family", "measure"), [(family, name) for family, names in MEASURES.items() for name in names]
+)
+def test_every_measure_may_be_expected(tmp_path: Path, family: str, measure: str) -> None:
+    if family in TORN_MEASURES:
+        assert loaded(tmp_path, TORN + f"expect: ['{measure}(aba) >= 0']\n").scenario.torn
+    else:
+        assert loaded(tmp_path, edited(f"expect: ['{measure}(rba) >= 0']")).scenario.expect
 
 
 @pytest.mark.parametrize("family", ["recovery", "link"])
@@ -301,6 +314,26 @@ def test_what_is_not_measured_cannot_be_expected(tmp_path: Path, family: str) ->
         assert told(
             tmp_path, edited(f"measure: [{other}]", f"expect: ['findings(mda) > 0 or {measure}(rba) > 0']")
         ) == [f"s.yaml:9:10: '{measure}' is not measured; add {family} to the list under measure"]
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("attacker: {context: 2}", "the anchors are the context in disassociated data; delete it"),
+        ("attacker: {share: 0.3}", "'share' is for the moderate attacker; write model: moderate"),
+        ("attacker: {model: weak}", "the weak attacker needs words that are not in the data; write foreign: FILE"),
+        ("attacker: {model: strong, knowledge: k.txt}", "the known itemsets replace a model; delete one of the two"),
+        ("anonymise: {method: sets, size: 2}", "nothing is left to anonymise in these data; delete it"),
+    ],
+)
+def test_what_says_nothing_of_disassociated_data_is_refused(tmp_path: Path, line: str, answer: str) -> None:
+    (fault,) = told(tmp_path, TORN + line + "\n")
+    assert answer in fault
+
+
+def test_an_attacker_model_is_about_disassociated_data(tmp_path: Path) -> None:
+    (fault,) = told(tmp_path, edited("attacker: {model: strong}"))
+    assert "'model' is about disassociated data only; delete it" in fault
 
 
 def test_set_replaces_adds_and_reaches_into_lists(tmp_path: Path) -> None:

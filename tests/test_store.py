@@ -247,11 +247,15 @@ def test_a_reader_cannot_write(store):
 @pytest.mark.parametrize("fault", [RuntimeError, KeyboardInterrupt, SystemExit, DecloakError, GeneratorExit])
 def test_what_fails_inside_a_stage_leaves_nothing(store, fault):
     before = content(store)
+
+    def half_way(connection: sqlite3.Connection) -> None:
+        insert(connection, "item", name="half")
+        connection.execute("create table half (a)")
+        raise fault("half way")
+
     with open_store(store) as opened:
         with pytest.raises(fault), opened.stage() as connection:
-            insert(connection, "item", name="half")
-            connection.execute("create table half (a)")
-            raise fault("half way")
+            half_way(connection)
         assert not opened.connection.in_transaction
         with opened.stage() as connection:
             insert(connection, "item", name="whole")
@@ -272,10 +276,13 @@ def test_what_a_stage_writes_is_seen_when_it_ends_and_not_before(store):
 
 def test_a_stage_that_breaks_a_reference_fails_and_leaves_nothing(store):
     before = content(store)
-    with open_store(store) as opened:
-        with pytest.raises(sqlite3.IntegrityError), opened.stage() as connection:
-            insert(connection, "item", name="half")
-            insert(connection, "txn", dataset=999, position=0, label="x")
+
+    def breaking(connection: sqlite3.Connection) -> None:
+        insert(connection, "item", name="half")
+        insert(connection, "txn", dataset=999, position=0, label="x")
+
+    with open_store(store) as opened, pytest.raises(sqlite3.IntegrityError), opened.stage() as connection:
+        breaking(connection)
     assert content(store) == before
 
 
@@ -288,7 +295,8 @@ def test_a_store_that_another_holds_is_an_error_in_plain_words(store):
 
 def dangling(connection: sqlite3.Connection) -> list[tuple]:
     return connection.execute(
-        "select * from edge e where not exists (select 1 from node n where n.kind = e.source_kind and n.id = e.source_id) "
+        "select * from edge e "
+        "where not exists (select 1 from node n where n.kind = e.source_kind and n.id = e.source_id) "
         "or not exists (select 1 from node n where n.kind = e.target_kind and n.id = e.target_id) limit 5"
     ).fetchall()
 
@@ -317,10 +325,13 @@ insert into hierarchy values (1, 'h', 'o');
 insert into concept values (1, 1, 'top', null), (2, 1, 'leaf', 1);
 insert into is_a values (2, 1);
 insert into cluster values (1, 1, 0, 3);
-insert into chunk values (1, 1, 0, 'record'), (2, 1, 0, 'term');
+insert into cluster_row values (2, 1, 0);
+insert into joint values (1, 1, 0);
+insert into joins values (1, 1);
+insert into chunk values (1, 1, null, 0, 'record'), (2, 1, null, 0, 'term'), (3, null, 1, 0, 'shared');
 insert into subrecord values (1, 1, 0);
 insert into has_item values (1, 1);
-insert into has_term values (2, 2);
+insert into shows values (2, 2);
 insert into knowledge values (1, 'x');
 insert into knows values (1, 2);
 insert into relatedness values (1, 's', 'ngd', 'o', '[]');
@@ -356,6 +367,7 @@ def test_the_whole_graph_is_consistent(tmp_path):
         "publishes",
         "stands_for",
         "in_release",
+        "in_joint",
         "made",
         "derived_from",
     }

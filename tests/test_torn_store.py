@@ -11,11 +11,16 @@ import decloak
 from decloak.anonymisers.disassociation import disassociate
 from decloak.cli import _code
 from decloak.data.dataset import Dataset
-from decloak.measure.reassociation import accuracy
+from decloak.data.disassociated import Chunk, Cluster, Disassociated
+from decloak.measure.inverse import enumerated
+from decloak.measure.link_probability import above
+from decloak.measure.reassociation import accuracy, reconstructed
+from decloak.measure.release_utility import re_chunks, tkd_chunks, tlost
+from decloak.measure.transport import mean_distance
 from decloak.rules.load import Catalogue
 from decloak.rules.running import Settings, give
 from decloak.store.opening import open_store
-from decloak.store.torn import link_rows, read_assigned, read_torn, read_truth, write_torn
+from decloak.store.torn import link_rows, read_assigned, read_knowledge, read_torn, read_truth, write_torn
 from decloak.store.writing import write_dataset
 
 ITEMS = ["a", "b,c", "d e", "f", "g", "h"]
@@ -145,3 +150,97 @@ def test_bad_settings_are_answered_and_leave_no_release(clinic, capsys, change, 
     if Path("s.db").exists():
         with open_store("s.db") as store:
             assert store.connection.execute("select count(*) from release").fetchone() == (0,)
+
+
+@pytest.mark.parametrize(
+    ("attacker", "model"),
+    [
+        ("{model: strong}", "strong"),
+        ("{model: strong_pairs}", "strong_pairs"),
+        ("{model: moderate, share: 0.6}", "moderate"),
+        ("{model: weak, foreign: foreign.txt}", "weak"),
+        ("{knowledge: known.txt}", "explicit"),
+    ],
+)
+def test_what_an_attacker_knows_is_in_the_store_and_decides_the_breaches(clinic, attacker, model):
+    Path("foreign.txt").write_text("".join(f"word{n}\n" for n in range(12)))
+    Path("known.txt").write_text("chest pain, smoking\nasthma, inhaler\n")
+    text = SCENARIO.replace("attack: [", f"attacker: {attacker}\nattack: [breached, ")
+    Path("clinic.yaml").write_text(text)
+    run = decloak.run("clinic.yaml", store="s.db")
+    made = disassociate(decloak.read("original.txt", "basket"), k=2, m=2, max_cluster=4, refine=True)
+    with open_store("s.db") as store:
+        ((number, kept),) = store.connection.execute("select id, model from attacker").fetchall()
+        knowledge = read_knowledge(store.connection, number)
+    assert kept == model
+    values = run.variants[0].measures
+    assert values["breach", "cover"] == decloak.breach(made.release, knowledge)
+    pairs = {
+        (one.cluster, one.chunk, one.item, one.earlier, covered)
+        for one in decloak.cover_problems(made.release)
+        for covered in one.covered
+        if knowledge is None or any({one.item, covered} <= set(itemset) for itemset in knowledge)
+    }
+    assert values["findings", "breached"] == len(pairs)
+
+
+@pytest.mark.parametrize("reading", ["sound", "literal", "per_item", "sum"])
+def test_breaches_are_added_up_in_the_reading_asked_for(clinic, reading):
+    Path("clinic.yaml").write_text(SCENARIO.replace("breach]", f"{{breach: {{reading: {reading}}}}}]"))
+    run = decloak.run("clinic.yaml", store="s.db")
+    made = disassociate(decloak.read("original.txt", "basket"), k=2, m=2, max_cluster=4, refine=True)
+    assert run.variants[0].measures["breach", "cover"] == decloak.breach(made.release, reading=reading)
+
+
+def test_similarities_and_distances_that_mirror_each_other_find_the_same(clinic):
+    before = decloak.run("clinic.yaml", store="s.db").variants[0].measures
+    head, *lines = Path("scores.csv").read_text().splitlines()
+    rows = [line.rsplit(",", 1) for line in lines]
+    Path("scores.csv").write_text("\n".join([head, *(f"{pair},{5 - float(d):.9f}" for pair, d in rows)]) + "\n")
+    Path("clinic.yaml").write_text(SCENARIO.replace("scores.csv}", "scores.csv, closer: larger}"))
+    after = decloak.run("clinic.yaml", store="t.db").variants[0].measures
+    for name in ("aba", "rga", "mra", "assignment"):
+        assert after["accuracy", name] == before["accuracy", name]
+
+
+def test_utility_and_word_movers_distance_are_those_of_the_kernels(clinic):
+    items = sorted({item for line in ORIGINAL.splitlines() for item in line.split(", ")})
+    vectors = {item: [float(n), float(n * n % 5)] for n, item in enumerate(items)}
+    Path("vectors.csv").write_text("".join(f"{item},{x},{y}\n" for item, (x, y) in vectors.items()))
+    Path("clinic.yaml").write_text(
+        SCENARIO.replace("[accuracy, breakage, breach]", "[{utility: {top: 5}}, {wmd: {vectors: vectors.csv}}]")
+    )
+    run = decloak.run("clinic.yaml", store="s.db")
+    data = decloak.read("original.txt", "basket")
+    made = disassociate(data, k=2, m=2, max_cluster=4, refine=True)
+    values = run.variants[0].measures
+    assert values["tkd", "aba"] == tkd_chunks(made.release, data.transactions, 5)
+    assert values["re", "aba"] == re_chunks(made.release, data.transactions)
+    assert values["tlost", "aba"] == tlost(made.release, data.transactions, 2)
+    with open_store("s.db") as store:
+        (attack,) = store.connection.execute("select attack from run_attack where label = 'aba'").fetchone()
+        rebuilt = reconstructed(made.release, made.truth, read_assigned(store.connection, attack))
+    assert values["wmd", "aba"] == pytest.approx(mean_distance(data.transactions, rebuilt, vectors).mean)
+    Path("vectors.csv").write_text("asthma,1,x\n")
+    assert _code(["run", "clinic.yaml", "--store", "s.db"]) == 2
+
+
+def test_check_lists_what_is_wrong_and_what_links_too_surely(clinic, capsys):
+    decloak.run("clinic.yaml", store="s.db")
+    _code(["publish", "last", "release.jsonl", "--store", "s.db"])
+    capsys.readouterr()
+    assert _code(["check", "release.jsonl", "--k", "5", "--m", "1", "--json"]) == 3
+    assert {"support", "size"} <= {row["kind"] for row in json.loads(capsys.readouterr().out)}
+    assert _code(["check", "release.jsonl", "--links", "--json", "--most", "100"]) == 3
+    found = {(row["cluster"], row["itemset"]): row for row in json.loads(capsys.readouterr().out)}
+    expected = above(decloak.read_release("release.jsonl"))
+    assert len(found) == len(expected)
+    for cluster, one in expected:
+        row = found[cluster, ", ".join(one.itemset)]
+        assert (row["by the release"], row["knowing the algorithm"]) == (one.release, one.algorithm)
+
+
+def test_enumeration_finds_what_no_reconstruction_gives_to_k_records():
+    apart = Cluster(2, (Chunk(("a",), (("a",),)), Chunk(("b",), (("b",),))), ())
+    kinds = {one.itemset for one in enumerated(Disassociated((apart,), k=2, m=2))}
+    assert kinds == {("a",), ("b",)}  # a and b never meet: no row may stay empty

@@ -215,11 +215,18 @@ class Relate(Part):
     """The path of the file."""
     unseen: Annotated[float, Field(ge=0)] | Literal["none"] | PseudoCount = 1.0
     """What terms never seen together get: a distance, no score, or the distance by a pseudo-count."""
+    closer: Literal["smaller", "larger"] = "smaller"
+    """Whether smaller scores are of closer items, as distances are, or larger ones (scores, disassociated data)."""
     cap: Annotated[float, Field(gt=0)] | Literal["none"] = 1.0
     """Larger distances are cut to this one."""
 
     def mistakes(self) -> Found:
         """What would not take effect."""
+        if self.closer == "larger":
+            for key in sorted({"unseen", "cap"} & self.model_fields_set):
+                yield (key,), DecloakError(f"{shown(key)} is about distances", hint="delete it, or closer: larger")
+            if self.source == "counts":
+                yield ("closer",), DecloakError("counts give distances: smaller is closer", hint="delete it")
         if isinstance(self.unseen, PseudoCount) and self.source == "scores":
             yield ("unseen",), DecloakError("scores hold no counts", hint="write a distance, or none")
         if isinstance(self.unseen, float) and isinstance(self.cap, float) and self.unseen > self.cap:
@@ -230,8 +237,9 @@ class Relate(Part):
 class Attacker(Part):
     """What the attacker goes by."""
 
-    model: Literal["strong", "moderate", "weak"] = "strong"
-    """Disassociated data: knows every pair, itemsets of a share of the records, or items gathered anywhere."""
+    model: Literal["strong", "strong_pairs", "moderate", "weak"] = "strong"
+    """Disassociated data: knows every pair, every m items of every record, m items of each of a share of the
+    records, or all m of ten items and ten foreign words."""
     share: float = Field(0.5, gt=0, lt=1)
     """Moderate: the share of the records of which an itemset is known."""
     foreign: File | None = None
@@ -306,6 +314,48 @@ class LinkMeasure(Part):
 
     link: Link
     """The protection."""
+
+
+class Breach(Part):
+    """How privacy breaches by cover problems are added up."""
+
+    reading: Literal["sound", "literal", "per_item", "sum"] = "sound"
+    """Barakat et al. as proved, to the letter of their listing, by item, or all of them."""
+
+
+class BreachMeasure(Part):
+    """What an attacker's knowledge makes of cover problems."""
+
+    breach: Breach
+    """The reading."""
+
+
+class Utility(Part):
+    """What a disassociated release keeps of frequent itemsets."""
+
+    top: int = Field(100, ge=1)
+    """How many of the most frequent itemsets are compared."""
+
+
+class UtilityMeasure(Part):
+    """What a disassociated release keeps."""
+
+    utility: Utility
+    """The settings."""
+
+
+class Wmd(Part):
+    """Word vectors for the word mover's distance."""
+
+    vectors: File
+    """A CSV file without a header: an item, then the numbers of its vector."""
+
+
+class WmdMeasure(Part):
+    """How far reconstructed records are from the true ones."""
+
+    wmd: Wmd
+    """The vectors."""
 
 
 class Repeat(Part):

@@ -19,9 +19,9 @@ from decloak.scenario import Scenario
 from decloak.sweep import Variant
 from decloak.version import __version__
 
-__all__ = ["Files", "Plan", "Planned", "plan"]
+__all__ = ["Files", "Plan", "Planned", "check_fits", "plan"]
 
-FITTING = {"eliminate": ("recovery", "link"), "reassociate": ("accuracy", "breakage")}
+FITTING = {"eliminate": ("recovery", "link"), "reassociate": ("accuracy", "breakage", "utility", "wmd")}
 """The measures that say something of the findings of a form; a breach is measured of cover problems."""
 KNOWING = {"model", "share", "foreign", "knowledge"}
 """What an attacker knows of disassociated data."""
@@ -48,6 +48,7 @@ class Plan:
     release: str
     relatedness: str | None
     scoring: str
+    attacker: str | None
     attacks: tuple[Planned, ...]
     run: str
 
@@ -75,7 +76,7 @@ class Files:
         return self._known[name]
 
 
-def plan(variant: Variant, files: Files, catalogue: Catalogue, folder: Path) -> Plan:
+def plan(variant: Variant, files: Files, catalogue: Catalogue) -> Plan:
     """Work out the digest of every stage of a variant."""
     scenario = variant.scenario
     config: dict[str, Any] = scenario.model_dump(mode="json", by_alias=True)
@@ -91,13 +92,20 @@ def plan(variant: Variant, files: Files, catalogue: Catalogue, folder: Path) -> 
     if scenario.relate is not None:
         relatedness = _key("relatedness", release, context, config["relate"], files[scenario.relate.file])
     scoring = _key("scoring", release, context, relatedness)
-    known = [files[name] for name in (scenario.attacker.foreign, scenario.attacker.knowledge) if name is not None]
-    attacks = tuple(_planned(scenario, catalogue, folder, scoring, variant.seed))
+    attacker = _attacker(scenario, files, release, variant.seed) if scenario.torn else None
+    attacks = tuple(_planned(scenario, catalogue, files, scoring, attacker, variant.seed))
     run = _key(
-        "run", scenario.scenario, variant.name, variant.repetition, variant.seed, config, release, scoring, known,
+        "run", scenario.scenario, variant.name, variant.repetition, variant.seed, config, release, scoring, attacker,
         [(one.label, one.digest, [key for _, key, _ in one.measures]) for one in attacks],
     )  # fmt: skip
-    return Plan(variant, folder, original, release, relatedness, scoring, attacks, run)
+    return Plan(variant, files.folder, original, release, relatedness, scoring, attacker, attacks, run)
+
+
+def _attacker(scenario: Scenario, files: Files, release: str, seed: int) -> str:
+    """The digest of what an attacker of disassociated data knows."""
+    known = [files[name] for name in (scenario.attacker.foreign, scenario.attacker.knowledge) if name is not None]
+    chance = seed if scenario.attacker.model in ("moderate", "weak") else 0
+    return _key("attacker", release, scenario.attacker.model_dump(include=KNOWING), known, chance)
 
 
 def _key(stage: str, *parts: object) -> str:
@@ -120,11 +128,11 @@ def _unmarked(scenario: Scenario) -> bool:
     return release is not None and not release.marked
 
 
-def _planned(scenario: Scenario, catalogue: Catalogue, folder: Path, scoring: str, seed: int) -> Iterable[Planned]:
+def _planned(
+    scenario: Scenario, catalogue: Catalogue, files: Files, scoring: str, attacker: str | None, seed: int
+) -> Iterable[Planned]:
     """The attacks in the order they must run, with the rules they depend on before them."""
-    asked = [(attack, catalogue.rule(attack.rule, folder)) for attack in scenario.attacks]
-    for _, rule in asked:
-        _check_fits(scenario, rule)
+    asked = [(attack, catalogue.rule(attack.rule, files.folder)) for attack in scenario.attacks]
     needed = {rule.name: rule for _, one in asked for rule in catalogue.needed(one)}
     order = {rule.name: at for at, rule in enumerate(in_order([*needed.values(), *(rule for _, rule in asked)]))}
     listed = {rule.name for _, rule in asked}
@@ -134,13 +142,14 @@ def _planned(scenario: Scenario, catalogue: Catalogue, folder: Path, scoring: st
     for attack, rule in sorted(jobs, key=lambda job: order[job[1].name]):
         needs = tuple(sorted(name for name in map(catalogue.deriving, rule.reads) if name and name != rule.name))
         settings = _settings(attack, rule, seed)
-        key = _key("attack", rule.digest, scoring, settings._asdict(), [done[name] for name in needs])
+        knowing = attacker if "knows" in rule.reads or rule.derives.name == "cover" else None
+        key = _key("attack", rule.digest, scoring, knowing, settings._asdict(), [done[name] for name in needs])
         done.setdefault(rule.name, key)
-        measures = tuple(_measures(scenario, rule, key)) if attack else ()
+        measures = tuple(_measures(scenario, rule, key, files)) if attack else ()
         yield Planned(attack.name if attack else None, rule, settings, key, needs, measures)
 
 
-def _check_fits(scenario: Scenario, rule: Rule) -> None:
+def check_fits(scenario: Scenario, rule: Rule) -> None:
     """An operator needs the data it works on, and most need to know how items are related."""
     wanted = {"eliminate": False, "reassociate": True}.get(rule.model.form, scenario.torn)
     if wanted != scenario.torn:
@@ -157,15 +166,14 @@ def _settings(attack: Attack | None, rule: Rule, seed: int) -> Settings:
     return settings._replace(seed=seed if rule.random else 0)
 
 
-def _measures(scenario: Scenario, rule: Rule, attack: str) -> Iterable[tuple[str, str, Mapping[str, Any]]]:
+def _measures(
+    scenario: Scenario, rule: Rule, attack: str, files: Files
+) -> Iterable[tuple[str, str, Mapping[str, Any]]]:
     """What is measured of an attack: the families that fit its form, with their settings."""
     yield "findings", _key("findings", attack), {}
     for family in scenario.families:
         if family not in FITTING.get(rule.model.form, ()) and (family != "breach" or rule.derives.name != "cover"):
             continue
-        settings: dict[str, Any] = {}
-        if family == "link" and scenario.link is not None:
-            settings = scenario.link.model_dump()
-        if family == "breach":
-            settings = {"attacker": scenario.attacker.model_dump(include=KNOWING)}
-        yield family, _key(family, attack, settings), settings
+        settings = scenario.settings_of(family)
+        content = files[settings["vectors"]] if family == "wmd" else None
+        yield family, _key(family, attack, settings, content), settings

@@ -1,5 +1,6 @@
 """What a run does before it attacks: read or anonymise, relate items, build distance tables."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +23,7 @@ from decloak.errors import DecloakError
 from decloak.measure.disassociation_guarantee import check_release
 from decloak.parts import Disassociation, Distances, Original, Pair, PseudoCount, PublishedFile, Release, Sets
 from decloak.parts import Published as PublishedOnly
-from decloak.relate.ngd import distances, settled
+from decloak.relate.ngd import Scored, distances, settled
 from decloak.relate.sources import CountsFile, ScoresFile
 from decloak.scenario import Scenario
 from decloak.store.opening import Store
@@ -171,11 +172,18 @@ def _scored(scenario: Scenario, folder: Path, pairs: Sequence[tuple[str, str]]) 
     assert settings is not None
     unseen = settings.unseen.model_dump() if isinstance(settings.unseen, PseudoCount) else settings.unseen
     path = folder / settings.file
-    if settings.source == "counts":
+    if settings.closer == "larger":
+        found = ScoresFile.read(path).distances(pairs)
+        scored = Scored({pair: _finite(score) for pair, score in found.items()}, [])
+    elif settings.source == "counts":
         scored = distances(CountsFile.read(path), pairs, unseen=unseen, cap=settings.cap)
     else:
         scored = settled(ScoresFile.read(path).distances(pairs), unseen=unseen, cap=settings.cap)
     return Related(settings.measure, settings.file, scored.distances, scored.warnings)
+
+
+def _finite(score: float | None) -> float | None:
+    return score if score is not None and math.isfinite(score) else None
 
 
 def distance_tables(

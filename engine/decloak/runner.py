@@ -10,7 +10,7 @@ from typing import NamedTuple
 from decloak.errors import DecloakError
 from decloak.measure.statistics import Interval, interval
 from decloak.parts import Attack
-from decloak.planning import Files, Plan, plan
+from decloak.planning import Files, Plan, check_fits, plan
 from decloak.rules.load import Catalogue, Rule
 from decloak.rules.model import ItemsetsRule
 from decloak.scenario import Document, load
@@ -119,15 +119,18 @@ def plans(document: Document) -> list[Plan]:
     """Check everything a scenario names, and plan its variants."""
     folder = document.path.parent
     catalogue = Catalogue()
-    attacks = [one for case in document.cases for one in enumerate(case.scenario.attacks)]
-    for number, attack in attacks:  # first all of them, for rules may read what those below derive
+    attacks = [(case.scenario, *one) for case in document.cases for one in enumerate(case.scenario.attacks)]
+    for _, number, attack in attacks:  # first all of them, for rules may read what those below derive
         with _at(document, number):
             catalogue.path(attack.rule, folder)
-    for number, attack in attacks:
+    for scenario, number, attack in attacks:
         with _at(document, number):
-            _require_effect(attack, catalogue.rule(attack.rule, folder))
+            rule = catalogue.rule(attack.rule, folder)
+            _require_effect(attack, rule)
+            for one in (rule, *catalogue.needed(rule)):
+                check_fits(scenario, one)
     files = Files(folder)
-    return [plan(variant, files, catalogue, folder) for variant in variants(document)]
+    return [plan(variant, files, catalogue) for variant in variants(document)]
 
 
 @contextmanager

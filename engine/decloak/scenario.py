@@ -15,6 +15,8 @@ from decloak.expect import Expectation
 from decloak.parts import (
     Attack,
     Attacker,
+    Breach,
+    BreachMeasure,
     Data,
     Disassociation,
     Distances,
@@ -27,6 +29,9 @@ from decloak.parts import (
     Release,
     Repeat,
     Sets,
+    Utility,
+    UtilityMeasure,
+    WmdMeasure,
 )
 from decloak.positions import Loc, Mistakes, Source, check, check_all, read
 from decloak.sweep import combinations, compact
@@ -40,11 +45,13 @@ MEASURES = {
     "link": ("exposed", "exposed_true", "vanished", "unique", "unique_before"),
     "accuracy": ("assigned", "true", "accuracy", "accuracy_row", "accuracy_class", "chance", "recall"),
     "breakage": ("transaction_breakage", "transaction_breakage_class", "km_breakage", "km_breakage_class"),
-    "breach": ("cover_problems", "breach", "vulnerable_items", "vulnerable_records"),
+    "breach": ("cover_problems", "nontrivial", "breach", "vulnerable_items", "vulnerable_records"),
+    "utility": ("tkd", "re", "tlost"),
+    "wmd": ("wmd",),
 }
 """What an expectation may compare, by what must be measured for it; the findings are always counted."""
 SET_MEASURES = ("recovery", "link")
-TORN_MEASURES = ("accuracy", "breakage", "breach")
+TORN_MEASURES = ("accuracy", "breakage", "breach", "utility", "wmd")
 _NAMES = tuple(dict.fromkeys(name for names in MEASURES.values() for name in names))
 
 VARIED = ("data", "anonymise", "relate", "attacker", "attack", "measure")
@@ -53,7 +60,13 @@ DEEPEST = 10
 """Keys that a dotted key may join."""
 
 
-MeasureName = Literal["recovery", "link", "accuracy", "breakage", "breach"]
+MeasureName = Literal["recovery", "link", "accuracy", "breakage", "breach", "utility"]
+MeasureSettings = LinkMeasure | BreachMeasure | UtilityMeasure | WmdMeasure
+
+
+def _family(measure: MeasureSettings) -> str:
+    """The one key of a measure with settings is its name."""
+    return next(iter(type(measure).model_fields))
 
 
 def _readable(text: str) -> str:
@@ -125,7 +138,7 @@ class Scenario(_Plan):
     """What the attacker knows, and how far the attacker looks."""
     attack: Annotated[tuple[Annotated[str, Field(min_length=1)] | Attack, ...], Field(min_length=1)]
     """The attacks: names of rules, paths of rule files, or rules with settings."""
-    measure: Annotated[tuple[MeasureName | LinkMeasure, ...], Field(min_length=1)] | None = None
+    measure: Annotated[tuple[MeasureName | MeasureSettings, ...], Field(min_length=1)] | None = None
     """What is measured; without it recovery, or accuracy where the data are disassociated."""
     expect: tuple[Expression, ...] = ()
     """What must hold for the run to succeed, such as precision(rba) < 0.5."""
@@ -144,13 +157,16 @@ class Scenario(_Plan):
     def families(self) -> tuple[str, ...]:
         """What is measured, by name."""
         default = "accuracy" if self.torn else "recovery"
-        return tuple("link" if isinstance(one, LinkMeasure) else one for one in self.measure or (default,))
+        return tuple(one if isinstance(one, str) else _family(one) for one in self.measure or (default,))
 
-    @property
-    def link(self) -> Link | None:
-        """Against which protection exposure is measured, if it is."""
-        given = [one.link for one in self.measure or () if isinstance(one, LinkMeasure)]
-        return given[0] if given else Link() if "link" in self.families else None
+    def settings_of(self, family: str) -> dict[str, Any]:
+        """The settings of a measure, defaults included."""
+        defaults = {"link": Link(), "breach": Breach(), "utility": Utility()}
+        given = [
+            getattr(one, family) for one in self.measure or () if not isinstance(one, str) and family == _family(one)
+        ]
+        settings: Part | None = given[0] if given else defaults.get(family)
+        return {} if settings is None else settings.model_dump()
 
     @property
     def expectations(self) -> tuple[Expectation, ...]:
@@ -200,6 +216,9 @@ class Scenario(_Plan):
         if isinstance(self.data, Distances) and "attacker" in self.model_fields_set:
             yield ("attacker",), DecloakError("distance tables leave the attacker nothing to choose", hint="delete it")
             return
+        if self.relate is not None and self.relate.closer == "larger" and not self.torn:
+            message = "the attacks on set-generalised data go by distances"
+            yield ("relate", "closer"), DecloakError(message, hint="give distances, and delete it")
         release = getattr(self.data, "published_file", None)
         for key in ("model", "share", "foreign", "knowledge"):
             if key in self.attacker.model_fields_set and not self.torn:

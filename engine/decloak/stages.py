@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from decloak.knowing import what_is_known
 from decloak.measuring import measure
 from decloak.parts import Distances
 from decloak.planning import Plan, Planned
@@ -128,7 +129,20 @@ class _Execution:
     def scope(self) -> Scope:
         release, scoring = self.release, self.scoring
         (dataset,) = self.store.connection.execute("select dataset from release where id = ?", (release,)).fetchone()
-        return Scope(release, int(dataset), scoring)
+        return Scope(release, int(dataset), scoring, self.attacker)
+
+    @cached_property
+    def attacker(self) -> int | None:
+        key, release = self.plan.attacker, self.release
+        if key is None:
+            return None
+        return self.stage("attacker", key, lambda: self._know(key, release))
+
+    def _know(self, key: str, release: int) -> Write:
+        known = what_is_known(
+            self.store.connection, release, self.plan.scenario, self.plan.folder, self.plan.variant.seed
+        )
+        return lambda connection: torn.write_attacker(connection, key, release, *known)
 
     def _attack(self, planned: Planned, scope: Scope, earlier: Mapping[str, tuple[Planned, int]]) -> Write:
         rule = planned.rule
@@ -144,7 +158,9 @@ class _Execution:
             text = findings.write_rule(connection, rule.digest, rule.name, rule.model.form, rule.text)
             parameters = {key: value for key, value in planned.settings._asdict().items() if value is not None}
             parameters["reads"] = reads
-            attack = findings.write_attack(connection, planned.digest, text, scope.release, scope.scoring, parameters)
+            attack = findings.write_attack(
+                connection, planned.digest, text, scope.release, scope.scoring, scope.attacker, parameters
+            )
             write_findings(connection, attack)
             findings.write_why(connection, rule.name, rule.digest, rule.model.form, rule.derives, rule.because_sql("x"))
             return attack
@@ -159,7 +175,8 @@ class _Execution:
             return lambda connection, attack: findings.write_strikes(connection, attack, map(_strikes, struck))
         if rule.reassociation is not None:
             scores = {} if self.relatedness is None else read_scores(self.store.connection, self.relatedness)
-            given = give(rule, torn.read_torn(self.store.connection, scope.release), scores, settings)
+            data, relate = torn.read_torn(self.store.connection, scope.release), self.plan.scenario.relate
+            given = give(rule, data, scores, settings, "smaller" if relate is None else relate.closer)
             return lambda connection, attack: torn.write_assigned(connection, attack, scope.release, given)
         found, derives = facts(rule, sandbox, settings), rule.derives
         return lambda connection, attack: findings.write_facts(connection, attack, derives.name, derives.columns, found)
@@ -170,9 +187,7 @@ class _Execution:
 
     def _measure(self, family: str, key: str, settings: Mapping[str, Any], attack: int, release: int) -> Write:
         plan = self.plan
-        figures, note = measure(
-            self.store.connection, family, attack, release, settings, plan.folder, plan.variant.seed
-        )
+        figures, note = measure(self.store.connection, family, attack, release, settings, plan.folder)
         return lambda connection: writing.write_measurement(connection, key, attack, family, figures, note)
 
 

@@ -104,7 +104,7 @@ def _join(a: _Node, b: _Node, leaves: list[Leaf], k: int, m: int) -> Shared | No
     given = {leaf: terms & held.keys() for leaf, terms in given.items()}  # each of these will have its place
     if not held or not _pays(leaves, given, sum(rows.bit_count() for rows in held.values())):
         return None
-    published = frozenset().union(*(chunk for leaf in members for chunk in leaves[leaf].chunks))
+    published = a.shared_items.union(b.shared_items, *(chunk for leaf in members for chunk in leaves[leaf].chunks))
     chunks = greedy(by_support(held), lambda: _shared_chunk(held, published, k, m))
     return Shared(members, chunks, given)
 

@@ -1,8 +1,9 @@
 """`check`: verify a guarantee of a data file or of a release."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +11,9 @@ from decloak.cli import EXIT_EXPECTATION
 from decloak.commands.options import form_option
 from decloak.errors import DecloakError
 from decloak.report.table import emit
+
+if TYPE_CHECKING:
+    from decloak.data.disassociated import Disassociated
 
 __all__ = ["check_command"]
 
@@ -26,17 +30,25 @@ __all__ = ["check_command"]
 @click.option("--ids", is_flag=True, help="The first name of a line is the transaction's id.")
 @click.option("--k", type=int, help="How many must hold an itemset that occurs; a release may say it itself.")
 @click.option("--m", type=int, help="How many items somebody may know of a person; likewise.")
+@click.option(
+    "--links", is_flag=True, help="List the pairs of items that link to a record more surely than 1/k instead."
+)
 @click.option("--most", type=click.IntRange(min=1), default=20, show_default=True, help="Violations to print.")
 @form_option
-def check_command(file: Path, kind: str, ids: bool, k: int | None, m: int | None, most: int, form: str) -> int:
+def check_command(
+    file: Path, kind: str, ids: bool, k: int | None, m: int | None, links: bool, most: int, form: str
+) -> int:
     """Check that a disassociated release keeps its guarantee, or that a data file is k^m-anonymous.
 
-    A release is checked chunk by chunk, and by what its clusters may have been. In a data file every itemset of up to
-    M items must occur in no transaction or in at least K; a generalised item of a published file counts as one item.
-    Exit code 3: something violates it.
+    A release is checked chunk by chunk and by what its clusters may have been, small ones by going through all of it.
+    With --links the pairs of items are listed by which somebody who knows them finds a record too surely.
+    In a data file every itemset of up to M items must occur in no transaction or in at least K; a generalised item of
+    a published file counts as one item. Exit code 3: something violates it.
     """
+    if kind != "release" and links:
+        raise DecloakError("links are of disassociated releases", hint="leave --links out")
     if kind == "release":
-        columns, rows = _release(file, ids, k, m)
+        columns, rows = (_links if links else _release)(file, ids, k, m)
     else:
         columns, rows = ("itemset", "support"), _itemsets(file, kind, ids, k, m)
     emit(columns, rows[:most], form)
@@ -45,15 +57,40 @@ def check_command(file: Path, kind: str, ids: bool, k: int | None, m: int | None
     return EXIT_EXPECTATION if rows else 0
 
 
-def _release(file: Path, ids: bool, k: int | None, m: int | None) -> tuple[Sequence[str], list[tuple[Any, ...]]]:
+def _read(file: Path, ids: bool, k: int | None, m: int | None) -> "Disassociated":
+    """A release file; k and m given on the command line replace its own."""
     from decloak.data.release_file import read_release
-    from decloak.measure.disassociation_guarantee import check_release
+    from decloak.measure.guarantees import check_km
 
     if ids:
         raise DecloakError("a release file has no ids", hint="leave --ids out")
-    found = check_release(read_release(file), k=k, m=m)
+    release = read_release(file)
+    k, m = release.k if k is None else k, release.m if m is None else m
+    if k is None or m is None:
+        raise DecloakError("the release does not say its k and m", str(file), "give --k and --m")
+    check_km(k, m)
+    return replace(release, k=k, m=m)
+
+
+def _release(file: Path, ids: bool, k: int | None, m: int | None) -> tuple[Sequence[str], list[tuple[Any, ...]]]:
+    from decloak.measure.disassociation_guarantee import check_release
+    from decloak.measure.inverse import enumerated
+
+    release = _read(file, ids, k, m)
+    found = [*check_release(release), *enumerated(release)]
     rows = [(one.kind, one.cluster, one.chunk, ", ".join(one.itemset), one.support, one.message) for one in found]
     return ("kind", "cluster", "chunk", "itemset", "support", "what is wrong"), rows
+
+
+def _links(file: Path, ids: bool, k: int | None, m: int | None) -> tuple[Sequence[str], list[tuple[Any, ...]]]:
+    from decloak.measure.link_probability import above
+
+    rows = [
+        (number, ", ".join(one.itemset), one.release, one.algorithm, one.error)
+        for number, one in above(_read(file, ids, k, m))
+    ]
+    rows.sort(key=lambda row: (-max(row[2] or 0, row[3] or 0), row[0], row[1]))
+    return ("cluster", "itemset", "by the release", "knowing the algorithm", "standard error"), rows
 
 
 def _itemsets(file: Path, kind: str, ids: bool, k: int | None, m: int | None) -> list[tuple[Any, ...]]:

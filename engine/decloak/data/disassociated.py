@@ -27,6 +27,11 @@ class Cluster:
     record_chunks: tuple[Chunk, ...]
     term_chunk: tuple[str, ...]
 
+    @property
+    def items(self) -> tuple[str, ...]:
+        """Every item it publishes, chunk after chunk."""
+        return tuple(item for chunk in self.record_chunks for item in chunk.items) + self.term_chunk
+
 
 @dataclass(frozen=True)
 class Joint:

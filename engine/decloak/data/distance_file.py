@@ -20,7 +20,7 @@ from decloak.data.delimited import cells, join, read_number, split
 from decloak.data.lines import FilePath, Line, check_name, place, read_lines, write_lines
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Distances", "read_distances", "write_distances"]
+__all__ = ["Distances", "read_distances", "read_number", "write_distances"]
 
 
 class Distances(NamedTuple):

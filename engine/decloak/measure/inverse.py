@@ -11,14 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from math import comb, prod
 
-from decloak.data.disassociated import Chunk, Cluster, Joint
+from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
 from decloak.errors import DecloakError
-from decloak.measure.release_structure import inner_joints, published_by
+from decloak.measure.release_structure import Violation, inner_joints, published_by
 
-__all__ = ["MOST_PLACEMENTS", "guarantee_by_enumeration", "largest_supports", "reconstructions"]
+__all__ = ["MOST_PLACEMENTS", "enumerated", "guarantee_by_enumeration", "largest_supports", "reconstructions"]
 
 MOST_PLACEMENTS = 2_000_000
 """Placements to look at, the ones that leave a row empty included."""
+
+FEW_PLACEMENTS = 1_000
+"""Placements up to which a cluster is small enough to be gone through beside every check."""
 
 Rows = tuple[frozenset[str], ...]
 Parts = Mapping[int, frozenset[str]]
@@ -109,3 +112,18 @@ def guarantee_by_enumeration(cluster: Cluster, *, k: int, m: int) -> list[tuple[
     []
     """
     return sorted((itemset, most) for itemset, most in largest_supports([cluster], m).items() if most < k)
+
+
+def enumerated(release: Disassociated) -> list[Violation]:
+    """Go through all that the small clusters outside joint ones may have been, and list what never reaches k."""
+    assert release.k is not None
+    assert release.m is not None
+    joined = {number for joint in release.joints for number in joint.clusters}
+    found = []
+    for number, cluster in enumerate(release.clusters):
+        if number in joined or prod(map(_ways, _of_cluster(cluster, range(cluster.size)))) > FEW_PLACEMENTS:
+            continue
+        for itemset, support in guarantee_by_enumeration(cluster, k=release.k, m=release.m):
+            message = f"in nothing that cluster {number} may have been do k records hold {', '.join(itemset)}"
+            found.append(Violation("enumeration", number, None, itemset, support, message))
+    return found

@@ -18,7 +18,7 @@ from decloak.rules.reassociate_scores import Array, Case, Scores, batches, read_
 from decloak.rules.reassociate_units import ChunkNumber, rows_of, units_of
 from decloak.rules.reassociation import Reassociation
 
-__all__ = ["Assignment", "RowValues", "reassociate", "row_values"]
+__all__ = ["Assignment", "Closer", "RowValues", "reassociate", "row_values"]
 
 Closer = Literal["larger", "smaller"]
 Known = Mapping[tuple[str, str], float | None]

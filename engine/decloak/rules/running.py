@@ -12,7 +12,7 @@ from decloak.measure.guarantees import check_km, violations
 from decloak.rules.eliminate_kernel import Elimination, eliminate
 from decloak.rules.load import Rule
 from decloak.rules.model import EliminateRule, ItemsetsRule, QueryRule
-from decloak.rules.reassociate_kernel import Assignment, reassociate, row_values
+from decloak.rules.reassociate_kernel import Assignment, Closer, reassociate, row_values
 from decloak.rules.strategy import Strategy
 from decloak.store.derivation import Derived, derive, fixpoint, make_steps
 from decloak.store.sandbox import Sandbox
@@ -63,18 +63,22 @@ def strike(rule: Rule, sandbox: Sandbox, settings: Settings) -> list[Struck]:
 
 
 def give(
-    rule: Rule, release: Disassociated, scores: Mapping[tuple[str, str], float | None], settings: Settings
+    rule: Rule,
+    release: Disassociated,
+    scores: Mapping[tuple[str, str], float | None],
+    settings: Settings,
+    closer: Closer = "smaller",
 ) -> list[tuple[Assignment, tuple[float | None, ...]]]:
     """Run a reassociate rule; with each assignment what its rows were ranked by, None where nothing is known.
 
-    The scores are distances: the smaller, the closer.
+    The scores are distances, the smaller the closer, unless `closer` says otherwise.
     """
     assert rule.reassociation is not None
     strategy, k = rule.reassociation, settings.k
-    found = reassociate(release, scores, strategy, closer="smaller", k=k, seed=settings.seed)
+    found = reassociate(release, scores, strategy, closer=closer, k=k, seed=settings.seed)
     if strategy.match == "random":
         return [(one, (None,) * len(one.rows)) for one in found]
-    ranked = row_values(release, scores, strategy, closer="smaller", k=k)
+    ranked = row_values(release, scores, strategy, closer=closer, k=k)
     return [(one, tuple(_finite(own.values[row]) for row in one.rows)) for one, own in zip(found, ranked, strict=True)]
 
 

@@ -54,6 +54,7 @@ def write_attack(
     rule: int,
     release: int,
     scoring: int | None,
+    attacker: int | None,
     parameters: Mapping[str, Any],
 ) -> int:
     """Write the node all findings of one attack hang on."""
@@ -64,6 +65,7 @@ def write_attack(
         rule=rule,
         release=release,
         scoring=scoring,
+        attacker=attacker,
         parameters=json.dumps(parameters),
     )
 
@@ -169,7 +171,7 @@ def show_findings(sandbox: Sandbox, attack: int, derives: "Derives", form: str) 
         sql = (
             "select l.number as cluster, s.chunk, s.unit, r.row from main.finding f "
             "join main.assigned s on s.finding = f.id join main.cluster_row r on r.txn = s.txn "
-            f"join main.cluster l on l.id = r.cluster where f.attack = {int(attack)}"
+            f"join main.cluster l on l.id = r.cluster where f.attack = {int(attack)} and l.number >= 0"
         )
     elif form == "eliminate":
         sql = (

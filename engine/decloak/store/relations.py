@@ -24,10 +24,16 @@ class Scope(NamedTuple):
     release: int
     dataset: int
     scoring: int | None = None
+    attacker: int | None = None
 
     def narrow(self, sql: str) -> str:
         """Put the numbers into a relation's SQL; they are integers of ours, so this is no injection."""
-        return sql.format(release=int(self.release), dataset=int(self.dataset), scoring=int(self.scoring or 0))
+        return sql.format(
+            release=int(self.release),
+            dataset=int(self.dataset),
+            scoring=int(self.scoring or 0),
+            attacker=int(self.attacker or 0),
+        )
 
 
 RELATIONS: dict[str, Relation] = {
@@ -68,10 +74,9 @@ RELATIONS: dict[str, Relation] = {
         "union select m.item from main.member_of m join main.generalised g on g.id = m.generalised "
         "where g.release = {release} "
         "union select h.item from main.cluster l join main.chunk k on k.cluster = l.id "
-        "join main.subrecord s on s.chunk = k.id join main.has_item h on h.subrecord = s.id "
-        "where l.release = {release} "
-        "union select h.item from main.cluster l join main.chunk k on k.cluster = l.id "
-        "join main.has_term h on h.chunk = k.id where l.release = {release})",
+        "join main.shows h on h.chunk = k.id where l.release = {release} "
+        "union select h.item from main.joint j join main.chunk k on k.joint = j.id "
+        "join main.shows h on h.chunk = k.id where j.release = {release})",
         "the names of the items that the release shows",
     ),
     "txn": Relation(
@@ -114,6 +119,17 @@ RELATIONS: dict[str, Relation] = {
         "select l.number as cluster, h.item from main.cluster l join main.chunk k on k.cluster = l.id "
         "join main.shows h on h.chunk = k.id where l.release = {release} and k.kind = 'term'",
         "the items of the term chunks of a disassociated release",
+    ),
+    "knows": Relation(
+        ("itemset", "item"),
+        "select k.id as itemset, w.item from main.knowledge k join main.knows w on w.knowledge = k.id "
+        "where k.attacker = {attacker}",
+        "the itemsets an attacker knows; none for the strong attacker, who knows every pair",
+    ),
+    "attacker": Relation(
+        ("model",),
+        "select model from main.attacker where id = {attacker}",
+        "the model of the attacker of disassociated data, one row",
     ),
 }
 """By name."""

@@ -179,15 +179,15 @@ class Finding(NamedTuple):
 def find_finding(connection: sqlite3.Connection, run: int, finding: int) -> Finding:
     """A finding of a run by its number."""
     row = connection.execute(
-        "select a.id, ra.label, u.form, u.text, a.release, r.dataset, a.scoring, a.parameters from finding f "
-        "join attack a on a.id = f.attack join rule u on u.id = a.rule join release r on r.id = a.release "
-        "join run_attack ra on ra.attack = a.id where f.id = ? and ra.run = ?",
+        "select a.id, ra.label, u.form, u.text, a.release, r.dataset, a.scoring, a.attacker, a.parameters "
+        "from finding f join attack a on a.id = f.attack join rule u on u.id = a.rule "
+        "join release r on r.id = a.release join run_attack ra on ra.attack = a.id where f.id = ? and ra.run = ?",
         (finding, run),
     ).fetchone()
     if row is None:
         raise DecloakError(f"run {run} has no finding {finding}", hint="`decloak explain RUN` lists findings")
-    attack, label, form, text, release, dataset, scoring, parameters = row
-    scope = Scope(release, dataset, scoring)
+    attack, label, form, text, release, dataset, scoring, attacker, parameters = row
+    scope = Scope(release, dataset, scoring, attacker)
     return Finding(attack, label, form, text, scope, json.loads(parameters)["reads"])
 
 
@@ -260,12 +260,17 @@ def notes_of(connection: sqlite3.Connection, run: int) -> list[str]:
         "where r.run = ? and m.note is not null",
         (run,),
     ).fetchall()
+    unknown = connection.execute(
+        "select distinct k.note from run_attack r join attack a on a.id = r.attack "
+        "join attacker k on k.id = a.attacker where r.run = ? and k.note is not null",
+        (run,),
+    ).fetchall()
     warnings = connection.execute(
         "select distinct w.value from run r join scoring s on s.release = r.release "
         "join relatedness e on e.id = s.relatedness join json_each(e.warnings) w where r.id = ?",
         (run,),
     ).fetchall()
-    return [text for (text,) in [*notes, *warnings]]
+    return [text for (text,) in [*notes, *unknown, *warnings]]
 
 
 def figures(connection: sqlite3.Connection, run: int, *, tables: bool) -> Rows:

@@ -176,10 +176,19 @@ CREATE TABLE shows (
   PRIMARY KEY (chunk, item)
 ) STRICT, WITHOUT ROWID;
 
+-- [node] An attacker of a disassociated release, by what is known before it is read.
+CREATE TABLE attacker (
+  id INTEGER PRIMARY KEY,        -- number of the attacker
+  digest TEXT NOT NULL UNIQUE,   -- key of the stage that made it
+  release INTEGER NOT NULL REFERENCES release (id) ON DELETE CASCADE, -- the release attacked
+  model TEXT NOT NULL,           -- strong, strong_pairs, moderate, weak or explicit; only strong knows without itemsets
+  note TEXT                      -- why nothing could be known, null when something is
+) STRICT;
+
 -- [node] One itemset an attacker knows to be in somebody's record.
 CREATE TABLE knowledge (
   id INTEGER PRIMARY KEY,        -- number of the known itemset
-  attacker TEXT NOT NULL         -- digest of the attacker who knows it
+  attacker INTEGER NOT NULL REFERENCES attacker (id) ON DELETE CASCADE -- the attacker who knows it
 ) STRICT;
 
 -- [edge knows] An item of an itemset an attacker knows.
@@ -274,6 +283,7 @@ CREATE TABLE attack (
   rule INTEGER NOT NULL REFERENCES rule (id), -- the rule text that ran
   release INTEGER NOT NULL REFERENCES release (id) ON DELETE CASCADE, -- the release attacked
   scoring INTEGER REFERENCES scoring (id) ON DELETE CASCADE, -- the distance tables it read
+  attacker INTEGER REFERENCES attacker (id) ON DELETE CASCADE, -- the attacker whose knowledge it read
   parameters TEXT NOT NULL       -- threshold, ratio and the like, as JSON
 ) STRICT;
 
@@ -342,7 +352,7 @@ CREATE TABLE measurement (
   id INTEGER PRIMARY KEY,        -- number of the measurement
   digest TEXT NOT NULL UNIQUE,   -- key of the stage: the attack, the measure and its settings
   attack INTEGER NOT NULL REFERENCES attack (id) ON DELETE CASCADE, -- the attack measured
-  family TEXT NOT NULL,          -- findings, recovery, link, accuracy, breakage, breach or utility
+  family TEXT NOT NULL,          -- findings, recovery, link, accuracy, breakage, breach, utility or wmd
   note TEXT                      -- why measures are missing, null when none is
 ) STRICT;
 
@@ -510,6 +520,7 @@ UNION ALL SELECT 'cluster', id, 'cluster ' || number FROM cluster
 UNION ALL SELECT 'joint', id, 'joint cluster ' || number FROM joint
 UNION ALL SELECT 'chunk', id, kind || ' chunk ' || number FROM chunk
 UNION ALL SELECT 'subrecord', id, 'sub-record ' || number FROM subrecord
+UNION ALL SELECT 'attacker', id, model || ' attacker' FROM attacker
 UNION ALL SELECT 'knowledge', id, 'itemset ' || id FROM knowledge
 UNION ALL SELECT 'run', id, scenario || ': ' || variant FROM run
 UNION ALL SELECT 'finding', id, 'round ' || round FROM finding;
@@ -538,6 +549,7 @@ UNION ALL SELECT 'chunk', id, 'in_joint', 'joint', joint, NULL FROM chunk WHERE 
 UNION ALL SELECT 'subrecord', id, 'in_chunk', 'chunk', chunk, NULL FROM subrecord
 UNION ALL SELECT 'subrecord', subrecord, 'has_item', 'item', item, NULL FROM has_item
 UNION ALL SELECT 'chunk', chunk, 'shows', 'item', item, NULL FROM shows
+UNION ALL SELECT 'attacker', attacker, 'has', 'knowledge', id, NULL FROM knowledge
 UNION ALL SELECT 'knowledge', knowledge, 'knows', 'item', item, NULL FROM knows
 UNION ALL SELECT 'item', a, 'related', 'item', b, score FROM related
 UNION ALL SELECT 'run', run, 'made', 'finding', f.id, NULL FROM run_attack ra JOIN finding f ON f.attack = ra.attack

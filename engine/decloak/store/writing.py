@@ -29,7 +29,7 @@ __all__ = [
     "write_scoring",
 ]
 
-_STAGES = {"dataset", "release", "relatedness", "scoring", "attack", "measurement", "run", "rule"}
+_STAGES = {"dataset", "release", "relatedness", "scoring", "attack", "attacker", "measurement", "run", "rule"}
 
 
 def find(store: Store, stage: str, digest: str) -> int | None:

@@ -1,0 +1,45 @@
+"""What an attacker of disassociated data knows beforehand, as the scenario says."""
+
+import sqlite3
+from pathlib import Path
+from typing import NamedTuple
+
+from decloak.attack.knowledge import explicit, moderate, strong_pairs, weak
+from decloak.data.lines import read_lines
+from decloak.figures import UNKNOWN
+from decloak.scenario import Scenario
+from decloak.store.torn import read_torn
+from decloak.torn_measuring import known_of
+
+__all__ = ["Knowledge", "what_is_known"]
+
+
+class Knowledge(NamedTuple):
+    """The model of an attacker, the itemsets known, and why there are none where there should be."""
+
+    model: str
+    itemsets: list[tuple[str, ...]]
+    note: str | None = None
+
+
+def what_is_known(
+    connection: sqlite3.Connection, release: int, scenario: Scenario, folder: Path, seed: int
+) -> Knowledge:
+    """Work out the itemsets an attacker knows; the strong one knows every pair, and none is listed."""
+    attacker, data = scenario.attacker, read_torn(connection, release)
+    items = sorted({item for cluster in data.clusters for item in cluster.items})
+    m = data.m or 2
+    if attacker.knowledge is not None:
+        return Knowledge("explicit", explicit(folder / attacker.knowledge, items))
+    if attacker.model == "weak":
+        assert attacker.foreign is not None
+        words = [line.text.strip() for line in read_lines(folder / attacker.foreign)]
+        return Knowledge("weak", weak(items, [word for word in words if word], m, seed=seed))
+    if attacker.model == "strong":
+        return Knowledge("strong", [])
+    known = known_of(connection, release)
+    if known is None:
+        return Knowledge(attacker.model, [], UNKNOWN.format(f"what a {attacker.model} attacker knows"))
+    if attacker.model == "moderate":
+        return Knowledge("moderate", moderate(known.records, m, share=attacker.share, seed=seed))
+    return Knowledge("strong_pairs", strong_pairs(known.records, m))
