@@ -22,9 +22,13 @@ lint: $(VENV)/developed
 types: $(VENV)/developed
 	$(BIN)/mypy
 
+# DATA may name files of transactions to disassociate; without it data of the same shape are generated.
 bench: $(VENV)/benched
 	$(BIN)/python benchmarks/bench_eliminate.py --plot benchmarks/growth.svg
 	$(BIN)/python benchmarks/bench_start.py
+	$(BIN)/python benchmarks/bench_disassociation.py $(DATA)
+	$(BIN)/python benchmarks/bench_reassociate.py
+	$(BIN)/python benchmarks/bench_cover.py
 
 docs: $(VENV)/installed
 	$(BIN)/python docs/generate.py

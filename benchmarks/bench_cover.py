@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from decloak.anonymisers.disassociation import disassociate
 from decloak.attack.breach import breached
 from decloak.attack.cover import cover_problems, covers
 from decloak.attack.knowledge import moderate, weak
@@ -26,6 +27,7 @@ from decloak.rules.running import Settings, facts
 from decloak.store.opening import open_store
 from decloak.store.relations import Scope
 from decloak.store.sandbox import Sandbox
+from decloak.store.torn import write_torn
 
 FOREIGN = [f"foreign {number}" for number in range(10)]
 Records = list[tuple[str, ...]]
@@ -63,8 +65,6 @@ def generated(count: int, rng: random.Random) -> tuple[Disassociated, Records]:
 
 def disassociated(path: Path) -> tuple[Disassociated, Records]:
     """A file of records and its release."""
-    from decloak.anonymisers.disassociation import disassociate
-
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         records = [tuple(sorted(set(line.split()))) for line in lines]
     return disassociate(records, k=3, m=2, max_cluster=50).release, records
@@ -78,37 +78,16 @@ def attackers(release: Disassociated, records: Records) -> list[int]:
     return [len(breached(found, one)) for one in known]
 
 
-def stored(release: Disassociated, path: Path) -> None:
-    """A store with the record chunks of a release and nothing else."""
-    chunks = [
-        (i, j, chunk) for i, cluster in enumerate(release.clusters) for j, chunk in enumerate(cluster.record_chunks)
-    ]
-    parts = [
-        (c, number, part) for c, (_, _, chunk) in enumerate(chunks) for number, part in enumerate(chunk.subrecords)
-    ]
-    numbers = {name: at for at, name in enumerate(sorted({item for _, _, chunk in chunks for item in chunk.items}))}
-    rows = {
-        "dataset": [(1, "d", "published", "", "")],
-        "release": [(1, "r", 1, "disassociation", "{}")],
-        "item": [(at, name) for name, at in numbers.items()],
-        "cluster": [(i, 1, i, cluster.size) for i, cluster in enumerate(release.clusters)],
-        "chunk": [(c, i, j, "record") for c, (i, j, _) in enumerate(chunks)],
-        "subrecord": [(s, c, number) for s, (c, number, _) in enumerate(parts)],
-        "has_item": [(s, numbers[item]) for s, (_, _, part) in enumerate(parts) for item in part],
-    }
-    with open_store(path) as store, store.stage() as connection:
-        for table, values in rows.items():
-            connection.executemany(f"insert into {table} values ({', '.join('?' * len(values[0]))})", values)
-
-
 def by_rule(release: Disassociated) -> None:
     """The same problems by the rule, over a store that has the release already."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "store.db"
-        stored(release, path)
+        with open_store(path) as store, store.stage() as connection:
+            number = write_torn(connection, "release", release, "disassociation", {})
+            (dataset,) = connection.execute("select dataset from release where id = ?", (number,)).fetchone()
         rule = Catalogue().rule("cover")
         begun = time.process_time()
-        with Sandbox.of(path, Scope(1, 1)) as sandbox:
+        with Sandbox.of(path, Scope(number, dataset)) as sandbox:
             found = facts(rule, sandbox, Settings())
         print(f"  the rule cover: {len(found):,} facts in {time.process_time() - begun:.2f} s")
 

@@ -18,7 +18,6 @@ from itertools import combinations, product
 from pathlib import Path
 
 from bench_reassociate import records as generated
-
 from decloak.anonymisers.disassociation import Disassociation, disassociate
 from decloak.data.disassociated import Disassociated
 from decloak.measure.breakage import transaction_breakage
@@ -46,7 +45,8 @@ def load(path: Path) -> Records:
 
 def attacks() -> dict[str, Reassociation]:
     catalogue = Catalogue()
-    found = {name: catalogue.rule(name).reassociation for name in RULES}
+    rules = {name: catalogue.rule(name).reassociation for name in RULES}
+    found = {name: one for name, one in rules.items() if one is not None}
     return found | {"consistent": replace(found["assignment"], consistent=True)}
 
 
@@ -56,7 +56,7 @@ def anonymised(records: Records) -> Disassociation:
 
 def asked(release: Disassociated) -> Iterator[Pair]:
     """The pairs whose scores an attack may look up, each once: an item of an anchor and a torn one, in order."""
-    found = set()
+    found: set[Pair] = set()
     for cluster in release.clusters:
         anchors, *others = [chunk.items for chunk in cluster.record_chunks] or [()]
         torn = [*cluster.term_chunk, *(item for chunk in others for item in chunk)]

@@ -1,4 +1,4 @@
-"""Write what is generated: the references under docs/reference and the JSON Schema of scenarios.
+"""Write what is generated: the references under docs/reference and the JSON Schemas of scenarios and releases.
 
     python docs/generate.py
 
@@ -11,10 +11,12 @@ import textwrap
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
 from decloak.cli import COMMANDS
+from decloak.data.release_file import json_schema as release_schema
 from decloak.rules.load import Catalogue
 from decloak.scenario import json_schema
 from decloak.store.documentation import markdown, tables
@@ -75,7 +77,12 @@ def generated() -> Iterator[tuple[Path, str]]:
     yield reference / "store.md", markdown(tables())
     yield reference / "commands.md", command_reference()
     yield reference / "rules.md", rule_reference()
-    yield ROOT / "scenarios" / "scenario.schema.json", json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n"
+    yield reference / "release.schema.json", _json(release_schema())
+    yield ROOT / "scenarios" / "scenario.schema.json", _json(json_schema())
+
+
+def _json(schema: dict[str, Any]) -> str:
+    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
 
 
 def main() -> None:

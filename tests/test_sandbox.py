@@ -393,7 +393,9 @@ scenario: torn
 data: {file: original.txt, format: basket}
 anonymise: {method: disassociation, k: 2, m: 2, max_cluster: 4}
 relate: {measure: ngd, source: scores, file: scores.csv}
+attacker: {model: moderate, share: 0.5}
 attack: [aba, cover]
+measure: [breach]
 """
 
 
@@ -428,7 +430,10 @@ def test_any_part_of_a_relation_can_be_read(request, store, kind):
     path = store if kind == "generalised" else request.getfixturevalue("torn")
     with closing(connect_readonly(path)) as connection:
         release, dataset = connection.execute("select id, dataset from release order by id desc").fetchone()
-        (scoring,) = connection.execute("select max(scoring) from attack where release = ?", (release,)).fetchone()
+        scoring, attacker = connection.execute(
+            "select max(scoring), (select max(id) from attacker where release = ?1) from attack where release = ?1",
+            (release,),
+        ).fetchone()
         attacks = dict(connection.execute("select label, attack from run_attack"))
         (txns,) = connection.execute("select count(*) from txn where dataset = ?", (dataset,)).fetchone()
     derived = {
@@ -438,8 +443,11 @@ def test_any_part_of_a_relation_can_be_read(request, store, kind):
             (Catalogue().rule("cover").derives, "query"),
         ],
     }
-    empty = {"generalised": {"cluster", "subrecord_item", "term"}, "torn": {"published_as", "member_of"}}
-    with Sandbox.of(path, Scope(release, dataset, scoring)) as sandbox:
+    empty = {
+        "generalised": {"cluster", "subrecord_item", "term", "knows", "attacker"},
+        "torn": {"published_as", "member_of"},
+    }
+    with Sandbox.of(path, Scope(release, dataset, scoring, attacker)) as sandbox:
         for derives, form in derived[kind]:
             show_findings(sandbox, attacks[derives.name], derives, form)
             assert read_in_parts(sandbox, derives.name, derives.columns, txns) > 0

@@ -332,7 +332,8 @@ insert into chunk values (1, 1, null, 0, 'record'), (2, 1, null, 0, 'term'), (3,
 insert into subrecord values (1, 1, 0);
 insert into has_item values (1, 1);
 insert into shows values (2, 2);
-insert into knowledge values (1, 'x');
+insert into attacker values (1, 'k', 1, 'weak', null);
+insert into knowledge values (1, 1);
 insert into knows values (1, 2);
 insert into relatedness values (1, 's', 'ngd', 'o', '[]');
 insert into related values (1, 1, 2, 0.5);
@@ -343,7 +344,7 @@ insert into distance_col values (1, 0, 2);
 insert into cell values (1, 0, 0, 0.5);
 insert into context values (1, 0, 1);
 insert into rule values (1, 'u', 'gba', 'eliminate', '');
-insert into attack values (1, 'a', 1, 1, 1, '{}');
+insert into attack values (1, 'a', 1, 1, 1, 1, '{}');
 insert into finding values (1, 1, 1);
 insert into struck values (1, 1, 0, 0, 'row', 1.0, 0.5, 1.0);
 insert into run values (1, 'r', 's', 'base', 1, 0, '{}', 'now', 1);
@@ -368,6 +369,7 @@ def test_the_whole_graph_is_consistent(tmp_path):
         "stands_for",
         "in_release",
         "in_joint",
+        "has",
         "made",
         "derived_from",
     }

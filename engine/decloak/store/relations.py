@@ -128,7 +128,7 @@ RELATIONS: dict[str, Relation] = {
     ),
     "attacker": Relation(
         ("model",),
-        "select model from main.attacker where id = {attacker}",
+        "select model from main.attacker where id = {attacker} and model >= ''",
         "the model of the attacker of disassociated data, one row",
     ),
 }
