@@ -6,6 +6,9 @@ A file has one record a line, its items apart by blanks; without one the records
 one of 25 topics. k = 3, m = 2, clusters of at most 50. The attacker knows a random half of the records in full, goes by
 the log odds ratio of items in it, and does not know which cluster they went to. All records are published, the known
 ones among them; with --apart only those that the attacker does not know. Every seed draws another half.
+
+`reached` is the share of the records that were given anything, `broken` of those that were given something right. A
+mean stands with half of its 95% interval, and the last column is the difference in accuracy from aba, seed by seed.
 """
 
 import argparse
@@ -14,14 +17,14 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from pathlib import Path
 
 from bench_reassociate import records as generated
 from decloak.anonymisers.disassociation import Disassociation, disassociate
 from decloak.data.disassociated import Disassociated
 from decloak.measure.breakage import transaction_breakage
-from decloak.measure.reassociation import accuracy
+from decloak.measure.reassociation import accuracy, added_items
 from decloak.measure.statistics import interval, paired_difference
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate_bayes import odds_ratios
@@ -29,7 +32,7 @@ from decloak.rules.reassociate_kernel import reassociate
 from decloak.rules.reassociation import Reassociation
 
 RULES = ("random", "aba", "rga", "mra", "assignment", "bayes")
-FIGURES = ("accuracy", "accuracy_row", "accuracy_class", "chance", "broken_row", "broken_class")
+FIGURES = ("accuracy", "accuracy_row", "accuracy_class", "chance", "reached", "broken_row", "broken_class")
 AGAINST = "aba"
 """The attack that the others are compared with."""
 
@@ -80,8 +83,9 @@ def measured(records: Records, made: Disassociation, known: Records, seed: int) 
         right = accuracy(made.release, records, made.truth, given)
         broken = transaction_breakage(made.release, records, made.truth, given)
         values = (right.accuracy, right.accuracy_row, right.accuracy_class, right.chance)
-        shares = (broken.row / broken.records, broken.by_class / broken.records)
-        found[name] = dict(zip(FIGURES, values + shares, strict=True))
+        reached = sum(map(bool, chain.from_iterable(added_items(made.release, given))))
+        shares = [count / broken.records for count in (reached, broken.row, broken.by_class)]
+        found[name] = dict(zip(FIGURES, [*values, *shares], strict=True))
     return found
 
 

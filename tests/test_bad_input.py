@@ -7,7 +7,6 @@ import re
 import sqlite3
 import subprocess
 import sys
-from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
@@ -168,8 +167,6 @@ CASES = {
     "rule that is an alias bomb": (rule(BOMB), r"mine\.yaml:\d+:\d+: "),
 }  # fmt: skip
 SEVERAL = {"rule with a wrong key": 2}
-LATER = {"a pair that does not fit": "dataset|txn|contains|item"}
-"""Faults that show only once a stage is finished, and what that stage wrote."""
 
 
 @pytest.fixture
@@ -191,22 +188,10 @@ def test_bad_input_is_answered_and_the_store_is_as_it_was(ready, call, tmp_path,
     assert re.match(f"decloak: {re.escape(str(folder))}/{expected}", lines[0]), said.err
     assert len(lines) == SEVERAL.get(request.node.callspec.id, 1), said.err
     assert all(len(line) < 500 and line.isprintable() for line in lines)
-    added = Counter(content(store))
-    added.subtract(before)
-    written = LATER.get(request.node.callspec.id, "nothing")
-    assert all(count > 0 and re.match(f'INSERT INTO "({written})"', line) for line, count in added.items() if count)
-
+    assert content(store) == before
     fresh = tmp_path / "fresh.db"
-    again = call("run", folder / "scenario.yaml", "--store", fresh)
-    assert again == said
-    if fresh.exists():  # stages that were finished before the fault stay, and no more
-        with closing(sqlite3.connect(fresh)) as connection:
-            counts = {
-                table: connection.execute(f"select count(*) from {table}").fetchone()[0]
-                for table in ("run", "measurement", "attack", "scoring")
-            }
-            assert not any(counts.values()), counts
-            assert not connection.execute("pragma foreign_key_check").fetchall()
+    assert call("run", folder / "scenario.yaml", "--store", fresh) == said
+    assert not fresh.exists()
 
 
 @pytest.mark.parametrize("name", [name for name, (edit, _) in CASES.items() if "scenario.yaml" in CASES[name][1]

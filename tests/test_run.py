@@ -17,7 +17,6 @@ from decloak.errors import DecloakError
 from decloak.runner import Progress
 from decloak.store.documentation import tables
 from decloak.store.opening import connect_readonly
-from test_store import dangling
 
 ATTACKS = ("mda", "tba", "wba", "gba", "rba")
 
@@ -269,15 +268,16 @@ def test_two_processes_may_run_one_scenario_into_one_store(example, tmp_path):
     assert content(store) == content(tmp_path / "whole.db")
 
 
-def test_a_fault_in_a_late_stage_leaves_only_whole_stages(example, tmp_path):
-    store = tmp_path / "s.db"
+def test_a_fault_in_any_file_is_found_before_anything_is_written(example, tmp_path):
+    good, store = decloak.run(example / "scenario.yaml", store=tmp_path / "good.db"), tmp_path / "s.db"
+    assert good.variants[0].fresh
+    before = content(tmp_path / "good.db")
     (example / "scores.csv").write_text("a,b,ngd\nknee,icd,far\n")
-    with pytest.raises(DecloakError, match=r"scores\.csv:2"):
-        decloak.run(example / "scenario.yaml", store=store)
-    found = rows(store)
-    assert found["relatedness"] == found["scoring"] == found["attack"] == found["run"] == 0
-    with closing(connect_readonly(store)) as connection:
-        assert not dangling(connection)
+    for path in (store, tmp_path / "good.db"):
+        with pytest.raises(DecloakError, match=r"scores\.csv:2"):
+            decloak.run(example / "scenario.yaml", store=path)
+    assert not store.exists()
+    assert content(tmp_path / "good.db") == before
 
 
 # Repetitions and variants.

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from decloak import parts
 from decloak.data.readers import FORMATS
 from decloak.errors import DecloakError, Faults
-from decloak.parts import Attack, Distances, Link, Original, Pair, Published, PublishedFile
+from decloak.parts import Attack, Distances, Original, Pair, Published, PublishedFile
 from decloak.scenario import MEASURES, TORN_MEASURES, Document, Scenario, json_schema, load
 
 FULL = """\
@@ -72,7 +72,7 @@ def test_a_full_scenario_is_understood(tmp_path: Path) -> None:
     assert scenario.data == Original(file="visits.csv", format="long")
     assert [attack.name for attack in scenario.attacks] == ["mda", "rba12", "rba"]
     assert scenario.attacks[1].ratio == 1.2
-    assert (scenario.families, scenario.link) == (("recovery", "link"), Link(k=5, m=2))
+    assert (scenario.families, scenario.settings_of("link")) == (("recovery", "link"), {"k": 5, "m": 2})
     assert [one.text for one in scenario.expectations] == ["precision(rba) < 0.9"]
     assert document.raw == yaml.safe_load(FULL)
     assert document.file("a/b.csv") == tmp_path / "a" / "b.csv"
@@ -84,7 +84,7 @@ def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
     scenario = loaded(tmp_path, few).scenario
     assert (scenario.attacker.context, scenario.attacker.k, scenario.attacker.utility) == (2, 2, None)
     assert (scenario.repeat.times, scenario.repeat.seed, scenario.expect, scenario.vary) == (1, 0, (), {})
-    assert (scenario.families, scenario.link) == (("recovery",), None)
+    assert scenario.families == ("recovery",)
     assert scenario.relate is not None
     assert (scenario.relate.unseen, scenario.relate.cap) == (1, 1)
     assert (scenario.data.transaction, scenario.data.item) == ("tid", "item")
@@ -160,7 +160,8 @@ def test_the_formats_are_those_that_can_be_read() -> None:
          "s.yaml:2:31: 'tid' cannot hold both the transaction and the item; name two columns"),
         (["data: {file: a, format: basket, separator: ab}"],
          "s.yaml:2:33: 'ab' cannot separate names; use one character, as ',' or ';' or ' ' or a tab"),
-        (["anonymise: {method: set}"], "s.yaml:3:21: expected 'sets' or 'disassociation', found 'set'; did you mean 'sets'?"),
+        (["anonymise: {method: set}"],
+         "s.yaml:3:21: expected 'sets' or 'disassociation', found 'set'; did you mean 'sets'?"),
         (["anonymise: {method: sets}"],
          "s.yaml:3:12: sets are drawn by 'size' or listed under 'sets'; write one of the two"),
         (["anonymise: {method: sets, size: 2, sets: [[a, b]]}"],
@@ -198,8 +199,9 @@ def test_the_formats_are_those_that_can_be_read() -> None:
          "s.yaml:6:27: a ratio scales the threshold that 'threshold' replaces; delete one"),
         (["attack: [rba, {rul: gba, rule: x}]"], "s.yaml:6:16: unknown key 'rul'; did you mean 'rule'?"),
         (["measure: [recover]"],
-         ("s.yaml:7:11: expected 'recovery', 'link', 'accuracy', 'breakage' or 'breach', or a mapping with link, "
-         "found 'recover'; did you mean 'recovery'?")),
+         ("s.yaml:7:11: expected 'recovery', 'link', 'accuracy', 'breakage', 'breach' or 'utility', "
+         "a mapping with link, a mapping with breach, a mapping with utility, or a mapping with wmd, found 'recover'; "
+         "did you mean 'recovery'?")),
         (["measure: [{link: {k: 1}}]"], "s.yaml:7:22: expected a whole number, at least 2, found 1"),
         (["measure: [{link: {m: 5}}]"], "s.yaml:7:22: expected a whole number from 1 to 4, found 5"),
         (["measure: [link, {link: {}}]", "expect: []"], "s.yaml:7:17: 'link' is measured twice; delete one"),
@@ -293,7 +295,7 @@ TORN = """\
 scenario: x
 data: {release: r.jsonl}
 attack: [aba, cover]
-measure: [accuracy, breakage, breach]
+measure: [accuracy, breakage, breach, utility, {wmd: {vectors: v.csv}}]
 """
 
 

@@ -84,7 +84,7 @@ def plan(variant: Variant, files: Files, catalogue: Catalogue) -> Plan:
     named = {name: files[name] for name in _files_of(data)}
     original = _key("original", _without(data, "published"), named[data["file"]]) if "file" in data else None
     release = _key(
-        "release", data, named, original, config.get("anonymise") and [config["anonymise"], variant.seed],
+        "release", data, named, original, config.get("anonymise"), variant.seed if scenario.random_release else None,
         _unmarked(scenario) and config["attacker"],
     )  # fmt: skip
     context = "anchor" if scenario.torn else config["attacker"]["context"]

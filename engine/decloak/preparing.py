@@ -33,6 +33,7 @@ __all__ = [
     "Made",
     "Related",
     "Torn",
+    "check_inputs",
     "distance_tables",
     "original_of",
     "published_of",
@@ -40,6 +41,21 @@ __all__ = [
     "relate_torn",
     "torn_of",
 ]
+
+
+def check_inputs(scenario: Scenario, folder: Path) -> None:
+    """Read every file a scenario names, so that a fault in one is found before anything is written."""
+    data = scenario.data
+    before = original_of(scenario, folder)[0] if isinstance(data, Original) else None
+    if isinstance(data, Distances):
+        read_distances(folder / data.distances)
+    elif isinstance(data, Release):
+        read_release(folder / data.release)
+    elif isinstance(data, Pair | PublishedOnly):
+        _published(scenario, folder, before)
+    if scenario.relate is not None:
+        source = CountsFile if scenario.relate.source == "counts" else ScoresFile
+        source.read(folder / scenario.relate.file)
 
 
 class Made(NamedTuple):
@@ -87,6 +103,11 @@ def published_of(scenario: Scenario, folder: Path, seed: int, store: Store, orig
     if scenario.anonymise is not None:
         assert before is not None
         return _anonymised(scenario, before, seed)
+    return _published(scenario, folder, before)
+
+
+def _published(scenario: Scenario, folder: Path, before: Dataset | None) -> Made:
+    data = scenario.data
     assert isinstance(data, Pair | PublishedOnly)
     published = _read_published(data.published_file, scenario, folder)
     if before is not None:

@@ -11,6 +11,7 @@ from decloak.errors import DecloakError
 from decloak.measure.statistics import Interval, interval
 from decloak.parts import Attack
 from decloak.planning import Files, Plan, check_fits, plan
+from decloak.preparing import check_inputs
 from decloak.rules.load import Catalogue, Rule
 from decloak.rules.model import ItemsetsRule
 from decloak.scenario import Document, load
@@ -99,6 +100,8 @@ def run(
     document = load(scenario, overrides)
     planned = plans(document)
     told = progress or Progress()
+    if not Path(store).exists():
+        check_inputs(planned[0].scenario, planned[0].folder)  # so that a fault leaves no empty store behind
     done: list[tuple[Variant, int, bool]] = []
     with open_store(store) as opened:
         for number, one in enumerate(planned, 1):

@@ -154,6 +154,11 @@ class Scenario(_Plan):
         return isinstance(self.data, Release) or isinstance(self.anonymise, Disassociation)
 
     @property
+    def random_release(self) -> bool:
+        """Whether the release depends on the seed: sets are drawn, disassociation goes by the data alone."""
+        return isinstance(self.anonymise, Sets) and self.anonymise.size is not None
+
+    @property
     def families(self) -> tuple[str, ...]:
         """What is measured, by name."""
         default = "accuracy" if self.torn else "recovery"

@@ -13,7 +13,7 @@ from decloak.knowing import what_is_known
 from decloak.measuring import measure
 from decloak.parts import Distances
 from decloak.planning import Plan, Planned
-from decloak.preparing import distance_tables, original_of, published_of, relate, relate_torn, torn_of
+from decloak.preparing import check_inputs, distance_tables, original_of, published_of, relate, relate_torn, torn_of
 from decloak.rules.running import Struck, facts, give, strike
 from decloak.rules.strategy import GROUP_KINDS
 from decloak.store import findings, torn, writing
@@ -212,6 +212,8 @@ def execute(planned: Plan, store: Store, progress: Progress) -> tuple[int, bool]
     found = writing.find(store, "run", planned.run)
     if found is not None:
         return found, False
+    if writing.find(store, "release", planned.release) is None:
+        check_inputs(planned.scenario, planned.folder)
     execution = _Execution(planned, store, progress)
     earlier: dict[str, tuple[Planned, int]] = {}
     attacks: dict[str, int] = {}

@@ -205,9 +205,9 @@ def bundled_files() -> tuple[Path, ...]:
     return tuple(sorted(path for path in root.glob("*/*.yaml") if not path.name.endswith(".test.yaml")))
 
 
-def rule_files(folder: Path) -> tuple[Path, ...]:
+def rule_files(folder: Path, pattern: str = "**/*.yaml") -> tuple[Path, ...]:
     """The rule files in a folder and below: YAML files with the keys rule and form."""
-    found = sorted(one for one in folder.rglob("*.yaml") if not one.name.endswith(".test.yaml"))
+    found = sorted(one for one in folder.glob(pattern) if not one.name.endswith(".test.yaml"))
     return tuple(one for one in found if {"rule", "form"} <= set(_keys(one)))
 
 

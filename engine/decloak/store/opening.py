@@ -1,5 +1,6 @@
 """Open, create and migrate a store."""
 
+import contextlib
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -55,7 +56,9 @@ class Store:
             raise
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the store, which is one file again unless somebody else has it open."""
+        with contextlib.suppress(sqlite3.OperationalError):
+            self.connection.execute("pragma journal_mode = delete")
         self.database.close()
 
     def __enter__(self) -> "Store":

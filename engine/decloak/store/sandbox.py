@@ -190,6 +190,8 @@ class Sandbox:
             return self._calling((two or "").lower())
         if self._own is not None and where == "temp" and one in (self._own, "sqlite_temp_master"):
             return sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_UPDATE and one == "sqlite_master":
+            return self._refuse("a rule may not call a table-valued function such as json_each")
         return self._refuse(f"a rule may not {_ACTIONS.get(action, 'do that')} {shown(one) if one else ''}".rstrip())
 
     def _reading(self, table: str, where: str | None, by: str | None) -> int:
