@@ -141,15 +141,45 @@ def test_explain_says_why_a_term_went_to_a_record(clinic, capsys):
         ),
     ],
 )
-def test_bad_settings_are_answered_and_leave_no_release(clinic, capsys, change, fault):
+def test_bad_settings_are_answered_and_nothing_is_written(clinic, capsys, change, fault):
     Path("clinic.yaml").write_text(SCENARIO.replace(*change))
     assert _code(["run", "clinic.yaml", "--store", "s.db"]) == 2
     captured = capsys.readouterr()
     assert fault in captured.err
     assert captured.err.count("\n") == 1
-    if Path("s.db").exists():
-        with open_store("s.db") as store:
-            assert store.connection.execute("select count(*) from release").fetchone() == (0,)
+    assert not Path("s.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        (
+            '{"size": 2, "record_chunks": [], "term_chunk": ["a"]}\n{"joint": [0, 7], "shared_chunks": []}',
+            "release.jsonl:3",
+        ),
+        (
+            '{"size": 2, "record_chunks": [{"items": ["a"], "subrecords": [["a"], ["a"]]}], "term_chunk": ["a"]}',
+            "release.jsonl:2",
+        ),
+        ('{"size": 2, "record_chunks": [], "term_chunk": ["a"]', "release.jsonl:2"),
+    ],
+)
+def test_a_damaged_release_is_answered_and_nothing_is_written(clinic, capsys, line, fault):
+    head = '{"decloak": "release", "version": 1, "method": "disassociation", "k": 2, "m": 2}'
+    Path("release.jsonl").write_text(f"{head}\n{line}\n")
+    Path("r.yaml").write_text("scenario: r\ndata: {release: release.jsonl}\nattack: [cover]\nmeasure: [breach]\n")
+    for command in (["run", "r.yaml", "--store", "s.db"], ["check", "release.jsonl"]):
+        assert _code(command) == 2
+        assert capsys.readouterr().err.startswith(f"decloak: {fault}")
+    assert not Path("s.db").exists()
+
+
+def test_knowledge_of_items_that_are_not_there_is_answered_and_nothing_is_written(clinic, capsys):
+    Path("known.txt").write_text("asthma, inhaler\nasthma, unicorn\n")
+    Path("clinic.yaml").write_text(SCENARIO.replace("attack: [", "attacker: {knowledge: known.txt}\nattack: ["))
+    assert _code(["run", "clinic.yaml", "--store", "s.db"]) == 2
+    assert "known.txt:2: known items that the data do not have: 'unicorn' (line 2)" in capsys.readouterr().err
+    assert not Path("s.db").exists()
 
 
 @pytest.mark.parametrize(

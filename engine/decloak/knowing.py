@@ -1,6 +1,7 @@
 """What an attacker of disassociated data knows beforehand, as the scenario says."""
 
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from decloak.scenario import Scenario
 from decloak.store.torn import read_torn
 from decloak.torn_measuring import known_of
 
-__all__ = ["Knowledge", "what_is_known"]
+__all__ = ["Knowledge", "known_by_file", "what_is_known"]
 
 
 class Knowledge(NamedTuple):
@@ -22,6 +23,19 @@ class Knowledge(NamedTuple):
     note: str | None = None
 
 
+def known_by_file(
+    scenario: Scenario, folder: Path, items: Sequence[str], m: int = 2, seed: int = 0
+) -> Knowledge | None:
+    """What an attacker knows who goes by a file: listed itemsets, or foreign words beside items of the data."""
+    attacker = scenario.attacker
+    if attacker.knowledge is not None:
+        return Knowledge("explicit", explicit(folder / attacker.knowledge, items))
+    if attacker.foreign is None:
+        return None
+    words = [line.text.strip() for line in read_lines(folder / attacker.foreign)]
+    return Knowledge("weak", weak(items, [word for word in words if word], m, seed=seed))
+
+
 def what_is_known(
     connection: sqlite3.Connection, release: int, scenario: Scenario, folder: Path, seed: int
 ) -> Knowledge:
@@ -29,12 +43,9 @@ def what_is_known(
     attacker, data = scenario.attacker, read_torn(connection, release)
     items = sorted({item for cluster in data.clusters for item in cluster.items})
     m = data.m or 2
-    if attacker.knowledge is not None:
-        return Knowledge("explicit", explicit(folder / attacker.knowledge, items))
-    if attacker.model == "weak":
-        assert attacker.foreign is not None
-        words = [line.text.strip() for line in read_lines(folder / attacker.foreign)]
-        return Knowledge("weak", weak(items, [word for word in words if word], m, seed=seed))
+    by_file = known_by_file(scenario, folder, items, m, seed)
+    if by_file is not None:
+        return by_file
     if attacker.model == "strong":
         return Knowledge("strong", [])
     known = known_of(connection, release)

@@ -33,29 +33,15 @@ __all__ = [
     "Made",
     "Related",
     "Torn",
-    "check_inputs",
+    "anonymised",
     "distance_tables",
     "original_of",
+    "published_beside",
     "published_of",
     "relate",
     "relate_torn",
     "torn_of",
 ]
-
-
-def check_inputs(scenario: Scenario, folder: Path) -> None:
-    """Read every file a scenario names, so that a fault in one is found before anything is written."""
-    data = scenario.data
-    before = original_of(scenario, folder)[0] if isinstance(data, Original) else None
-    if isinstance(data, Distances):
-        read_distances(folder / data.distances)
-    elif isinstance(data, Release):
-        read_release(folder / data.release)
-    elif isinstance(data, Pair | PublishedOnly):
-        _published(scenario, folder, before)
-    if scenario.relate is not None:
-        source = CountsFile if scenario.relate.source == "counts" else ScoresFile
-        source.read(folder / scenario.relate.file)
 
 
 class Made(NamedTuple):
@@ -102,11 +88,12 @@ def published_of(scenario: Scenario, folder: Path, seed: int, store: Store, orig
     before = None if original is None else read_dataset(store.connection, original)
     if scenario.anonymise is not None:
         assert before is not None
-        return _anonymised(scenario, before, seed)
-    return _published(scenario, folder, before)
+        return anonymised(scenario, before, seed)
+    return published_beside(scenario, folder, before)
 
 
-def _published(scenario: Scenario, folder: Path, before: Dataset | None) -> Made:
+def published_beside(scenario: Scenario, folder: Path, before: Dataset | None) -> Made:
+    """Read what was published; when the original is known it must be what was made of it."""
     data = scenario.data
     assert isinstance(data, Pair | PublishedOnly)
     published = _read_published(data.published_file, scenario, folder)
@@ -130,7 +117,8 @@ def _read_published(file: PublishedFile, scenario: Scenario, folder: Path) -> Pu
     return Published(found.transactions, found.labels, file.file)
 
 
-def _anonymised(scenario: Scenario, data: Dataset, seed: int) -> Made:
+def anonymised(scenario: Scenario, data: Dataset, seed: int) -> Made:
+    """Publish by listed sets, or by sets drawn at random."""
     method = scenario.anonymise
     assert isinstance(method, Sets)
     if method.sets is not None:

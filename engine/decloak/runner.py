@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from decloak.errors import DecloakError
+from decloak.inputs import check_inputs
 from decloak.measure.statistics import Interval, interval
 from decloak.parts import Attack
 from decloak.planning import Files, Plan, check_fits, plan
-from decloak.preparing import check_inputs
 from decloak.rules.load import Catalogue, Rule
 from decloak.rules.model import ItemsetsRule
 from decloak.scenario import Document, load

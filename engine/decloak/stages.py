@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from decloak.inputs import check_inputs
 from decloak.knowing import what_is_known
 from decloak.measuring import measure
 from decloak.parts import Distances
 from decloak.planning import Plan, Planned
-from decloak.preparing import check_inputs, distance_tables, original_of, published_of, relate, relate_torn, torn_of
+from decloak.preparing import distance_tables, original_of, published_of, relate, relate_torn, torn_of
 from decloak.rules.running import Struck, facts, give, strike
 from decloak.rules.strategy import GROUP_KINDS
 from decloak.store import findings, torn, writing

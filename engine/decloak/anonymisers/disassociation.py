@@ -15,7 +15,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Disassociation", "disassociate"]
+__all__ = ["Disassociation", "check_count", "disassociate"]
 
 Record = tuple[int, ...]
 
@@ -53,8 +53,7 @@ def disassociate(
     _check_parameters(k, m, max_cluster)
     origin = data.origin if isinstance(data, Dataset) else "memory"
     names, records = _coded(data.transactions if isinstance(data, Dataset) else data)
-    if len(records) < k:
-        raise DecloakError(f"{len(records)} records cannot hide among k = {k}", hint="add records or lower k")
+    check_count(len(records), k)
     clusters = pooled(horizontal(records, max_cluster, strict), k)
     leaves = [_leaf([records[one] for one in ids], k, m) for ids in clusters]
     joints = refined(leaves, k, m) if refine else []
@@ -62,6 +61,12 @@ def disassociate(
     published = tuple(_cluster(leaf, names) for leaf in leaves)
     shared = tuple(_joint(one, leaves, names) for one in joints)
     return Disassociation(Disassociated(published, shared, k, m, origin), truth)
+
+
+def check_count(count: int, k: int) -> None:
+    """Refuse fewer records than one cluster needs."""
+    if count < k:
+        raise DecloakError(f"{count} records cannot hide among k = {k}", hint="add records or lower k")
 
 
 def _check_parameters(k: int, m: int, max_cluster: int) -> None:

@@ -53,7 +53,8 @@ def check_command(
         columns, rows = ("itemset", "support"), _itemsets(file, kind, ids, k, m)
     emit(columns, rows[:most], form)
     rest = f", {len(rows) - most} more not shown" if len(rows) > most else ""
-    click.echo(f"{len(rows)} violations{rest}" if rows else "it holds", err=True)
+    noun = "violation" if len(rows) == 1 else "violations"
+    click.echo(f"{len(rows)} {noun}{rest}" if rows else "it holds", err=True)
     return EXIT_EXPECTATION if rows else 0
 
 

@@ -95,7 +95,8 @@ def explain_finding(connection: sqlite3.Connection, path: Path, run: int, findin
             findings.show_findings(sandbox, attack, others, other.form)
         make_steps(sandbox, model.let, {})
         fact = results.fact(connection, finding, derives.name)
-        return found, [_behind(sandbox, step, fact) for step in model.evidence]
+        rows = [_behind(sandbox, step, fact) for step in model.evidence]
+    return found, [_named(connection, one) for one in rows]
 
 
 def _behind(sandbox: Sandbox, step: str, fact: dict[str, Any]) -> Evidence:
@@ -105,6 +106,18 @@ def _behind(sandbox: Sandbox, step: str, fact: dict[str, Any]) -> Evidence:
     values = [fact[column] for column in shared]
     where = " and ".join(f"{quoted(column)} is ?" for column in shared) or "true"
     return Evidence(step, columns, sandbox.engine(f"select * from temp.{quoted(step)} where {where}", values))
+
+
+def _named(connection: sqlite3.Connection, evidence: Evidence) -> Evidence:
+    """The same with names in the columns item and txn, where the store has numbers."""
+    rows = [
+        tuple(
+            results.name_of(connection, column, value) if column in results.NAMED else value
+            for column, value in zip(evidence.columns, row, strict=True)
+        )
+        for row in evidence.rows
+    ]
+    return evidence._replace(rows=rows)
 
 
 def _attacks(connection: sqlite3.Connection, run: int, label: str | None) -> list[Attacked]:

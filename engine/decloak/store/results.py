@@ -9,6 +9,7 @@ from decloak.store.relations import Scope
 from decloak.store.sandbox import quoted
 
 __all__ = [
+    "NAMED",
     "Attacked",
     "Context",
     "Finding",
@@ -25,6 +26,7 @@ __all__ = [
     "figures",
     "find_finding",
     "find_run",
+    "name_of",
     "notes_of",
     "pooled",
     "release_of",
@@ -156,6 +158,16 @@ def sentence(connection: sqlite3.Connection, finding: int, because: str, table: 
 def facts_sql(relation: str) -> str:
     """The facts of a relation with their rounds, as a table expression."""
     return f"(select f.round, x.* from {quoted(f'found_{relation}')} x join finding f on f.id = x.finding)"
+
+
+NAMED = {"item": "name", "txn": "label"}
+"""Columns that hold the number of a node, and the column of its table that names it."""
+
+
+def name_of(connection: sqlite3.Connection, kind: str, number: Any) -> Any:
+    """The name of an item or a transaction; what is no number of one stays as it is."""
+    row = connection.execute(f"select {NAMED[kind]} from {kind} where id = ?", (number,)).fetchone()
+    return number if row is None else row[0]
 
 
 def fact(connection: sqlite3.Connection, finding: int, relation: str) -> dict[str, Any]:
