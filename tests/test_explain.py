@@ -108,7 +108,11 @@ def test_a_finding_of_a_query_is_explained_with_the_rows_behind_it(example, tmp_
         assert found == findings[0]
         (step,) = rows
         assert (step.step, step.columns) == ("held", ("txn", "item"))
-        fact = connection.execute("select txn, item from found_shows where finding = ?", (found.finding,)).fetchone()
+        fact = connection.execute(
+            "select t.label, i.name from found_shows f join txn t on t.id = f.txn join item i on i.id = f.item "
+            "where f.finding = ?",
+            (found.finding,),
+        ).fetchone()
         assert step.rows == [fact]
         with pytest.raises(DecloakError, match="run 1 has no finding 999"):
             explain_finding(connection, tmp_path / "s.db", 1, 999)
