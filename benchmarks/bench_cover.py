@@ -10,11 +10,9 @@ import gzip
 import random
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from decloak.anonymisers.disassociation import disassociate
 from decloak.attack.breach import breached
@@ -28,19 +26,10 @@ from decloak.store.opening import open_store
 from decloak.store.relations import Scope
 from decloak.store.sandbox import Sandbox
 from decloak.store.torn import write_torn
+from timing import cpu
 
 FOREIGN = [f"foreign {number}" for number in range(10)]
 Records = list[tuple[str, ...]]
-
-
-def cpu(job: Callable[[], Any], best_of: int = 3) -> float:
-    """The CPU seconds of a job."""
-    found = []
-    for _ in range(best_of):
-        begun = time.process_time()
-        job()
-        found.append(time.process_time() - begun)
-    return min(found)
 
 
 def generated(count: int, rng: random.Random) -> tuple[Disassociated, Records]:

@@ -5,8 +5,7 @@ python benchmarks/bench_reassociate.py
 
 import math
 import random
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from decloak.measure.release_utility import re_chunks, tkd_chunks
 from decloak.measure.transport import mean_distance
 from decloak.rules.reassociate_kernel import reassociate
 from decloak.rules.reassociation import Reassociation
+from timing import cpu
 
 ITEMS, CLUSTER, K = 500, 50, 3
 ATTACKS = {
@@ -28,16 +28,6 @@ ATTACKS = {
     "consistent": Reassociation.build(combine="mean", match="assignment", consistent=True),
     "bayes": Reassociation.build(combine="bayes", match="assignment"),
 }
-
-
-def cpu(job: Callable[[], object], best_of: int = 3) -> float:
-    """The CPU seconds of a job in this process."""
-    found = []
-    for _ in range(best_of):
-        begun = time.process_time()
-        job()
-        found.append(time.process_time() - begun)
-    return min(found)
 
 
 def records(count: int, rng: random.Random) -> Iterator[tuple[str, ...]]:

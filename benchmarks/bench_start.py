@@ -8,26 +8,15 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from decloak.attack.tables import needed_pairs, tables
 from decloak.data.dataset import Dataset, Published
 from decloak.data.readers import read
 from decloak.data.writers import write
+from timing import cpu
 
 HEAVY = ("numpy", "scipy", "pydantic", "rich", "networkx", "sqlite_utils", "yaml")
-
-
-def cpu(job: Callable[[], object], best_of: int = 3) -> float:
-    """The CPU seconds of a job in this process."""
-    found = []
-    for _ in range(best_of):
-        begun = time.process_time()
-        job()
-        found.append(time.process_time() - begun)
-    return min(found)
 
 
 def children_cpu(command: list[str], best_of: int = 10) -> float:

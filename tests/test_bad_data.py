@@ -98,7 +98,7 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path, reader):
         ("jsonl", {}, '["a", 7]', ":1: expected a list of strings"),
         ("jsonl", {}, '{"id": "x"}', ":1: expected a list of strings"),
         ("jsonl", {}, '{"item": ["a"]}', ":1: unknown key 'item'; did you mean 'items'?"),
-        ("jsonl", {}, '{"id": 1, "id": 2, "items": ["a"]}', ":1: a key is there twice"),
+        ("jsonl", {}, '{"id": 1, "id": 2, "items": ["a"]}', ":1: the key 'id' is there twice"),
         ("jsonl", {}, '{"id": 1.5, "items": ["a"]}', ":1: the id of "),
         ("jsonl", {}, '{"id": true, "items": ["a"]}', ":1: the id of "),
         ("jsonl", {}, '{"id": 1, "items": ["a"]}\n["b"]', ":2: some transactions have an id and this one has none"),

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from decloak.data.dataset import Dataset
+from decloak.data.jsonvalue import json_value
 from decloak.data.lines import Line
 from decloak.data.record import Options, Record
-from decloak.errors import DecloakError, nearest, shown
+from decloak.errors import nearest, shown
 
 __all__ = ["parse", "render"]
 
@@ -19,7 +20,7 @@ def parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
     """Read JSON Lines; an id is taken wherever it stands, but then every line must have one."""
     named: bool | None = True if options.ids else None
     for line in lines:
-        value = _value(line)
+        value = json_value(line, SHAPE)
         label, items = _object(line, value) if isinstance(value, dict) else (None, value)
         if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
             raise line.wrong(f"expected a list of strings, found {shown(line.text)}", SHAPE)
@@ -29,25 +30,6 @@ def parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
             raise line.wrong("some transactions have an id and this one has none" if named else
                              "this transaction has an id and the ones before have none", SHAPE)  # fmt: skip
         yield Record(line, label, items)
-
-
-def _value(line: Line) -> Any:
-    if not line.text.strip():
-        raise line.wrong("an empty line", "remove it")
-    try:
-        return json.loads(line.text, object_pairs_hook=_without_twins)
-    except json.JSONDecodeError as error:
-        raise line.wrong(f"not JSON: {error.msg}", SHAPE, error.colno) from None
-    except DecloakError as error:
-        raise line.wrong(error.message, error.hint) from None
-    except (ValueError, RecursionError):
-        raise line.wrong("not JSON: nested too deeply, or a number too large", SHAPE) from None
-
-
-def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) < len(pairs):
-        raise DecloakError("a key is there twice", hint=SHAPE)
-    return dict(pairs)
 
 
 def _object(line: Line, value: dict[str, Any]) -> tuple[str | None, Any]:

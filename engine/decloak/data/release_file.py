@@ -12,11 +12,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
+from decloak.data.jsonvalue import json_value
 from decloak.data.lines import FilePath, Line, check_name, place, read_lines, write_lines
 from decloak.errors import DecloakError, nearest, shown
 
 __all__ = ["LONGEST_CLUSTER", "json_schema", "read_release", "write_release"]
 
+SHAPE = "write one JSON object a line"
 LONGEST_CLUSTER = 50_000_000
 """Characters a line may have: a cluster is one line, however many records it has."""
 
@@ -134,9 +136,9 @@ def read_release(path: FilePath) -> Disassociated:
     """Read a disassociated release; what it promises is not checked here, only that it is one."""
     reader = _Reader()
     lines = read_lines(path, longest=LONGEST_CLUSTER)
-    reader.header(lines[0], _value(lines[0]))
+    reader.header(lines[0], json_value(lines[0], SHAPE))
     for line in lines[1:]:
-        reader.part(line, _value(line))
+        reader.part(line, json_value(line, SHAPE))
     if not reader.clusters:
         raise lines[-1].wrong("a release without clusters", _HINTS["cluster"])
     return Disassociated(tuple(reader.clusters), tuple(reader.joints), reader.k, reader.m, place(path))
@@ -165,28 +167,6 @@ def _objects(release: Disassociated) -> Iterable[dict[str, Any]]:
 
 def _chunk_object(chunk: Chunk) -> dict[str, Any]:
     return {"items": list(chunk.items), "subrecords": list(map(list, chunk.subrecords))}
-
-
-def _value(line: Line) -> Any:
-    if not line.text.strip():
-        raise line.wrong("an empty line", "remove it")
-    try:
-        return json.loads(line.text, object_pairs_hook=_without_twins)
-    except json.JSONDecodeError as error:
-        raise line.wrong(f"not JSON: {error.msg}", "write one JSON object a line", error.colno) from None
-    except DecloakError as error:
-        raise line.wrong(error.message, error.hint) from None
-    except (ValueError, RecursionError):
-        raise line.wrong("not JSON: nested too deeply, or a number too large") from None
-
-
-def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise DecloakError(f"the key {shown(key)} is there twice", hint="write each key once")
-        found[key] = value
-    return found
 
 
 def _object(line: Line, value: Any, kind: str, name: str = "", optional: tuple[str, ...] = ()) -> dict[str, Any]:

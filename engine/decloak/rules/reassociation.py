@@ -5,11 +5,11 @@ or a term. Rows are the records of the cluster, known by their anchors, the sub-
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from decloak.errors import DecloakError, nearest, shown
+from decloak.errors import DecloakError
+from decloak.rules.choices import at, one_of
 
 __all__ = ["Combine", "Reassociation"]
 
@@ -53,14 +53,14 @@ class Reassociation:
     ) -> "Reassociation":
         """Check the choices; `places` says where each is written."""
         place = (places or {}).get
-        with _at(place("units")):
-            kinds = tuple(_one_of(one, get_args(Unit)) for one in units)
-        with _at(place("combine")):
-            combined: Combine = _one_of("mean" if combine is None else combine, get_args(Combine))
-        with _at(place("give")):
-            given: Give = _one_of(give, get_args(Give))
-        with _at(place("match")):
-            matched: Match = _one_of(match, get_args(Match))
+        with at(place("units")):
+            kinds = tuple(one_of(one, get_args(Unit)) for one in units)
+        with at(place("combine")):
+            combined: Combine = one_of("mean" if combine is None else combine, get_args(Combine))
+        with at(place("give")):
+            given: Give = one_of(give, get_args(Give))
+        with at(place("match")):
+            matched: Match = one_of(match, get_args(Match))
         built = cls(kinds, combined, given, matched, consistent)
         for choice, message, hint in _misfits(built, combine is not None):
             raise DecloakError(message, place(choice), hint)
@@ -69,21 +69,6 @@ class Reassociation:
     def combine_for(self, chunk: int | str) -> Combine:
         """Return how scores are combined for the units of a chunk."""
         return self.combine if ("term" if chunk == "T" else "subrecord") in self.units else "mean"
-
-
-@contextmanager
-def _at(place: str | None) -> Iterator[None]:
-    try:
-        yield
-    except DecloakError as error:
-        raise DecloakError(error.message, error.place or place, error.hint) from None
-
-
-def _one_of(text: str, choices: tuple[Any, ...]) -> Any:
-    if text not in choices:
-        hint = nearest(str(text), choices) or f"choices are {', '.join(choices)}"
-        raise DecloakError(f"unknown choice {shown(text)}", hint=hint)
-    return text
 
 
 def _misfits(attack: Reassociation, combine_given: bool) -> Iterator[tuple[str, str, str]]:

@@ -7,11 +7,11 @@ scored cells and suspicion of all groups, aggregated, rows and cols.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from decloak.errors import DecloakError, nearest, shown
+from decloak.errors import DecloakError, shown
+from decloak.rules.choices import at, one_of
 from decloak.rules.expression import Expression
 
 __all__ = ["GROUP_KINDS", "Strategy"]
@@ -64,17 +64,17 @@ class Strategy:
         `columns` are the further ones `weigh` may name; `places` says where each choice is written.
         """
         place = (places or {}).get
-        with _at(place("groups")):
-            kinds = tuple(_one_of(one, GROUP_KINDS) for one in groups)
-        with _at(place("redistribute")):
-            shared: Redistribute = _one_of(redistribute, get_args(Redistribute))
-        with _at(place("strike")):
-            struck: Strike = _one_of(strike, get_args(Strike))
-        with _at(place("suspicion")):
+        with at(place("groups")):
+            kinds = tuple(one_of(one, GROUP_KINDS) for one in groups)
+        with at(place("redistribute")):
+            shared: Redistribute = one_of(redistribute, get_args(Redistribute))
+        with at(place("strike")):
+            struck: Strike = one_of(strike, get_args(Strike))
+        with at(place("suspicion")):
             suspected = _suspicion(suspicion)
-        with _at(place("weigh")):
+        with at(place("weigh")):
             weight = _weigh(weigh, struck, columns)
-        with _at(place("threshold")):
+        with at(place("threshold")):
             limit = _threshold(threshold)
         built = cls(weight, shared, kinds, suspected, limit, struck)
         for choice, message, hint in _misfits(built):
@@ -85,21 +85,6 @@ class Strategy:
     def further(self) -> tuple[str, ...]:
         """The further columns that `weigh` reads."""
         return tuple(sorted(self.weigh.names - _OWN))
-
-
-@contextmanager
-def _at(place: str | None) -> Iterator[None]:
-    try:
-        yield
-    except DecloakError as error:
-        raise DecloakError(error.message, error.place or place, error.hint) from None
-
-
-def _one_of(text: str, choices: tuple[Any, ...]) -> Any:
-    if text not in choices:
-        hint = nearest(text, choices) or f"choices are {', '.join(choices)}"
-        raise DecloakError(f"unknown choice {shown(text)}", hint=hint)
-    return text
 
 
 def _weigh(text: str, strike: Strike, columns: Collection[str]) -> Expression:
@@ -118,7 +103,7 @@ def _suspicion(text: str) -> Suspicion | Expression:
     if text in choices:
         return text  # type: ignore[return-value]
     if text.isidentifier() and text not in ("w", "d"):
-        _one_of(text, choices)
+        one_of(text, choices)
     return Expression.build(text, cells=("w", "d"), summary=True)
 
 
