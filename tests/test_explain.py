@@ -1,8 +1,10 @@
 """Why something was found: the sentence, the scores and the graph behind it."""
 
 import json
+import re
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import networkx as nx
 import pytest
@@ -13,7 +15,7 @@ from decloak.errors import DecloakError
 from decloak.rules.because import sentence_sql
 from decloak.rules.explain import explain, explain_finding, list_findings
 from decloak.store.graph import evidence
-from decloak.store.opening import connect_readonly
+from decloak.store.opening import add_functions, connect_readonly
 from test_query_rules import SHOWS, scenario, written
 
 
@@ -138,3 +140,40 @@ def test_a_sentence_is_filled_in_by_sqlite_alone(template, row, expected):
         )
         connection.execute("insert into x values (?, ?)", row)
         assert connection.execute(f"select {sentence_sql(template, ('a', 'b'), 'x')} from x").fetchone() == (expected,)
+
+
+@pytest.mark.parametrize("name", ["mda", "tba", "wba", "gba", "rba"])
+def test_the_weights_before_the_first_round_are_in_the_store_for_any_sqlite_shell(example, tmp_path, name):
+    """Figures 4.7 of the thesis and 4 of the paper, from SQL alone."""
+    decloak.run(example / "scenario.yaml", store=tmp_path / "s.db")
+    golden = json.loads((Path(__file__).parent / "golden" / "set-generalisation.json").read_text())["example"]
+    expected = golden["table"] if name in ("mda", "tba") else golden[name]["start_weighted"]
+    with closing(sqlite3.connect(tmp_path / "s.db")) as connection:
+        found = connection.execute(f"select row, col, w from start_{name} order by row, col").fetchall()
+    assert [w for *_, w in found] == pytest.approx([w for row in expected for w in row], abs=1e-12)
+
+
+def test_a_formula_over_the_whole_table_is_the_same_in_sql(example, tmp_path):
+    rule = """\
+rule: scaled
+form: eliminate
+about: distances as shares of the largest of the table
+cells: select * from distance
+weigh: d / max(d) - min(d) * ln(rows + cols) + min(1, mean(d))
+groups: [table]
+suspicion: largest
+threshold: mean(w)
+strike: all
+because: "{item}"
+"""
+    (example / "scaled.yaml").write_text(rule)
+    text = (example / "scenario.yaml").read_text()
+    attacks = re.search(r"attack: \[.*\]", text)[0]
+    (example / "scenario.yaml").write_text(text.replace(attacks, "attack: [scaled.yaml]"))
+    decloak.run(example / "scenario.yaml", store=tmp_path / "s.db")
+    with closing(sqlite3.connect(tmp_path / "s.db")) as connection:
+        add_functions(connection)
+        weights = dict(connection.execute("select row * 4 + col, w from start_scaled").fetchall())
+        spared = dict(connection.execute("select row * 4 + col, weight from spared").fetchall())
+        struck = dict(connection.execute("select row * 4 + col, weight from struck").fetchall())
+    assert weights == pytest.approx(spared | struck, abs=1e-12)

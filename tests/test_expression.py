@@ -9,7 +9,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from decloak.errors import DecloakError
-from decloak.rules.expression import Expression, add_functions, scores
+from decloak.rules.expression import Expression, scores
+from decloak.store.opening import add_functions
 
 VALUES = st.sampled_from([None, 0.0, -0.0, 1.0, -1.0, 0.25, 2.0, -3.5, 7.0, 1e200, -1e308, 1e-200])
 SMALL = st.sampled_from([None, 0.0, 1.0, -2.0, 0.25, 3.0, -0.5])

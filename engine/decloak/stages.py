@@ -163,6 +163,8 @@ class _Execution:
                 connection, planned.digest, text, scope.release, scope.scoring, scope.attacker, parameters
             )
             write_findings(connection, attack)
+            if (weigh := rule.start_sql()) is not None:
+                findings.write_start(connection, rule.name, weigh)
             findings.write_why(connection, rule.name, rule.digest, rule.model.form, rule.derives, rule.because_sql("x"))
             return attack
 

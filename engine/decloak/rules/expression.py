@@ -9,8 +9,6 @@ argument are aggregates over the cells at hand; `min` and `max` of several are s
 them. Columns hold finite numbers or no score: `scores` makes them so.
 """
 
-import math
-import sqlite3
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
@@ -23,7 +21,7 @@ from decloak.errors import DecloakError, nearest, shown
 from decloak.formula import Call, Name, Node, Number, Operation, names, parse, walk
 from decloak.rules.expression_sql import deepest_bracket, sql_text
 
-__all__ = ["Expression", "add_functions", "scores"]
+__all__ = ["Expression", "scores"]
 
 Array = NDArray[np.float64]
 Aggregates = Mapping[Call, Array]
@@ -41,15 +39,6 @@ def scores(values: ArrayLike) -> Array:
     """Numbers as an array in which whatever is not finite is NaN, no score."""
     array = np.asarray(values, dtype=np.float64)
     return np.where(np.isfinite(array), array, np.nan)
-
-
-def add_functions(connection: sqlite3.Connection) -> None:
-    """Give a connection the functions that some builds of SQLite lack (`ln`)."""
-
-    def ln(x: float | None) -> float | None:
-        return math.log(x) if x is not None and x > 0 else None
-
-    connection.create_function("ln", 1, ln, deterministic=True)
 
 
 class _Compiled(NamedTuple):

@@ -19,6 +19,7 @@ from decloak.rules.model import AnyRule, EliminateRule, ItemsetsRule, QueryRule,
 from decloak.rules.reassociation import Reassociation
 from decloak.rules.strategy import Strategy
 from decloak.store.derivation import LAST_ROUND, THIS_ROUND, make_steps
+from decloak.store.findings import START
 from decloak.store.relations import RELATIONS
 from decloak.store.sandbox import Sandbox
 
@@ -93,6 +94,13 @@ class Rule:
         """Where each step of a query is written."""
         steps = {name: self.source.place(("let", name)) for name in getattr(self.model, "let", {})}
         return steps | {name: self.source.place((name,)) for name in ("facts", "start", "repeat", "cells", "of")}
+
+    def start_sql(self) -> str | None:
+        """The weight of a cell before the first round as SQL, when the rule takes the distances as they are."""
+        plain = " ".join(getattr(self.model, "cells", "").lower().split()) == "select * from distance"
+        if self.strategy is None or self.strategy.strike == "coin" or not plain:
+            return None
+        return self.strategy.weigh.sql(START, over="partition by x.distance_table")
 
     def because_sql(self, table: str) -> str:
         """The sentence as SQL over a table or view that has the columns it names."""

@@ -23,6 +23,11 @@ class Table(NamedTuple):
     columns: tuple[Column, ...]
 
 
+RULES_ADD = """\
+Rules that have run add to these. `found_<relation>` is the table of what a query or itemsets rule derived.
+`why_<rule>` is the view of a rule's findings with the sentence behind each in the column `because`.
+`start_<rule>` is the view of every cell with the weight `w` an eliminate rule gives it before its first round."""
+
 _OBJECT = re.compile(
     r"(?P<comment>(?:^--[^\n]*\n)+)CREATE (?P<kind>TABLE|VIEW) (?P<name>\w+)(?P<body>.*?);\n",
     re.MULTILINE | re.DOTALL,
@@ -56,6 +61,7 @@ def _read(match: re.Match[str]) -> Table:
 def markdown(chosen: Iterable[Table]) -> str:
     """The reference page of tables and views, as committed under docs/reference/."""
     parts = ["# The store", "", "Generated from schema.sql by `decloak schema --markdown`; do not edit.", ""]
+    parts += [RULES_ADD, ""]
     for table in chosen:
         parts += [f"## {table.name} ({table.kind})", "", textwrap.fill(table.meaning, 110), ""]
         parts += ["| column | type | meaning |", "|---|---|---|"]

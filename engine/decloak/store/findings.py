@@ -20,6 +20,7 @@ __all__ = [
     "write_attack",
     "write_facts",
     "write_rule",
+    "write_start",
     "write_strikes",
     "write_why",
 ]
@@ -158,6 +159,33 @@ def write_why(
         f"join finding f on f.id = x.finding) x "
         f"join attack a on a.id = x.of_attack join rule u on u.id = a.rule "
         f"join run_attack ra on ra.attack = a.id where u.digest = '{digest}'"
+    )
+
+
+START = {
+    "d": "x.scored",
+    "rows": "x.rows",
+    "cols": "x.cols",
+    "row_left": "x.cols",
+    "col_left": "x.rows",
+    "row_weight": "(1.0 / x.cols)",
+    "col_weight": "(1.0 / x.rows)",
+}
+"""What the names of a `weigh` formula are before the first round, as SQL over the cells of a table."""
+
+
+def write_start(connection: sqlite3.Connection, rule: str, weigh: str) -> None:
+    """(Re)make the view start_<rule>: every cell with the weight a rule gives it before the first round.
+
+    `weigh` is the formula as SQL, its names those of START and its aggregates over the cells of a table.
+    """
+    view = quoted(f"start_{rule}")
+    connection.execute(f"drop view if exists {view}")
+    connection.execute(
+        f'create view {view} as select x.scoring, x."table", x.row, x.col, x."transaction", x.item, x.d, {weigh} as w '
+        "from (select n.*, case when n.d >= 0 and n.d < 9e999 then n.d end as scored, "
+        "max(n.row) over (partition by n.distance_table) + 1 as rows, "
+        "max(n.col) over (partition by n.distance_table) + 1 as cols from named_cell n) x"
     )
 
 

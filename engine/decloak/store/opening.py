@@ -1,6 +1,7 @@
 """Open, create and migrate a store."""
 
 import contextlib
+import math
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from decloak.data.lines import place
 from decloak.errors import DecloakError, shown
 from decloak.store.documentation import schema_text
 
-__all__ = ["APPLICATION", "VERSION", "Store", "connect_readonly", "open_store"]
+__all__ = ["APPLICATION", "VERSION", "Store", "add_functions", "connect_readonly", "open_store"]
 
 APPLICATION = 0x0DEC10AC
 """`PRAGMA application_id` of a store, so that somebody else's database is never written to."""
@@ -126,6 +127,15 @@ def connect_readonly(path: str | Path) -> sqlite3.Connection:
     return connection
 
 
+def add_functions(connection: sqlite3.Connection) -> None:
+    """Give a connection the functions that some builds of SQLite lack (`ln`)."""
+
+    def ln(x: float | None) -> float | None:
+        return math.log(x) if x is not None and x > 0 else None
+
+    connection.create_function("ln", 1, ln, deterministic=True)
+
+
 def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
     if path.is_dir():
         raise DecloakError("a folder, not a store", place(path), "name a file in it, such as store.db")
@@ -140,6 +150,7 @@ def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
             timeout=30,
         )
         connection.execute("select count(*) from sqlite_master").fetchone()
+        add_functions(connection)
     except sqlite3.DatabaseError as error:
         raise _unusable(path, error) from None
     return connection
