@@ -149,10 +149,14 @@ def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
             isolation_level=None,
             timeout=30,
         )
-        connection.execute("select count(*) from sqlite_master").fetchone()
-        add_functions(connection)
     except sqlite3.DatabaseError as error:
         raise _unusable(path, error) from None
+    try:
+        connection.execute("select count(*) from sqlite_master").fetchone()
+    except sqlite3.DatabaseError as error:
+        connection.close()
+        raise _unusable(path, error) from None
+    add_functions(connection)
     return connection
 
 
