@@ -12,26 +12,20 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from decloak.errors import DecloakError, Faults, nearest, shown
 from decloak.expect import Expectation
+from decloak.measures import Breach, BreachMeasure, Link, LinkMeasure, Utility, UtilityMeasure, WmdMeasure
 from decloak.parts import (
     Attack,
     Attacker,
-    Breach,
-    BreachMeasure,
     Data,
     Disassociation,
     Distances,
     Found,
-    Link,
-    LinkMeasure,
     Original,
     Part,
     Relate,
     Release,
     Repeat,
     Sets,
-    Utility,
-    UtilityMeasure,
-    WmdMeasure,
 )
 from decloak.positions import Loc, Mistakes, Source, check, check_all, read
 from decloak.sweep import combinations, compact
