@@ -506,3 +506,9 @@ def test_hostile_names_go_through_a_whole_run(tmp_path):
     assert run.ok
     kept = {name for (name,) in query(tmp_path / "s.db", "select name from item")}
     assert kept == {*names, "x"}
+
+
+def test_a_run_notes_only_what_its_own_scores_could_not_use(example, tmp_path):
+    store = tmp_path / "s.db"
+    assert decloak.run(example / "scenario.yaml", store=store, overrides=["relate.cap=2"]).variants[0].notes
+    assert decloak.run(example / "scenario.yaml", store=store).variants[0].notes == ()

@@ -1,16 +1,15 @@
 """What an attacker of disassociated data knows beforehand, as the scenario says."""
 
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from decloak.attack.knowledge import explicit, moderate, strong_pairs, weak
+from decloak.data.disassociated import Disassociated
 from decloak.data.lines import read_lines
 from decloak.figures import UNKNOWN
 from decloak.scenario import Scenario
-from decloak.store.torn import read_torn
-from decloak.torn_measuring import known_of
+from decloak.torn_measuring import Known
 
 __all__ = ["Knowledge", "known_by_file", "what_is_known"]
 
@@ -36,11 +35,9 @@ def known_by_file(
     return Knowledge("weak", weak(items, [word for word in words if word], m, seed=seed))
 
 
-def what_is_known(
-    connection: sqlite3.Connection, release: int, scenario: Scenario, folder: Path, seed: int
-) -> Knowledge:
+def what_is_known(scenario: Scenario, folder: Path, seed: int, data: Disassociated, known: Known | None) -> Knowledge:
     """Work out the itemsets an attacker knows; the strong one knows every pair, and none is listed."""
-    attacker, data = scenario.attacker, read_torn(connection, release)
+    attacker = scenario.attacker
     items = sorted({item for cluster in data.clusters for item in cluster.items})
     m = data.m or 2
     by_file = known_by_file(scenario, folder, items, m, seed)
@@ -48,7 +45,6 @@ def what_is_known(
         return by_file
     if attacker.model == "strong":
         return Knowledge("strong", [])
-    known = known_of(connection, release)
     if known is None:
         return Knowledge(attacker.model, [], UNKNOWN.format(f"what a {attacker.model} attacker knows"))
     if attacker.model == "moderate":

@@ -2,40 +2,29 @@
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from decloak.figures import POOLED, UNKNOWN, Figure
 from decloak.measure.link import Link, link
 from decloak.measure.recovery import Recovery, mean_density, pool, recovery
 from decloak.store.reading import holdings, knows_originals, outcomes
-from decloak.store.results import facts_of
-from decloak.torn_measuring import measure_torn
+from decloak.store.results import findings_count
 
-__all__ = ["measure"]
+__all__ = ["count_findings", "measure"]
 
 
 def measure(
-    connection: sqlite3.Connection,
-    family: str,
-    attack: int,
-    release: int,
-    settings: Mapping[str, Any],
-    folder: Path,
+    connection: sqlite3.Connection, family: str, attack: int, release: int, settings: Mapping[str, Any]
 ) -> tuple[list[Figure], str | None]:
-    """The figures of a family for one attack, and why some are missing."""
-    if family == "findings":
-        return count_findings(connection, attack)
+    """The figures of a family for one attack on set-generalised data, and why some are missing."""
     if family == "recovery":
         return measure_recovery(connection, attack, release)
-    if family == "link":
-        return measure_link(connection, attack, release, **settings)
-    return measure_torn(connection, family, attack, release, settings, folder)
+    return measure_link(connection, attack, release, **settings)
 
 
 def count_findings(connection: sqlite3.Connection, attack: int) -> tuple[list[Figure], str | None]:
     """How much an attack found."""
-    count = len(facts_of(connection, attack))
+    count = findings_count(connection, attack)
     return [(POOLED, "findings", count, count, None)], None
 
 

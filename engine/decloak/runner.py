@@ -18,6 +18,7 @@ from decloak.scenario import Document, load
 from decloak.stages import execute
 from decloak.store.opening import connect_readonly, open_store
 from decloak.store.results import notes_of, pooled
+from decloak.store.writing import find
 from decloak.sweep import Variant, variants
 
 __all__ = ["Measure", "Progress", "Run", "RunVariant", "Verdict", "plans", "run"]
@@ -100,12 +101,15 @@ def run(
     document = load(scenario, overrides)
     planned = plans(document)
     told = progress or Progress()
-    if not Path(store).exists():
-        check_inputs(planned[0].scenario, planned[0].folder)  # so that a fault leaves no empty store behind
+    checked = set() if Path(store).exists() else {planned[0].release}
+    if checked:  # before the store is made, so that a fault leaves no empty one behind
+        check_inputs(planned[0].scenario, planned[0].folder)
     done: list[tuple[Variant, int, bool]] = []
     with open_store(store) as opened:
         for number, one in enumerate(planned, 1):
             told.begin(one.variant.title, number, len(planned))
+            if one.release not in checked and find(opened, "release", one.release) is None:
+                check_inputs(one.scenario, one.folder)
             done.append((one.variant, *execute(one, opened, told.stage)))
     with closing(connect_readonly(store)) as connection:
         found = tuple(

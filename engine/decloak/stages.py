@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from decloak.inputs import check_inputs
+from decloak.data.disassociated import Disassociated
 from decloak.knowing import what_is_known
-from decloak.measuring import measure
+from decloak.measuring import count_findings, measure
 from decloak.parts import Distances
 from decloak.planning import Plan, Planned
 from decloak.preparing import distance_tables, original_of, published_of, relate, relate_torn, torn_of
@@ -22,6 +22,7 @@ from decloak.store.opening import Store
 from decloak.store.reading import read_published, read_scores
 from decloak.store.relations import Scope
 from decloak.store.sandbox import Sandbox
+from decloak.torn_measuring import Known, known_of, measure_torn
 
 __all__ = ["Progress", "execute"]
 
@@ -92,6 +93,16 @@ class _Execution:
         return write
 
     @cached_property
+    def torn(self) -> Disassociated:
+        """The disassociated release, read once for all that work on it."""
+        return torn.read_torn(self.store.connection, self.release)
+
+    @cached_property
+    def known(self) -> Known | None:
+        """The same with its originals, None when these are not known."""
+        return known_of(self.store.connection, self.release, self.torn)
+
+    @cached_property
     def relatedness(self) -> int | None:
         key, release = self.plan.relatedness, self.release
         if key is None:
@@ -101,7 +112,7 @@ class _Execution:
     def _relate(self, key: str, release: int) -> Write:
         scenario, folder, connection = self.plan.scenario, self.plan.folder, self.store.connection
         if scenario.torn:
-            scored = relate_torn(scenario, folder, torn.read_torn(connection, release))
+            scored = relate_torn(scenario, folder, self.torn)
         else:
             scored = relate(scenario, folder, read_published(connection, release))
         return lambda connection: writing.write_relatedness(connection, key, *scored)
@@ -140,9 +151,8 @@ class _Execution:
         return self.stage("attacker", key, lambda: self._know(key, release))
 
     def _know(self, key: str, release: int) -> Write:
-        known = what_is_known(
-            self.store.connection, release, self.plan.scenario, self.plan.folder, self.plan.variant.seed
-        )
+        plan = self.plan
+        known = what_is_known(plan.scenario, plan.folder, plan.variant.seed, self.torn, self.known)
         return lambda connection: torn.write_attacker(connection, key, release, *known)
 
     def _attack(self, planned: Planned, scope: Scope, earlier: Mapping[str, tuple[Planned, int]]) -> Write:
@@ -178,8 +188,8 @@ class _Execution:
             return lambda connection, attack: findings.write_strikes(connection, attack, map(_strikes, struck))
         if rule.reassociation is not None:
             scores = {} if self.relatedness is None else read_scores(self.store.connection, self.relatedness)
-            data, relate = torn.read_torn(self.store.connection, scope.release), self.plan.scenario.relate
-            given = give(rule, data, scores, settings, "smaller" if relate is None else relate.closer)
+            relate = self.plan.scenario.relate
+            given = give(rule, self.torn, scores, settings, "smaller" if relate is None else relate.closer)
             return lambda connection, attack: torn.write_assigned(connection, attack, scope.release, given)
         found, derives = facts(rule, sandbox, settings), rule.derives
         return lambda connection, attack: findings.write_facts(connection, attack, derives.name, derives.columns, found)
@@ -189,8 +199,13 @@ class _Execution:
         return self.stage("measurement", key, lambda: self._measure(family, key, settings, attack, release))
 
     def _measure(self, family: str, key: str, settings: Mapping[str, Any], attack: int, release: int) -> Write:
-        plan = self.plan
-        figures, note = measure(self.store.connection, family, attack, release, settings, plan.folder)
+        connection = self.store.connection
+        if family == "findings":
+            figures, note = count_findings(connection, attack)
+        elif self.plan.scenario.torn:
+            figures, note = measure_torn(connection, family, attack, self.torn, self.known, settings, self.plan.folder)
+        else:
+            figures, note = measure(connection, family, attack, release, settings)
         return lambda connection: writing.write_measurement(connection, key, attack, family, figures, note)
 
 
@@ -215,8 +230,6 @@ def execute(planned: Plan, store: Store, progress: Progress) -> tuple[int, bool]
     found = writing.find(store, "run", planned.run)
     if found is not None:
         return found, False
-    if writing.find(store, "release", planned.release) is None:
-        check_inputs(planned.scenario, planned.folder)
     execution = _Execution(planned, store, progress)
     earlier: dict[str, tuple[Planned, int]] = {}
     attacks: dict[str, int] = {}

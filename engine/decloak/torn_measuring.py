@@ -18,7 +18,7 @@ from decloak.measure.release_utility import re_chunks, tkd_chunks, tlost
 from decloak.measure.transport import mean_distance
 from decloak.rules.reassociate_kernel import Assignment
 from decloak.store.reading import read_dataset
-from decloak.store.torn import read_assigned, read_knowledge, read_torn, read_truth
+from decloak.store.torn import read_assigned, read_knowledge, read_truth
 
 __all__ = ["Known", "known_of", "measure_torn"]
 
@@ -31,22 +31,27 @@ class Known(NamedTuple):
     truth: list[list[int]]
 
 
-def known_of(connection: sqlite3.Connection, release: int) -> Known | None:
-    """A release with its originals, None when these are not known."""
+def known_of(connection: sqlite3.Connection, release: int, data: Disassociated) -> Known | None:
+    """A release of a number with its originals, None when these are not known."""
     truth = read_truth(connection, release)
     row = connection.execute("select original from truth_release where release = ?", (release,)).fetchone()
     if truth is None or row is None:
         return None
-    return Known(read_torn(connection, release), read_dataset(connection, row[0]).transactions, truth)
+    return Known(data, read_dataset(connection, row[0]).transactions, truth)
 
 
 def measure_torn(
-    connection: sqlite3.Connection, family: str, attack: int, release: int, settings: Mapping[str, Any], folder: Path
+    connection: sqlite3.Connection,
+    family: str,
+    attack: int,
+    data: Disassociated,
+    known: Known | None,
+    settings: Mapping[str, Any],
+    folder: Path,
 ) -> tuple[list[Figure], str | None]:
-    """The figures of a family for one attack, and why some are missing."""
-    known = known_of(connection, release)
+    """The figures of a family for one attack on a disassociated release, and why some are missing."""
     if family == "breach":
-        return _breach(connection, attack, release, known, **settings)
+        return _breach(connection, attack, data, known, **settings)
     if known is None:
         return [], UNKNOWN.format(family)
     if family == "utility":
@@ -109,10 +114,9 @@ def _vectors(path: Path) -> dict[str, list[float]]:
 
 
 def _breach(
-    connection: sqlite3.Connection, attack: int, release: int, known: Known | None, reading: str
+    connection: sqlite3.Connection, attack: int, data: Disassociated, known: Known | None, reading: str
 ) -> tuple[list[Figure], str | None]:
     """What cover problems tell an attacker: the QPBD total, items and records that are vulnerable."""
-    data = read_torn(connection, release)
     attacker, note = connection.execute(
         "select k.id, k.note from attack a join attacker k on k.id = a.attacker where a.id = ?", (attack,)
     ).fetchone()

@@ -21,11 +21,11 @@ __all__ = [
     "cells_named",
     "contexts",
     "fact",
-    "facts_of",
     "facts_sql",
     "figures",
     "find_finding",
     "find_run",
+    "findings_count",
     "name_of",
     "notes_of",
     "pooled",
@@ -249,10 +249,10 @@ def anchor_scores(connection: sqlite3.Connection, finding: int) -> list[Context]
     return [Context(*row) for row in rows]
 
 
-def facts_of(connection: sqlite3.Connection, attack: int) -> list[int]:
-    """The findings of an attack."""
-    rows = connection.execute("select id from finding where attack = ? order by id", (attack,))
-    return [row[0] for row in rows]
+def findings_count(connection: sqlite3.Connection, attack: int) -> int:
+    """How many findings an attack has."""
+    (count,) = connection.execute("select count(*) from finding where attack = ?", (attack,)).fetchone()
+    return int(count)
 
 
 def pooled(connection: sqlite3.Connection, run: int) -> dict[tuple[str, str], float | None]:
@@ -278,8 +278,8 @@ def notes_of(connection: sqlite3.Connection, run: int) -> list[str]:
         (run,),
     ).fetchall()
     warnings = connection.execute(
-        "select distinct w.value from run r join scoring s on s.release = r.release "
-        "join relatedness e on e.id = s.relatedness join json_each(e.warnings) w where r.id = ?",
+        "select distinct w.value from run_attack r join attack a on a.id = r.attack join scoring s on s.id = a.scoring "
+        "join relatedness e on e.id = s.relatedness join json_each(e.warnings) w where r.run = ?",
         (run,),
     ).fetchall()
     return [text for (text,) in [*notes, *unknown, *warnings]]
