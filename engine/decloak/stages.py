@@ -123,12 +123,12 @@ class _Execution:
         return self.stage("scoring", self.plan.scoring, lambda: self._score(release, relatedness))
 
     def _score(self, release: int, relatedness: int | None) -> Write:
-        scenario = self.plan.scenario
-        tables = [] if scenario.torn else distance_tables(
-            scenario, self.plan.folder, self.store, release, relatedness
-        )  # fmt: skip
-        context = "given" if isinstance(scenario.data, Distances) else str(scenario.attacker.context)
-        context = "anchor" if scenario.torn else context
+        scenario, tables = self.plan.scenario, []
+        if scenario.torn:
+            context = "anchor"
+        else:
+            context = "given" if isinstance(scenario.data, Distances) else str(scenario.attacker.context)
+            tables = distance_tables(scenario, self.plan.folder, self.store, release, relatedness)
         return lambda connection: writing.write_scoring(
             connection, self.plan.scoring, release, relatedness, context, tables
         )

@@ -178,11 +178,9 @@ def fact(connection: sqlite3.Connection, finding: int, relation: str) -> dict[st
 
 
 class Finding(NamedTuple):
-    """Where a finding comes from: its attack, the rule text that ran, and what that saw."""
+    """Where a finding comes from: what the scenario calls its attack, the rule text that ran, and what that saw."""
 
-    attack: int
     label: str
-    form: str
     text: str
     scope: Scope
     reads: dict[str, int]
@@ -191,16 +189,16 @@ class Finding(NamedTuple):
 def find_finding(connection: sqlite3.Connection, run: int, finding: int) -> Finding:
     """A finding of a run by its number."""
     row = connection.execute(
-        "select a.id, ra.label, u.form, u.text, a.release, r.dataset, a.scoring, a.attacker, a.parameters "
+        "select ra.label, u.text, a.release, r.dataset, a.scoring, a.attacker, a.parameters "
         "from finding f join attack a on a.id = f.attack join rule u on u.id = a.rule "
         "join release r on r.id = a.release join run_attack ra on ra.attack = a.id where f.id = ? and ra.run = ?",
         (finding, run),
     ).fetchone()
     if row is None:
         raise DecloakError(f"run {run} has no finding {finding}", hint="`decloak explain RUN` lists findings")
-    attack, label, form, text, release, dataset, scoring, attacker, parameters = row
+    label, text, release, dataset, scoring, attacker, parameters = row
     scope = Scope(release, dataset, scoring, attacker)
-    return Finding(attack, label, form, text, scope, json.loads(parameters)["reads"])
+    return Finding(label, text, scope, json.loads(parameters)["reads"])
 
 
 class Context(NamedTuple):
