@@ -11,6 +11,7 @@ import decloak
 from decloak import cli
 
 ROOT = Path(__file__).parents[1]
+SHARED_DATA = ROOT.parent / "shared" / "data"
 MEMBERS = ("blood pressure", "icd", "limbs", "injury")
 DISTANCES = {
     "heart disease": (0.56, 0.78, 1.57, 2.19),
@@ -32,6 +33,14 @@ attacker: {context: 1}
 attack: [mda, tba, wba, gba, rba]
 measure: [recovery, {link: {k: 2, m: 2}}]
 """
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data, which is not part of the project: tests that need it are skipped where it is absent."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip("no real data beside the checkout (../shared/data)")
+    return SHARED_DATA
 
 
 @pytest.fixture
