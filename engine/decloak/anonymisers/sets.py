@@ -22,7 +22,8 @@ def random_sets(items: Sequence[str], size: int, share: float, seed: int) -> lis
     drawn = random.Random(seed).sample(sorted(items), round(share * len(items)))
     sets = [drawn[start : start + size] for start in range(0, len(drawn), size)]
     if len(sets) > 1 and len(sets[-1]) == 1:
-        sets[-2] += sets.pop()
+        over = sets.pop()
+        sets[-1] += over
     return sorted(tuple(sorted(one)) for one in sets if len(one) > 1)
 
 
