@@ -4,7 +4,7 @@ f(x) is the number of documents that hold x, f(x,y) of those that hold both, N o
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 __all__ = ["Both", "Counter", "Query", "both"]
 
@@ -19,9 +19,11 @@ class Query(NamedTuple):
 Both = tuple[Query, Query]
 """Two terms in one document, the lesser query first."""
 
+Term = TypeVar("Term", str, Query)
 
-def both(a: Query, b: Query) -> Both:
-    """The unordered pair of two queries.
+
+def both(a: Term, b: Term) -> tuple[Term, Term]:
+    """The unordered pair of two terms, or of two queries.
 
     >>> both(Query("flu"), Query("cough"))
     (Query(text='cough', words=False), Query(text='flu', words=False))
@@ -30,7 +32,10 @@ def both(a: Query, b: Query) -> Both:
 
 
 class Counter(Protocol):
-    """Counts documents. Answers come in batches: each can be kept before more is asked."""
+    """Counts documents. Answers come in batches: each can be kept before more is asked.
+
+    None, it cannot tell, is an answer and kept like a number. What failed, or was not asked, is left out.
+    """
 
     @property
     def origin(self) -> str:

@@ -1,9 +1,11 @@
 """Where counts and scores of terms come from: the seam every source of relatedness fits, and two files.
 
 A counts file is CSV with the header a,b,count: x,,f gives f(x); x,y,f gives f(x,y), in either order;
-,,N gives N, the number of pages. A scores file has the header a,b,<measure> and a score a pair.
+,,N gives N, the number of pages. Named .json it is JSON (counts_json). A scores file has the header
+a,b,<measure> and a score a pair.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isnan
@@ -12,6 +14,8 @@ from typing import NamedTuple, Protocol, Self, TypeVar
 from decloak.data.delimited import cells, read_number, split
 from decloak.data.lines import FilePath, Line, place, read_lines
 from decloak.errors import DecloakError, shown
+from decloak.relate.asking import both
+from decloak.relate.counts_json import read_counts_json
 
 __all__ = ["CountsFile", "Pair", "ScoresFile", "Source"]
 
@@ -34,10 +38,6 @@ class Source(Protocol):
         """f(x,y) of every pair."""
 
 
-def _unordered(a: str, b: str) -> Pair:
-    return (a, b) if a <= b else (b, a)
-
-
 @dataclass(frozen=True)
 class CountsFile:
     """Counts read from a file."""
@@ -48,7 +48,9 @@ class CountsFile:
 
     @classmethod
     def read(cls, path: FilePath) -> Self:
-        """Read a counts file."""
+        """Read a counts file, CSV or JSON."""
+        if os.fspath(path).endswith(".json"):
+            return cls(*read_counts_json(path))
         lines = read_lines(path)
         if split(lines[0]) != ["a", "b", "count"]:
             raise lines[0].wrong("expected the header a,b,count", "then x,,7 counts x and ,,900 all pages")
@@ -65,7 +67,7 @@ class CountsFile:
 
     def joint(self, pairs: Sequence[Pair]) -> dict[Pair, int | None]:
         """f(x,y) of every pair."""
-        return {pair: self.both.get(_unordered(*pair)) for pair in pairs}
+        return {pair: self.both.get(both(*pair)) for pair in pairs}
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class ScoresFile:
 
     def distances(self, pairs: Sequence[Pair]) -> dict[Pair, float | None]:
         """The score of every pair, None where the file has none."""
-        return {pair: self.scores.get(_unordered(*pair)) for pair in pairs}
+        return {pair: self.scores.get(both(*pair)) for pair in pairs}
 
 
 class _Row(NamedTuple):
@@ -113,7 +115,7 @@ def _unique(rows: Iterable[_Row], read: Callable[[_Row], Value]) -> dict[Pair, V
     values: dict[Pair, Value] = {}
     lines: dict[Pair, int] = {}
     for row in rows:
-        pair, value = _unordered(row.a, row.b), read(row)
+        pair, value = both(row.a, row.b), read(row)
         if values.setdefault(pair, value) != value:
             raise row.wrong(f"line {lines[pair]} has another value for the same", "keep one of them")
         lines.setdefault(pair, row.line.number)

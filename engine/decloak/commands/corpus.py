@@ -1,0 +1,149 @@
+"""`corpus`: build an index of documents, and count terms in it."""
+
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from decloak.commands.options import form_option
+from decloak.data.lines import place
+from decloak.errors import DecloakError, shown
+from decloak.report.table import emit, emit_json
+
+if TYPE_CHECKING:
+    from decloak.data.documents import Documents
+    from decloak.relate.corpus import Corpus
+    from decloak.relate.corpus_build import Progress
+
+__all__ = ["corpus_command"]
+
+index_argument = click.argument("index", type=click.Path(path_type=Path))
+
+
+@click.group("corpus", no_args_is_help=False)
+def corpus_command() -> None:
+    """Build an index of documents, and count terms in it."""
+
+
+def _without(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, str]]:
+    for value in values:
+        if "=" not in value:
+            raise DecloakError(f"{shown(value)} is not FIELD=VALUE", "--without", "such as source=mtsamples")
+    return [(name, excluded) for name, _, excluded in (value.partition("=") for value in values)]
+
+
+@corpus_command.command("build")
+@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE|FOLDER...")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The index, a new file.")
+@click.option("--field", help="The column of a CSV or TSV file, or the key of a JSON Lines file, that holds the text.")
+@click.option("--lines", is_flag=True, help="Every line is a document, whatever the file is.")
+@click.option(
+    "--stem/--no-stem", default=True, show_default=True, help="Count a word with all its endings, by Porter's stemmer."
+)
+@click.option(
+    "--without",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    callback=_without,
+    help="Leave documents out whose field has this value; may be repeated.",
+)
+def build_command(
+    sources: tuple[Path, ...], out: Path, field: str | None, lines: bool, stem: bool, without: list[tuple[str, str]]
+) -> None:
+    """Index documents, to count terms in them.
+
+    A text file is one document, and a folder holds one a file; with --lines every line is one. Of .csv, .tsv and
+    .jsonl files every record is one, its text in --field. Where a table has no header, a field is the number of
+    its column, from 1. Files that end in .gz or .xz are unpacked. Text is UTF-8.
+
+    Leave out what holds the data that is attacked: --without source=mtsamples.
+    """
+    from decloak.data.documents import Documents, Reading
+    from decloak.relate.corpus_build import build
+
+    given = [Documents(path, Reading(field, lines, tuple(without))) for path in sources]
+    with _progress() as progress:
+        facts = build(given, out, stem=stem, progress=progress)
+    left_out = f" ({sum(one.left_out for one in facts.parts)} left out)" if without else ""
+    click.echo(f"{facts.n} documents{left_out} in {place(out)}, {out.stat().st_size / 1e6:.1f} MB")
+    _warn_useless(without, given)
+
+
+def _warn_useless(without: Sequence[tuple[str, str]], given: Sequence["Documents"]) -> None:
+    for one in without:
+        if not any(documents.left_out[one] for documents in given):
+            click.echo(f"note: {shown('='.join(one))} left nothing out", err=True)
+
+
+@corpus_command.command("info")
+@index_argument
+@form_option
+def info_command(index: Path, form: str) -> None:
+    """Say what an index holds, and where it came from."""
+    from decloak.relate.corpus import Corpus
+
+    with Corpus.open(index) as corpus:
+        facts, name = corpus.facts, corpus.origin
+    about = {"documents": facts.n, "stemming": "porter" if facts.stem else "none", "origin": name,
+             "made": facts.made, "decloak": facts.decloak}  # fmt: skip
+    if form == "json":
+        emit_json(about | {"sources": [one._asdict() for one in facts.parts]})
+        return
+    emit(("what", "value"), [(key, str(value)) for key, value in about.items()], form)
+    click.echo()
+    emit(("source", "read as", "documents", "left out", "sha256"), facts.parts, form)
+
+
+@corpus_command.command("count")
+@index_argument
+@click.argument("terms", nargs=-1, required=True, metavar="TERM...")
+@form_option
+def count_command(index: Path, terms: tuple[str, ...], form: str) -> None:
+    """Count the documents that hold each term and each pair of terms, with their Google distance.
+
+    A term that never occurs as a phrase is counted wherever all of its words are in one document.
+    """
+    from decloak.relate.corpus import Corpus
+
+    with Corpus.open(index) as corpus:
+        emit(("a", "b", "found by", "count", "NGD"), _counted(corpus, list(dict.fromkeys(terms))), form)
+
+
+def _counted(corpus: "Corpus", terms: Sequence[str]) -> list[tuple[Any, ...]]:
+    """A row for every term and for every pair, as a run would count them."""
+    from decloak.relate.asking import Query
+    from decloak.relate.counting import Counted
+    from decloak.relate.ngd import ngd
+
+    source, pairs = Counted(corpus), list(combinations(terms, 2))
+    f, joint = source.counts(terms), source.joint(pairs)
+    phrases = {
+        query.text for batch in corpus.single([Query(term) for term in terms]) for query in batch if batch[query]
+    }
+    form = {term: "none" if not f[term] else "phrase" if term in phrases else "words" for term in terms}
+    x, y, xy = (
+        [math.nan if count is None else count for count in column]
+        for column in ([f[a] for a, _ in pairs], [f[b] for _, b in pairs], [joint[pair] for pair in pairs])
+    )
+    distances = [None if math.isnan(one) else one for one in ngd(x, y, xy, corpus.n).tolist()]
+    return [(term, None, form[term], f[term], None) for term in terms] + [
+        (a, b, ", ".join(dict.fromkeys((form[a], form[b]))), joint[a, b], distance)
+        for (a, b), distance in zip(pairs, distances, strict=True)
+    ]
+
+
+@contextmanager
+def _progress() -> Iterator["Progress"]:
+    """How many documents there are so far, when somebody can see it."""
+    if not sys.stderr.isatty():
+        yield lambda count: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("reading") as status:
+        yield lambda count: status.update(f"{count:,} documents")

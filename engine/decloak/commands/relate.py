@@ -1,0 +1,123 @@
+"""`relate`: score pairs of terms, and see which measure agrees with people."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from decloak.commands.options import form_option
+from decloak.data.lines import place
+from decloak.errors import DecloakError
+from decloak.report.table import emit
+
+if TYPE_CHECKING:
+    from decloak.measure.agreement import Agreement, Correlation
+    from decloak.relate.judgements import Judgements
+    from decloak.relatedness import Relate
+
+__all__ = ["relate_command"]
+
+PRINTED = {"NGD' of the thesis": 0.72, "Li et al.": 0.72, "Islam et al.": 0.64}
+"""The correlations the thesis prints under its table."""
+MEASURES = {
+    "corpus": ("ngd", "corpus", "file"),
+    "counts": ("ngd", "counts", "file"),
+    "scores": ("ngd", "scores", "file"),
+    "vectors": ("embedding", None, "file"),
+    "wordnet": ("wordnet", None, "folder"),
+}
+"""Option → measure, source, and the key its path goes to."""
+
+
+@click.group("relate", no_args_is_help=False)
+def relate_command() -> None:
+    """Measure how related terms are, and see which measure agrees with people."""
+
+
+def _paths(name: str, text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    return click.option(f"--{name}", type=click.Path(path_type=Path), multiple=True, help=text)
+
+
+@relate_command.command("benchmark")
+@click.option("--pairs", type=click.Path(path_type=Path), help="Judgements of your own: CSV, a,b,human.")
+@click.option(
+    "--scenario", type=click.Path(path_type=Path), multiple=True, help="A scenario: the measure under its key relate."
+)
+@_paths("corpus", "NGD by an index that `decloak corpus build` made.")
+@_paths("counts", "NGD by a file of counts.")
+@_paths("scores", "Finished scores, smaller is closer.")
+@_paths("vectors", "Word vectors: GloVe or word2vec.")
+@_paths("wordnet", "Wu-Palmer by a folder of WordNet's files.")
+@click.option("--installed", is_flag=True, help="Also the vectors and the WordNet of installed packages.")
+@form_option
+def benchmark_command(
+    pairs: Path | None, scenario: tuple[Path, ...], installed: bool, form: str, **paths: tuple[Path, ...]
+) -> None:
+    """Compare measures with human judgement: correlations, with 95% intervals, over pairs of terms people have judged.
+
+    Without --pairs these are the thirty pairs of the thesis, with what it says of three methods. Each measure has the
+    settings a scenario would give it; pairs without a score are left out of its row, so look at their number too.
+    """
+    from decloak.measure.agreement import agreement
+    from decloak.relate.judgements import judged, thirty_pairs
+
+    data = thirty_pairs() if pairs is None else judged(pairs)
+    rows = [_row(name, agreement(data.human, scores)) for name, scores in _measured(data, scenario, installed, paths)]
+    for name, scores in data.others.items():
+        rows.append(_row(name, agreement(data.human, scores), PRINTED.get(name) if pairs is None else None))
+    columns = ["measure", "pairs", "Pearson", "Pearson 95%", "Spearman", "Spearman 95%"]
+    shown = [*columns, "printed"] if pairs is None else columns
+    emit(shown, [row[: len(shown)] for row in rows], form)
+
+
+def _row(name: str, found: "Agreement", printed: float | None = None) -> list[Any]:
+    correlations = [cell for one in (found.pearson, found.spearman) for cell in (one.value, _between(one))]
+    return [name, found.pairs, *correlations, printed]
+
+
+def _between(one: "Correlation") -> str | None:
+    return None if one.low is None or one.high is None else f"{one.low:.2f} to {one.high:.2f}"
+
+
+def _measured(
+    data: "Judgements", scenarios: Sequence[Path], installed: bool, paths: dict[str, tuple[Path, ...]]
+) -> Iterator[tuple[str, list[float | None]]]:
+    """Every measure's name and its scores, larger is closer."""
+    from decloak.relating import related
+
+    for name, part, folder in [*_of_scenarios(scenarios), *_named(installed, paths)]:
+        scores = related(part, folder, data.pairs, documents=lambda: ()).scores
+        sign = -1 if part.closer == "smaller" else 1
+        found = [scores.get(pair) for pair in data.pairs]
+        yield name, [None if score is None else sign * score for score in found]
+
+
+def _of_scenarios(scenarios: Sequence[Path]) -> Iterator[tuple[str, "Relate", Path]]:
+    from decloak.relatedness import Within
+    from decloak.scenario import load
+
+    for path in scenarios:
+        parts = [case.scenario.relate for case in load(path).cases]
+        for part in {part and part.model_dump_json(): part for part in parts}.values():
+            if part is None or isinstance(part, Within):
+                message = "nothing outside the release says here how terms are related"
+                raise DecloakError(message, place(path), "name a scenario with another measure under relate")
+            source = getattr(part, "source", None)
+            name = f"{part.measure} {source}" if source else part.measure
+            yield f"{name} of {place(path.name)}", part, path.parent
+
+
+def _named(installed: bool, paths: dict[str, tuple[Path, ...]]) -> Iterator[tuple[str, "Relate", Path]]:
+    from pydantic import TypeAdapter
+
+    from decloak.relatedness import Relate
+
+    read: TypeAdapter[Relate] = TypeAdapter(Relate)
+    for option, (measure, source, key) in MEASURES.items():
+        for path in paths[option]:
+            settings = {"measure": measure, key: str(path)} | ({"source": source} if source else {})
+            yield f"{option} {place(path.name)}", read.validate_python(settings), Path()
+    if installed:
+        yield "wordllama", read.validate_python({"measure": "embedding", "package": "wordllama"}), Path()
+        yield "wordnet", read.validate_python({"measure": "wordnet"}), Path()

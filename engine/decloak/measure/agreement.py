@@ -1,0 +1,62 @@
+"""How well a measure of relatedness agrees with human judgement: correlations with their intervals.
+
+r is Pearson's correlation, rho Spearman's: that of the ranks, ties sharing their mean rank. By Fisher's transform
+atanh(r) is about normal with the variance 1 / (n - 3), atanh(rho) with 1.06 / (n - 3) (Fieller, Hartley and Pearson
+1957). Nothing is said of fewer than four pairs, or of values that are all the same.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import rankdata
+
+__all__ = ["Agreement", "Correlation", "agreement"]
+
+
+class Correlation(NamedTuple):
+    """A correlation between its bounds; None where it is undefined."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class Agreement(NamedTuple):
+    """Both correlations over the pairs that have a score, and how many have."""
+
+    pairs: int
+    pearson: Correlation
+    spearman: Correlation
+
+
+NONE = Correlation(None, None, None)
+
+
+def agreement(human: Sequence[float], scores: Sequence[float | None], level: float = 0.95) -> Agreement:
+    """Compare scores, larger is closer, with what people said of the same pairs; None is no score.
+
+    >>> found = agreement([0.1, 0.2, 0.3, 0.4, 0.5], [1.0, 2.0, None, 4.0, 8.0])
+    >>> found.pairs, round(found.pearson.value, 3), found.spearman.value
+    (4, 0.945, 1.0)
+    """
+    known = [(said, score) for said, score in zip(human, scores, strict=True) if score is not None]
+    x, y = np.array(known, dtype=float).reshape(-1, 2).T
+    if len(known) < 4 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return Agreement(len(known), NONE, NONE)
+    ranks = rankdata(x), rankdata(y)
+    return Agreement(
+        len(known),
+        _between(float(np.corrcoef(x, y)[0, 1]), 1.0, len(known), level),
+        _between(float(np.corrcoef(*ranks)[0, 1]), 1.06, len(known), level),
+    )
+
+
+def _between(r: float, variance: float, n: int, level: float) -> Correlation:
+    r = min(1.0, max(-1.0, round(r, 12)))
+    if abs(r) == 1:
+        return Correlation(r, r, r)
+    half = float(ndtri(0.5 + level / 2)) * math.sqrt(variance / (n - 3))
+    return Correlation(r, math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half))

@@ -1,0 +1,63 @@
+"""Pairs of terms that people have judged, in a file: CSV with the header a,b,human and columns of other methods.
+
+`judgements.csv` beside this module holds the facts of table 3.1 of Shao's thesis (2015): thirty pairs of nouns judged
+by 32 people (Rubenstein and Goodenough 1965), and what three methods said. Larger is closer in every column.
+"""
+
+from importlib.resources import as_file, files
+from typing import NamedTuple
+
+from decloak.data.delimited import read_number, split
+from decloak.data.lines import FilePath, Line, read_lines
+from decloak.errors import shown
+from decloak.relate.sources import Pair
+
+__all__ = ["Judgements", "judged", "thirty_pairs"]
+
+
+class Judgements(NamedTuple):
+    """What people said of pairs, and what other methods said, by their names."""
+
+    pairs: list[Pair]
+    human: list[float]
+    others: dict[str, list[float | None]]
+
+
+def thirty_pairs() -> Judgements:
+    """The pairs of the thesis."""
+    with as_file(files("decloak.relate") / "judgements.csv") as path:
+        return judged(path)
+
+
+def judged(path: FilePath) -> Judgements:
+    """Read judgements; a pair may come once, a method may leave out a pair."""
+    lines = read_lines(path)
+    header = split(lines[0])
+    if header[:3] != ["a", "b", "human"] or len(set(header)) < len(header) or not all(header):
+        raise lines[0].wrong("expected the header a,b,human", "further columns are named after other methods")
+    found = Judgements([], [], {name: [] for name in header[3:]})
+    seen: dict[frozenset[str], int] = {}
+    for line in lines[1:]:
+        values = split(line)
+        if len(values) != len(header):
+            raise line.wrong(f"{len(values)} values where the header has {len(header)}", "put commas in quotes")
+        a, b, human, *others = values
+        before = seen.setdefault(frozenset((a, b)), line.number)
+        if before != line.number or not (a and b):
+            message = "a pair needs two names" if not (a and b) else f"line {before} has the same pair"
+            raise line.wrong(message, "write each pair once")
+        found.pairs.append((a, b))
+        found.human.append(_number(line, human))
+        for column, value in zip(found.others.values(), others, strict=True):
+            column.append(_number(line, value) if value else None)
+    return found
+
+
+def _number(line: Line, text: str) -> float:
+    try:
+        value = read_number(text)
+    except ValueError:
+        value = float("nan")
+    if not abs(value) < float("inf"):
+        raise line.wrong(f"{shown(text)} is not a number", "write such as 0.85")
+    return value

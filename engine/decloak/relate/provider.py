@@ -1,0 +1,161 @@
+"""A search service that tells how many documents it finds, as a counter of documents: one question, one answer."""
+
+import dataclasses
+import json
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import urlsplit
+
+from decloak.errors import DecloakError, nearest, shown
+from decloak.relate.asking import Both, Query
+from decloak.relate.provider_http import CLOCK, Client, Clock, check_url
+from decloak.relate.provider_kinds import KINDS, Elasticsearch, Json, Kind, MediaWiki, Question, SearXNG, can_be_asked
+
+__all__ = ["Provider", "ProviderSettings"]
+
+
+@dataclasses.dataclass(frozen=True)
+class ProviderSettings:
+    """Which service is asked, and how. What is wrong in it is an error whose place is the name of the setting.
+
+    `field` is for elasticsearch, `path` for json. `headers` gives the name of an environment variable a header,
+    so that no key is ever written down. Offline nothing is asked.
+    """
+
+    kind: str
+    url: str
+    field: str | None = None
+    path: str | None = None
+    headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    rate: float = 1.0
+    timeout: float = 20.0
+    retries: int = 4
+    offline: bool = False
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            hint = nearest(self.kind, KINDS) or f"write one of {', '.join(KINDS)}"
+            raise DecloakError(f"unknown kind of service {shown(self.kind)}", "kind", hint)
+        check_url(self.url.replace("{query}", "") if self.kind == "json" else self.url)
+        _check_shape(self)
+        _check_header_names(self.headers)
+        _check_number("rate", self.rate, 1000)
+        _check_number("timeout", self.timeout, 3600)
+        if not 0 <= self.retries <= 20:
+            raise DecloakError(f"{shown(self.retries)} retries", "retries", "write a number from 0 to 20")
+
+    @property
+    def service(self) -> Kind:
+        """The service of its kind, at its address."""
+        match self.kind:
+            case "elasticsearch":
+                return Elasticsearch(self.url, str(self.field))
+            case "json":
+                return Json(self.url, str(self.path))
+            case "mediawiki":
+                return MediaWiki(self.url)
+        return SearXNG(self.url)
+
+
+class Provider:
+    """A search service as a counter of documents; every batch of answers is a single one."""
+
+    def __init__(self, settings: ProviderSettings, *, clock: Clock = CLOCK) -> None:
+        self._settings = settings
+        self._service = settings.service
+        self._client = Client(
+            {} if settings.offline else _headers(settings.headers),
+            rate=settings.rate,
+            timeout=settings.timeout,
+            retries=settings.retries,
+            clock=clock,
+        )
+
+    @property
+    def origin(self) -> str:
+        """Kind and address, and what of a document is searched."""
+        one = self._settings
+        return " ".join(part for part in (one.kind, one.url, one.field, one.path) if part)
+
+    @property
+    def n(self) -> int | None:
+        """N, asked for each time; None where the service does not tell it."""
+        question = None if self._settings.offline else self._service.everything()
+        return None if question is None else self._ask(question, "the number of its documents")
+
+    def single(self, queries: Sequence[Query]) -> Iterator[Mapping[Query, int | None]]:
+        """f(x) of every query; nothing when offline."""
+        for query in () if self._settings.offline else queries:
+            yield {query: self._count((query,))}
+
+    def joint(self, pairs: Sequence[Both]) -> Iterator[Mapping[Both, int | None]]:
+        """f(x,y) of every pair; nothing when offline."""
+        for pair in () if self._settings.offline else pairs:
+            yield {pair: self._count(pair)}
+
+    def _count(self, terms: Sequence[Query]) -> int | None:
+        if not all(map(can_be_asked, terms)):
+            return None
+        return self._ask(self._service.question(terms), " with ".join(shown(term.text) for term in terms))
+
+    def _ask(self, question: Question, wanted: str) -> int | None:
+        def read(body: bytes) -> int | None:
+            try:
+                answer = json.loads(body)
+            except (ValueError, RecursionError):
+                raise DecloakError("answered what is not JSON", hint="check kind and url") from None
+            return self._service.read(answer, question.path)
+
+        try:
+            return self._client.ask(question.url, question.body, read)
+        except DecloakError as error:
+            raise DecloakError(f"{error.message} (asked for {wanted})", error.place, error.hint) from None
+
+
+def _check_shape(settings: ProviderSettings) -> None:
+    """The settings that only some kinds have."""
+    for name, kind in (("field", "elasticsearch"), ("path", "json")):
+        value = getattr(settings, name)
+        if settings.kind == kind and not value:
+            raise DecloakError(f"{kind} needs a {name}", name, f"add {EXAMPLES[name]}")
+        if settings.kind != kind and value is not None:
+            raise DecloakError(f"{settings.kind} has no {name}", name, "delete it")
+    parts = urlsplit(settings.url)
+    if settings.kind == "elasticsearch" and not parts.path.endswith("/_count"):
+        raise DecloakError("the url does not end in /_count", "url", "write http://host:9200/index/_count")
+    if settings.kind == "json" and "{query}" not in parts.path + parts.query:
+        raise DecloakError("the url has no {query}", "url", "write it where the query goes, as in ?q={query}")
+
+
+EXAMPLES = {"field": "the one that is searched, such as field: text", "path": "where the count is, such as hits.total"}
+
+
+def _check_header_names(headers: Mapping[str, str]) -> None:
+    for name, variable in headers.items():
+        if not re.fullmatch(r"[A-Za-z0-9-]+", name):
+            raise DecloakError(f"{shown(name)} is not the name of a header", "headers", "write one such as X-Api-Key")
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", variable):
+            message = f"the header {name} does not name an environment variable"
+            raise DecloakError(message, "headers", "write the name of one that holds its value, never the value itself")
+
+
+def _headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers with the values their environment variables hold."""
+    found = {}
+    for name, variable in headers.items():
+        value = os.environ.get(variable, "").strip()
+        if not value:
+            hint = "set it to what the header is to hold, or be offline"
+            raise DecloakError(f"the environment variable {variable} is not set", "headers", hint)
+        if not re.fullmatch(r"[\x20-\x7e]+", value):
+            hint = "set it to one line of ASCII"
+            raise DecloakError(f"no header can hold what is in the environment variable {variable}", "headers", hint)
+        found[name] = value
+    return found
+
+
+def _check_number(name: str, value: float, most: float) -> None:
+    if not (math.isfinite(value) and 0 < value <= most):
+        raise DecloakError(f"{shown(value)} is no {name}", name, f"write a number above 0, at most {most:g}")

@@ -1,0 +1,220 @@
+"""One question over HTTP: how fast, how long, how much and how often again.
+
+A question is put again after a failure that may pass: no connection, no answer in time, an answer cut short, 429,
+500, 502, 503, 504. Before the i-th time again the wait is 2^(i-1) seconds, or what the service asks for when that
+is longer. Any other failure ends the run with one line, and so does a redirect: a key goes to the address it was
+given for and nowhere else.
+"""
+
+import re
+import socket
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from email.utils import parsedate_to_datetime
+from http.client import HTTPException, HTTPResponse, IncompleteRead, RemoteDisconnected, responses
+from typing import NamedTuple, TypeVar
+from urllib.error import URLError
+from urllib.parse import parse_qsl, urljoin, urlsplit
+from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request
+
+from decloak.errors import DecloakError, shown
+from decloak.version import __version__
+
+__all__ = ["CLOCK", "LARGEST", "LONGEST_WAIT", "Client", "Clock", "Passing", "check_url", "retry_after", "site"]
+
+LARGEST = 1_000_000
+"""Bytes an answer may have."""
+
+LONGEST_WAIT = 300
+"""Seconds a service may ask to wait; when it asks for more, the run ends."""
+
+PASSING = {429, 500, 502, 503, 504}
+PIECE = 65_536
+RESUME = "run it again: what was counted is kept"
+MENDS = {
+    400: "the service does not understand what it is asked; check the url and the name",
+    401: "check the header with the key, and what the service allows",
+    403: "check the header with the key, and what the service allows",
+    404: "check the url",
+}
+
+Answer = TypeVar("Answer")
+
+
+class Clock(NamedTuple):
+    """What time it is, for waits and for dates, and how to wait."""
+
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    today: Callable[[], float] = time.time
+
+
+CLOCK = Clock()
+"""The real one."""
+
+
+class Passing(Exception):
+    """A failure that may pass, and for how many seconds the service asks to be left alone."""
+
+    def __init__(self, what: str, wait: float = 0.0) -> None:
+        super().__init__(what)
+        self.what = what
+        self.wait = wait
+
+
+class Client:
+    """Asks one service, `rate` questions a second at most."""
+
+    def __init__(
+        self, headers: Mapping[str, str], *, rate: float, timeout: float, retries: int, clock: Clock = CLOCK
+    ) -> None:
+        self._headers = {"User-Agent": f"decloak/{__version__}", "Accept": "application/json", **headers}
+        self._interval = 1 / rate
+        self._timeout = timeout
+        self._retries = retries
+        self._clock = clock
+        self._free = clock.now()
+        self._opener = OpenerDirector()  # with no handler of redirects, of error codes, of other schemes
+        for handler in (ProxyHandler(), HTTPHandler(), HTTPSHandler()):
+            self._opener.add_handler(handler)
+
+    def ask(self, url: str, body: bytes | None, read: Callable[[bytes], Answer]) -> Answer:
+        """What `read` makes of the answer; with a body the question is a POST of JSON.
+
+        `read` raises Passing for an answer that is no answer yet, and DecloakError for one that never will be.
+        """
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                return read(self._body(url, body))
+            except Passing as failure:
+                wait = max(failure.wait, 2.0 ** (tries - 1))
+                if failure.wait > LONGEST_WAIT:
+                    what = f"{failure.what} and asks to wait {failure.wait:.0f} s"
+                    raise DecloakError(what, site(url), f"after that time {RESUME}") from None
+                if tries > self._retries:
+                    after = "1 try" if tries == 1 else f"{tries} tries"
+                    raise DecloakError(f"{failure.what}, after {after}", site(url), RESUME) from None
+            except DecloakError as error:
+                raise DecloakError(error.message, site(url), error.hint) from None
+            self._clock.sleep(wait)
+
+    def _body(self, url: str, body: bytes | None) -> bytes:
+        headers = self._headers if body is None else {**self._headers, "Content-Type": "application/json"}
+        request = Request(url, data=body, headers=headers)
+        self._pace()
+        deadline = self._clock.now() + self._timeout
+        try:
+            with self._opener.open(request, timeout=self._timeout) as response:
+                self._check(url, response)
+                return self._all_of(response, deadline)
+        except (OSError, HTTPException) as error:
+            raise self._failure(error) from None
+        except ValueError:  # url and headers were checked: what is left is what the environment says of proxies
+            raise DecloakError("cannot be asked through the proxy", hint="check http_proxy and https_proxy") from None
+
+    def _pace(self) -> None:
+        wait = self._free - self._clock.now()
+        if wait > 0:
+            self._clock.sleep(wait)
+        self._free = self._clock.now() + self._interval
+
+    def _check(self, url: str, response: HTTPResponse) -> None:
+        status = response.status
+        said = f"answered {status} {responses.get(status, '')}".rstrip()
+        if status in PASSING:
+            raise Passing(said, retry_after(response.headers.get("Retry-After"), self._clock.today()))
+        if 300 <= status < 400:
+            where = _without_query(url, response.headers.get("Location", ""))
+            raise DecloakError(f"{said}, a redirect to {shown(where, 200)}", hint="write that url if you trust it")
+        if status != 200:
+            raise DecloakError(said, hint=MENDS.get(status, RESUME))
+
+    def _all_of(self, response: HTTPResponse, deadline: float) -> bytes:
+        """The body; read in pieces, so that neither a long one nor a slow one is waited for."""
+        found = bytearray()
+        while piece := response.read1(PIECE):
+            found += piece
+            if len(found) > LARGEST:
+                raise DecloakError(f"answered more than {LARGEST:,} bytes", hint="ask it for the count alone")
+            if self._clock.now() > deadline:
+                raise TimeoutError
+        told = response.headers.get("Content-Length", "")
+        if told.isdecimal() and len(found) < float(told) and not response.chunked:
+            raise IncompleteRead(bytes(found))
+        return bytes(found)
+
+    def _failure(self, error: Exception) -> Exception:
+        reason = error.reason if isinstance(error, URLError) else error
+        if isinstance(reason, ssl.SSLCertVerificationError):
+            return DecloakError("has a certificate that is not trusted", hint="name its authority in SSL_CERT_FILE")
+        if isinstance(reason, TimeoutError):
+            return Passing(f"no answer within {self._timeout:g} s")
+        for kind, what in _FAILURES.items():
+            if isinstance(reason, kind):
+                return Passing(what)
+        return Passing(f"the connection failed ({type(reason).__name__})")
+
+
+_FAILURES: dict[type[Exception], str] = {
+    IncompleteRead: "an answer cut short",
+    RemoteDisconnected: "closed the connection without an answer",
+    HTTPException: "an answer that is not HTTP",
+    ConnectionRefusedError: "refused the connection",
+    socket.gaierror: "no host of this name was found",
+}
+
+
+def retry_after(value: str | None, today: float) -> float:
+    """The seconds a Retry-After header asks for, as a number or as a date; 0 when it says nothing readable.
+
+    >>> retry_after("120", 0), retry_after("Thu, 01 Jan 1970 00:01:00 GMT", 15), retry_after("soon", 0)
+    (120.0, 45.0, 0.0)
+    """
+    value = (value or "").strip()
+    if value.isascii() and value.isdecimal():
+        return float(value)
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - today)
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+def _without_query(url: str, location: str) -> str:
+    try:
+        target = urlsplit(urljoin(url, location))
+    except ValueError:
+        return "nowhere"
+    return f"{target.scheme}://{target.netloc.rpartition('@')[2]}{target.path}"
+
+
+def site(url: str) -> str:
+    """The part of a URL that an error may show: scheme, host and port."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def check_url(url: str) -> None:
+    """Refuse a URL that cannot be asked, or that carries a secret, which would be kept and printed with it."""
+    hint = "write it as https://host/path"
+    if not re.fullmatch(r"[\x21-\x7e]+", url):
+        raise DecloakError("a blank, a control character or a letter beyond ASCII in the url", "url", "write it as %20")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+        (parts.hostname or "").encode("idna")
+    except ValueError:
+        raise DecloakError("not a url", "url", hint) from None
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or parts.fragment:
+        raise DecloakError("not the url of a web service", "url", hint)
+    if "@" in parts.netloc:
+        raise DecloakError("a user name or a password in the url", "url", _HEADER)
+    for name, _ in parse_qsl(parts.query):
+        if name.lower() in _SECRETS:
+            raise DecloakError(f"the url seems to hold a secret, the parameter {shown(name)}", "url", _HEADER)
+
+
+_SECRETS = {"key", "apikey", "api_key", "api-key", "token", "access_token", "auth", "secret", "password", "signature"}
+_HEADER = "send it in a header, which takes it from an environment variable"

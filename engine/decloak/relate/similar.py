@@ -1,0 +1,91 @@
+"""Similarities of pairs of terms, larger is closer: the common shape of word vectors and WordNet.
+
+A measure numbers the terms it knows, and computes similarities as matrices, a block of terms against all: the pairs
+asked for are picked out of these.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decloak.errors import shown
+from decloak.relate.ngd import Scored
+from decloak.relate.sources import Pair
+
+__all__ = ["CELLS", "FEW", "Measure", "Similar", "apart", "compared", "share"]
+
+Floats = NDArray[np.floating[Any]]
+Integers = NDArray[np.int64]
+
+CELLS = 4_000_000
+"""Numbers a matrix may have at once."""
+
+FEW = 3
+"""Terms that a line of warning names."""
+
+
+class Similar(NamedTuple):
+    """Similarities as asked for, None where there is no score; and how the terms were found, a line a kind."""
+
+    scores: dict[Pair, float | None]
+    warnings: list[str]
+
+
+class Measure(Protocol):
+    """What embeddings and WordNet have in common."""
+
+    def scores(self, pairs: Iterable[Pair]) -> Similar:
+        """How similar the terms of every pair are."""
+
+
+def apart(similar: Similar) -> Scored:
+    """Distances for the attacks, 1 - similarity: at most 2 for a cosine, 1 for Wu-Palmer; never below 0.
+
+    >>> apart(Similar({("flu", "cough"): 0.75, ("flu", "x"): None}, [])).distances
+    {('flu', 'cough'): 0.25, ('flu', 'x'): None}
+    """
+    return Scored(
+        {pair: None if s is None else max(0.0, 1 - s) for pair, s in similar.scores.items()}, similar.warnings
+    )
+
+
+def compared(
+    pairs: Iterable[Pair], number: Mapping[str, int], block: int, matrix: Callable[[Integers], Floats]
+) -> dict[Pair, float | None]:
+    """The similarity of every pair whose terms both have a number, None for the others.
+
+    `matrix` gives those of some numbers, at most `block` of them and ascending, (rows) with all (columns).
+    """
+    scores: dict[Pair, float | None] = dict.fromkeys(pairs)
+    known = [pair for pair in scores if pair[0] in number and pair[1] in number]
+    left, right = (np.array([number[pair[side]] for pair in known], dtype=np.int64) for side in (0, 1))
+    values = _picked(left, right, max(1, block), matrix)
+    scores.update(zip(known, values.tolist(), strict=True))
+    return scores
+
+
+def _picked(left: Integers, right: Integers, block: int, matrix: Callable[[Integers], Floats]) -> Floats:
+    values = np.empty(len(left))
+    order = np.argsort(left, kind="stable")
+    numbers, starts = np.unique(left[order], return_index=True)
+    ends = np.append(starts, len(left))
+    for at in range(0, len(numbers), block):
+        some = numbers[at : at + block]
+        mine = order[starts[at] : ends[at + len(some)]]
+        values[mine] = matrix(some)[np.searchsorted(some, left[mine]), right[mine]]
+    return values
+
+
+def share(terms: Sequence[str], total: int, what: str, few: int = FEW) -> list[str]:
+    """One line on the terms found in a way, with the first few; no line without any.
+
+    >>> share(["x", "y"], 8, "have no vector, so no score", few=1)
+    ["2 of 8 terms (25 %) have no vector, so no score: 'x' and 1 more"]
+    """
+    if not terms:
+        return []
+    line = f"{len(terms)} of {total} terms ({100 * len(terms) / total:.0f} %) {what}"
+    more = f" and {len(terms) - few} more" if len(terms) > few else ""
+    return [f"{line}: {', '.join(map(shown, terms[:few]))}{more}" if few else line]

