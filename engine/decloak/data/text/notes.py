@@ -1,0 +1,90 @@
+"""Transactions from documents: a record is what a document is about, its nouns and noun phrases."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+from decloak.data import documents
+from decloak.data.dataset import Dataset
+from decloak.data.documents import Reading
+from decloak.data.lines import FilePath, Line, place
+from decloak.data.record import Labels, Names
+from decloak.data.text.headers import without_headers
+from decloak.data.text.phrases import distinct, phrases
+from decloak.data.text.tagger import Tagger, english
+from decloak.data.text.tokens import sentences
+from decloak.data.unpacked import unpacked
+from decloak.errors import DecloakError, nearest, shown
+
+__all__ = ["Progress", "read_text"]
+
+Progress = Callable[[int, int], None]
+"""Told how much is done, and of how much."""
+
+
+def read_text(
+    path: FilePath,
+    *,
+    field: str | None = None,
+    ids: str | None = None,
+    headers: Sequence[str] = (),
+    progress: Progress | None = None,
+    tagger: Tagger | None = None,
+) -> Dataset:
+    """Read documents as transactions: the nouns and noun phrases of each, in order of appearance.
+
+    A folder holds a document a file, named by its path; .csv, .tsv and .jsonl hold one a record, in the column or key
+    `field`, named by the one that `ids` says, or numbered from 1. Lines in which one of the regular expressions of
+    `headers` is found are left out, and so are documents without a noun.
+    """
+    tag = tagger or english()
+    found = list(_documents(Path(path), field, ids))
+    texts = without_headers([one.text for one in found], headers)
+    names, labels, transactions = Names(), Labels(), []
+    for done, (document, text) in enumerate(zip(found, texts, strict=True), 1):
+        items = distinct(item for sentence in sentences(text) for item in phrases(tag(sentence)))
+        if items:
+            labels.add(document.line, document.label)
+            transactions.append(tuple(map(names.__getitem__, items)))
+        if progress is not None:
+            progress(done, len(found))
+    if not transactions:
+        raise DecloakError(f"no nouns (documents: {len(found):,})", place(path), "expected English text")
+    return Dataset(tuple(transactions), tuple(labels.lines), place(path))
+
+
+class _Document(NamedTuple):
+    line: Line
+    label: str
+    text: str
+
+
+def _documents(path: Path, field: str | None, ids: str | None) -> Iterator[_Document]:
+    """Every document with the place it is at and its name; records are numbered over all files."""
+    numbers = count(1)
+    for file in documents._files(path):
+        with unpacked(file, hashlib.sha256()) as stream:
+            read = documents._RECORDS.get(documents._kind(file))
+            if read is None:
+                if field is not None or ids is not None:
+                    raise DecloakError("plain text has no fields", place(file), "of a folder, name neither")
+                label = file.relative_to(path).as_posix() if file != path else file.name
+                yield _Document(Line(str(file), 1, ""), label, documents._whole(stream, file))
+            elif field is None:
+                raise DecloakError("which field holds the text?", place(file), "name it as the field")
+            else:
+                for line, values in read(documents._lines(stream, file), Reading(field)):
+                    label = str(next(numbers)) if ids is None else _label(line, values, ids)
+                    yield _Document(line, label, documents._text(line, values, field))
+
+
+def _label(line: Line, values: documents.Values, ids: str) -> str:
+    if ids not in values:
+        hint = nearest(ids, values) or f"there are {len(values)} fields; name one of them"
+        raise line.wrong(f"no field {shown(ids)}", hint)
+    value = values[ids]
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise line.wrong(f"the id of the document, in the field {shown(ids)}", "write a string or a whole number")
+    return str(value)

@@ -1,0 +1,74 @@
+"""From tagged words to the items of a transaction: nouns and noun phrases.
+
+A phrase is noun + noun, adjective + noun, or a noun alone. A sentence is read from left to right, and no word is used
+twice: of adjective noun noun noun the first two are a phrase, and so are the last two. A stop word, a number or a
+single letter is no part of a phrase and ends one. The last word of an item is put into the singular.
+
+An item goes when it is there already or when a longer one of the same transaction holds it, its words side by side;
+both whatever the number of its words. Items stay in the order in which they first appear.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from decloak.data.text.plurals import singular
+from decloak.data.text.words import STOP_WORDS
+
+__all__ = ["Kind", "Tagged", "distinct", "folded", "is_content", "phrases"]
+
+Kind = Literal["noun", "adjective", "other"]
+
+
+class Tagged(NamedTuple):
+    """A word of a sentence and what it is there."""
+
+    word: str
+    kind: Kind
+
+
+def phrases(sentence: Sequence[Tagged]) -> Iterator[str]:
+    """The nouns and noun phrases of a sentence, in lower case and in the singular.
+
+    >>> some = [("Some", "other"), ("burning", "adjective"), ("chest", "noun"), ("pains", "noun")]
+    >>> list(phrases([Tagged(word, kind) for word, kind in some]))
+    ['burning chest', 'pain']
+    """
+    words = [Tagged(word, kind if is_content(word) else "other") for word, kind in sentence]
+    at = 0
+    while at < len(words):
+        pair = words[at : at + 2]
+        size = 2 if [one.kind for one in pair] in (["noun", "noun"], ["adjective", "noun"]) else 1
+        if size == 2 or words[at].kind == "noun":
+            yield folded([one.word for one in words[at : at + size]])
+        at += size
+
+
+def is_content(word: str) -> bool:
+    """Whether a word may be part of an item: a stop word, a number or a single letter may not."""
+    return len(word) > 1 and any(map(str.isalpha, word)) and word.lower() not in STOP_WORDS
+
+
+def folded(words: Sequence[str]) -> str:
+    """The words as an item: in lower case, the last in the singular."""
+    *before, last = [word.lower() for word in words]
+    return " ".join([*before, singular(last)])
+
+
+def distinct(items: Iterable[str]) -> tuple[str, ...]:
+    """The items of a transaction without the repeated ones and those that a longer one holds.
+
+    >>> distinct(["history", "symptom", "long history", "symptoms list"])
+    ('long history', 'symptoms list')
+    """
+    first: dict[tuple[str, ...], str] = {}
+    for item in items:
+        first.setdefault(tuple(map(singular, item.split(" "))), item)
+    held = {part for words in first for part in _parts(words)}
+    return tuple(item for words, item in first.items() if words not in held)
+
+
+def _parts(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Every run of the words that is shorter than all of them."""
+    for size in range(1, len(words)):
+        for start in range(len(words) - size + 1):
+            yield words[start : start + size]

@@ -1,0 +1,130 @@
+"""Transactions from search logs: a record is what one person looked for.
+
+A log has the form of the one that AOL released: lines of AnonID, Query, QueryTime, ItemRank and ClickURL with tabs
+between them, the last two empty (or left out) where nothing was clicked. Only the first two are used.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import groupby
+from pathlib import Path
+
+from decloak.data.dataset import Dataset
+from decloak.data.lines import LONGEST_LINE, FilePath, Line, place
+from decloak.data.record import Names
+from decloak.data.text.notes import Progress
+from decloak.data.text.phrases import distinct, folded, is_content, phrases
+from decloak.data.text.tagger import Tagger, english
+from decloak.data.text.tokens import sentences
+from decloak.data.unpacked import unpacked
+from decloak.errors import DecloakError
+
+__all__ = ["SHORT", "read_searchlog"]
+
+SHORT = 2
+"""Words of a query that is an item as it stands."""
+
+LONGEST_SHORT = 20
+COLUMNS = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL")
+KEPT = 100_000
+"""Queries whose items are kept; a query that several people pose, or one again and again, is tagged once."""
+
+_ADDRESS = re.compile(r"(?:https?://)?(?:[\w-]+\.)+[^\W\d_]{2,}(?:[/:?#].*)?")
+_BEFORE = re.compile(r"(?:https?://)?(?:www\.)?")
+
+
+def read_searchlog(
+    paths: FilePath | Iterable[FilePath],
+    *,
+    short: int = SHORT,
+    progress: Progress | None = None,
+    tagger: Tagger | None = None,
+) -> Dataset:
+    """Read search logs as transactions, one of each person, whatever lines and files their queries are in.
+
+    A query of at most `short` words is an item; of a longer one the nouns and noun phrases are. Who looked for
+    nothing that makes an item is left out. Files are read a line at a time; .gz and .xz are unpacked.
+    """
+    if not 0 <= short <= LONGEST_SHORT:
+        raise DecloakError(f"short queries of at most {short} words", hint=f"write 0 to {LONGEST_SHORT}")
+    files = [Path(paths)] if isinstance(paths, str | os.PathLike) else [Path(path) for path in paths]
+    told = _Told(sum(file.stat().st_size for file in files if file.is_file()), progress)
+    names, users = Names(), dict[str, dict[str, None]]()
+
+    @lru_cache(KEPT)
+    def items_of(query: str) -> list[str]:
+        return [names[item] for item in _items(query, short, tagger)]
+
+    for file in files:
+        for user, query in _entries(file, told):
+            users.setdefault(names[user], {}).update(dict.fromkeys(items_of(query)))
+    transactions = {user: distinct(items) for user, items in users.items() if items}
+    if not transactions:
+        raise DecloakError("no queries that make an item", ", ".join(map(place, files)) or None, "expected a log")
+    return Dataset(tuple(transactions.values()), tuple(transactions), ", ".join(map(place, files)))
+
+
+def _items(query: str, short: int, tagger: Tagger | None) -> Iterator[str]:
+    """The items of one query; addresses are items wherever they stand, however long the query is."""
+    words = query.lower().split()
+    if len(words) <= short and not any(map(_ADDRESS.fullmatch, words)):
+        if any(map(is_content, words)):
+            yield folded(words)
+        return
+    for is_address, some in groupby(words, lambda word: _ADDRESS.fullmatch(word) is not None):
+        if is_address:
+            yield from (_BEFORE.sub("", word, count=1).rstrip("/") for word in some)
+        else:
+            for sentence in sentences(" ".join(some)):
+                yield from phrases((tagger or english())(sentence))
+
+
+class _Told:
+    """Takes the bytes of the files as they are read, and tells of them."""
+
+    def __init__(self, size: int, progress: Progress | None) -> None:
+        self.size, self.progress, self.done = size, progress, 0
+
+    def update(self, data: bytes, /) -> None:
+        self.done += len(data)
+        if self.progress is not None:
+            self.progress(self.done, max(self.size, self.done))
+
+
+def _entries(file: Path, told: _Told) -> Iterator[tuple[str, str]]:
+    """Who looked for what, line by line."""
+    for line in _lines(file, told):
+        cells = line.text.split("\t")
+        if len(cells) not in (3, len(COLUMNS)):
+            columns = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
+            raise line.wrong(f"{columns} between tabs", f"expected {', '.join(COLUMNS)}")
+        user, query = cells[0].strip(), cells[1]
+        if not user:
+            raise line.wrong("no AnonID", "write who posed the query, or remove the line")
+        if line.number > 1 or user.lower() != COLUMNS[0].lower():
+            yield user, query
+
+
+def _lines(file: Path, told: _Told) -> Iterator[Line]:
+    name, number = os.fspath(file), 0
+    with unpacked(file, told) as stream:
+        while data := stream.readline(LONGEST_LINE + 1):
+            number += 1
+            line = Line(name, number, _decoded(data))
+            if len(data) > LONGEST_LINE:
+                raise line.wrong("a line that is too long", f"at most {LONGEST_LINE:,} bytes")
+            if "\0" in line.text:
+                raise line.wrong("a zero byte", "expected a text file; what is packed must end in .gz or .xz")
+            if line.text.strip():
+                yield line
+
+
+def _decoded(data: bytes) -> str:
+    """UTF-8, or Latin-1 where a line is not: logs hold what people's keyboards sent."""
+    data = data.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n").removesuffix(b"\r")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
