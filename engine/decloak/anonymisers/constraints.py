@@ -1,0 +1,165 @@
+"""The constraints COAT works under: reading those listed, and making them at random or from what is related.
+
+A privacy constraint is a set of items that may be known together: every combination of them is to occur often or
+never. A utility constraint is a set of items that may be generalised together; no item is in two of them.
+"""
+
+import random
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from decloak.errors import DecloakError, nearest, shown
+
+__all__ = [
+    "Constraints",
+    "all_items",
+    "nested_sets",
+    "privacy_constraints",
+    "random_items",
+    "related_sets",
+    "utility_constraints",
+]
+
+Constraints = tuple[tuple[str, ...], ...]
+
+
+def privacy_constraints(listed: Iterable[Sequence[str]], items: Collection[str]) -> Constraints:
+    """Read listed privacy constraints, all of whose items must be known; an item named twice in one counts once.
+
+    >>> privacy_constraints([["b", "a", "b"]], ["a", "b", "c"])
+    (('b', 'a'),)
+    """
+    found = _read(listed, items, "privacy constraint")
+    if not found:
+        raise DecloakError("no privacy constraints", hint="list the items to protect")
+    return found
+
+
+def utility_constraints(listed: Iterable[Sequence[str]], items: Collection[str]) -> Constraints:
+    """Read listed utility constraints, which must not overlap; with none at all, items can only be suppressed."""
+    found = _read(listed, items, "utility constraint")
+    owner: dict[str, int] = {}
+    for number, constraint in enumerate(found, 1):
+        for item in constraint:
+            if item in owner:
+                raise DecloakError(
+                    f"the item {shown(item)} is in utility constraints {owner[item]} and {number}",
+                    hint="utility constraints must not overlap: unite them, or keep the item in one",
+                )
+            owner[item] = number
+    return found
+
+
+def _read(listed: Iterable[Sequence[str]], items: Collection[str], kind: str) -> Constraints:
+    known = set(items)
+    numbered = enumerate(_listed(listed, kind), 1)
+    return tuple(_one(constraint, known, f"{kind} {number}") for number, constraint in numbered)
+
+
+def _listed(listed: object, kind: str) -> Iterable[object]:
+    if isinstance(listed, str) or not isinstance(listed, Iterable):
+        raise DecloakError(f"the {kind}s are {shown(listed)}", hint="give a list of lists of items")
+    return listed
+
+
+def _one(constraint: object, known: set[str], place: str) -> tuple[str, ...]:
+    if isinstance(constraint, str) or not isinstance(constraint, Iterable):
+        raise DecloakError(f"{shown(constraint)} is not a list of items", place, "write one item as [item]")
+    found = tuple(dict.fromkeys(constraint))
+    if not found:
+        raise DecloakError("no items", place, "name an item, or remove the constraint")
+    for item in found:
+        if not isinstance(item, str):
+            raise DecloakError(f"the item {shown(item)} is not a string", place, "write it in quotes")
+        if item not in known:
+            hint = nearest(item, known) or "check the spelling, or leave it out"
+            raise DecloakError(f"the item {shown(item)} is in no transaction", place, hint)
+    return found
+
+
+def all_items(items: Iterable[str]) -> Constraints:
+    """One utility constraint of all items: any may stand for any other.
+
+    >>> all_items(["b", "a"])
+    (('a', 'b'),)
+    """
+    return (tuple(sorted(items)),)
+
+
+def random_items(items: Collection[str], share: float, seed: int) -> Constraints:
+    """Privacy constraints of one item each, for a share of the items drawn at random (Shao & Ong 2017, 6.1.4).
+
+    One constraint of all those items would ask for every combination of them, far more than any data have k times.
+
+    >>> random_items("abcd", 0.5, seed=1)
+    (('b',), ('c',))
+    """
+    if not 0 < share <= 1:
+        raise DecloakError(f"a share of {shown(share)} of the items", hint="give a share above 0 and at most 1")
+    ordered = sorted(items)
+    drawn = random.Random(seed).sample(ordered, max(1, round(share * len(ordered))) if ordered else 0)
+    return tuple((item,) for item in sorted(drawn))
+
+
+def nested_sets(items: Collection[str], count: int, seed: int, sizes: Sequence[int] = (3, 4, 5, 6)) -> Constraints:
+    """Privacy constraints drawn at random, `count` of each size, each inside one of the next size (thesis, 5.1.2).
+
+    All sets of a size are drawn by adding one random item to every set of the size below. So the same seed draws the
+    same sets whatever sizes are asked for, and sizes=(3,) and sizes=(4,) can be compared. Sets may overlap.
+
+    >>> nested_sets("abcdef", 1, seed=1, sizes=(2, 3))
+    (('b', 'e'), ('b', 'e', 'a'))
+    """
+    ordered = sorted(items)
+    if count < 1 or not sizes or min(sizes) < 1:
+        hint = "give whole numbers of at least 1"
+        raise DecloakError(f"{count} random sets of sizes {shown(list(sizes))}", hint=hint)
+    if max(sizes) > len(ordered):
+        raise DecloakError(f"random sets of {max(sizes)} out of {len(ordered)} items", hint="give smaller sizes")
+    rng = random.Random(seed)
+    sets: list[tuple[str, ...]] = [()] * count
+    found = []
+    for size in range(1, max(sizes) + 1):
+        sets = [_with_one_more(one, ordered, rng) for one in sets]
+        found += sets if size in sizes else []
+    return tuple(found)
+
+
+def _with_one_more(one: tuple[str, ...], ordered: Sequence[str], rng: random.Random) -> tuple[str, ...]:
+    while (item := rng.choice(ordered)) in one:
+        pass
+    return (*one, item)
+
+
+def related_sets(
+    items: Collection[str],
+    privacy: Iterable[Sequence[str]],
+    similar: Callable[[str, str], float | None],
+    threshold: float = 0.5,
+) -> Constraints:
+    """Utility constraints of what is related to each privacy constraint (Shao & Ong 2017, 6.2.3).
+
+    For one privacy constraint after the other: its items, and every item more similar than `threshold` to one of
+    them; `similar` gives None for what it does not know. The paper does not say what becomes of an item related to
+    several; as COAT needs constraints that do not overlap, an item stays in the first that takes it. Connected
+    components would not overlap either, but they chain: through a few common words nearly all items end in one set,
+    which says nothing about meaning. Here every item is one step from an item that is protected.
+
+    >>> close = {("ale", "beer"), ("beer", "bread")}
+    >>> related_sets(["ale", "beer", "bread"], [["ale"], ["bread"]], lambda a, b: float((a, b) in close))
+    (('ale', 'beer'), ('bread',))
+    """
+    left = dict.fromkeys(sorted(items))
+    found = []
+    for constraint in privacy_constraints(privacy, items):
+        taken = [item for item in left if _is_related(item, constraint, similar, threshold)]
+        for item in taken:
+            del left[item]
+        found += [tuple(taken)] if taken else []
+    return tuple(found)
+
+
+def _is_related(
+    item: str, constraint: Sequence[str], similar: Callable[[str, str], float | None], threshold: float
+) -> bool:
+    scores = (similar(one, item) for one in constraint)
+    return item in constraint or any(score is not None and score > threshold for score in scores)

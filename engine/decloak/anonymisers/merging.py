@@ -1,0 +1,110 @@
+"""Items that are merged into generalised items, step by step: who supports what, and what a record holds now.
+
+Items are numbered by name, and a generalised item goes by its least member. A set of generalised items is written in
+bits, the lowest for the first of them.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["NOWHERE", "Ints", "Merging", "loss"]
+
+Ints = NDArray[np.int64]
+
+NOWHERE = -1
+"""In place of the number of a generalised item: none."""
+
+
+class Merging:
+    """φ as it is now, and the places where items stand: place by place its record, and the generalised item.
+
+    Where a record holds several members of a generalised item, all places but one are NOWHERE.
+    """
+
+    def __init__(
+        self, transactions: Sequence[Sequence[str]], domain: Sequence[str], utility: Sequence[Sequence[str]]
+    ) -> None:
+        number = {item: code for code, item in enumerate(domain)}
+        records = [sorted({number[item] for item in transaction}) for transaction in transactions]
+        lengths = np.array([len(record) for record in records], np.int64)
+        n = len(domain)
+        self.domain, self.number, self.size = domain, number, len(records)
+        self.start = np.concatenate(([0], np.cumsum(lengths)))
+        self.record = np.repeat(np.arange(len(records)), lengths)
+        self.at = np.array([code for record in records for code in record], np.int64)
+        self.support = np.bincount(self.at, minlength=n)
+        self.places = np.split(np.argsort(self.at, kind="stable"), np.cumsum(self.support)[:-1])
+        self.members = [[code] for code in range(n)]
+        self.count = np.ones(n, np.int64)
+        self.phi_of = np.arange(n)
+        self.utility = np.full(n, NOWHERE)
+        for one, constraint in enumerate(utility):
+            self.utility[[number[item] for item in constraint]] = one
+        self._holds = np.zeros(len(records), np.int64)
+
+    def names(self, g: int) -> tuple[str, ...]:
+        """The items of a generalised item."""
+        return tuple(self.domain[code] for code in sorted(self.members[g]))
+
+    def partners(self, g: int) -> Ints:
+        """The other generalised items of the same utility constraint."""
+        alive = self.phi_of == np.arange(len(self.phi_of))
+        alive[g] = False
+        return np.flatnonzero(alive & (self.utility == self.utility[g]) & (self.utility != NOWHERE))
+
+    def merge(self, g: int, other: int) -> int:
+        """Put g ∪ g' in place of both."""
+        g, other = sorted((g, other))
+        mine, its = self.places[g], self.places[other]
+        self._holds[self.record[mine]] = 1
+        new = self._holds[self.record[its]] == 0
+        self._holds[self.record[mine]] = 0
+        self.at[its] = np.where(new, g, NOWHERE)
+        self.places[g] = np.concatenate((mine, its[new]))
+        self.support[g] = len(self.places[g])
+        self.phi_of[self.members[other]] = g
+        self.members[g] += self.members[other]
+        self.count[g] = len(self.members[g])
+        return g
+
+    def suppress(self, g: int) -> None:
+        """Publish no item of g; its places stay, but nothing is sent to it any more."""
+        self.phi_of[self.members[g]] = NOWHERE
+
+    def held_by(self, records: Ints) -> tuple[Ints, Ints]:
+        """The generalised items of some records, suppressed ones too, and for each the index of its record."""
+        lengths = self.start[records + 1] - self.start[records]
+        index = np.repeat(np.arange(len(records)), lengths)
+        ends = np.cumsum(lengths)
+        held = self.at[np.arange(len(index)) + (self.start[records] - ends + lengths)[index]]
+        return held[held != NOWHERE], index[held != NOWHERE]
+
+    def seen(self, images: Ints) -> tuple[Ints, Ints]:
+        """The records that support an image, once each, and the set of images each supports."""
+        own = [self.record[self.places[g]] for g in images]
+        for bit, records in enumerate(own):
+            self._holds[records] |= 1 << bit
+        records = np.concatenate([self.record[:0], *own])
+        sets = self._holds[records]
+        self._holds[records] = 0
+        first = (sets & -sets) == np.repeat(1 << np.arange(len(own)), self.support[images])
+        return records[first], sets[first]
+
+    def phi(self) -> dict[str, tuple[str, ...] | None]:
+        """φ by name."""
+        names: dict[int, tuple[str, ...] | None] = {g: self.names(g) for g in set(self.phi_of.tolist()) - {NOWHERE}}
+        return {item: names.get(g) for item, g in zip(self.domain, self.phi_of.tolist(), strict=True)}
+
+    def loss(self) -> Fraction:
+        """UL of the release."""
+        kept = set(self.phi_of.tolist()) - {NOWHERE}
+        lost = sum(loss(int(self.count[g]), int(self.support[g])) for g in kept if self.count[g] > 1)
+        return Fraction(lost, loss(len(self.domain), self.size))
+
+
+def loss(count: int, support: int) -> int:
+    """UL of a generalised item but for what all have in common; exact, however many items it has."""
+    return ((1 << count) - 1) * support
