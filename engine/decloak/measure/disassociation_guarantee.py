@@ -12,11 +12,12 @@ How many items a chunk could still have taken is the anonymiser's quality, not a
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from decloak.anonymisers.asked import check_km
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError, shown
 from decloak.measure.fidelity import infidelities
-from decloak.measure.guarantees import check_km, violations
+from decloak.measure.guarantees import violations
 from decloak.measure.release_structure import Violation, inner_joints, structure
 
 __all__ = ["Violation", "check_release", "largest_support"]

@@ -6,11 +6,11 @@ when none of its proper subsets violates.
 
 from collections.abc import Iterable, Iterator
 
+from decloak.anonymisers.asked import check_km
 from decloak.data.dataset import Dataset
-from decloak.errors import DecloakError, shown
 from decloak.measure.itemsets import Block, Coded, coded, sizes, supports
 
-__all__ = ["check_km", "is_anonymous", "violations"]
+__all__ = ["is_anonymous", "violations"]
 
 
 def violations(transactions: Iterable[Iterable[str]] | Dataset, *, k: int, m: int) -> list[tuple[frozenset[str], int]]:
@@ -44,13 +44,6 @@ def is_anonymous(transactions: Iterable[Iterable[str]] | Dataset, *, k: int, m: 
     check_km(k, m)
     data = _coded(transactions)
     return not any(True for size in sizes(data.records, m) for _ in _violating(data, size, k))
-
-
-def check_km(k: int, m: int) -> None:
-    """Refuse a k or an m that is not a whole number of at least 1."""
-    for name, value in (("k", k), ("m", m)):
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise DecloakError(f"{name} is {shown(value)}", hint="give a whole number of at least 1")
 
 
 def _coded(transactions: Iterable[Iterable[str]] | Dataset) -> Coded:

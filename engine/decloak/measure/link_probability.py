@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from decloak.anonymisers.asked import check_km
 from decloak.attack.reconstruction import (
     MOST_TABLES,
     Pieces,
@@ -38,7 +39,6 @@ from decloak.attack.reconstruction import (
 )
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError
-from decloak.measure.guarantees import check_km
 
 __all__ = ["LinkProbability", "above", "algorithm_ways", "link_probabilities", "released_ways"]
 

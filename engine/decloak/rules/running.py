@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from decloak.anonymisers.asked import check_km
 from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError, shown
-from decloak.measure.guarantees import check_km, violations
+from decloak.measure.guarantees import violations
 from decloak.rules.eliminate_kernel import Elimination, eliminate
 from decloak.rules.load import Rule
 from decloak.rules.model import EliminateRule, ItemsetsRule, QueryRule

@@ -1,0 +1,263 @@
+"""One cut for all records by OA, DA and AA: golden cuts, the paper's examples, naive twins, what every cut promises."""
+
+import gzip
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import naive_generalise as naive
+from decloak.anonymisers.apriori import aa, da, da_fixes
+from decloak.anonymisers.count_tree import count_tree, supporting
+from decloak.anonymisers.hierarchy import Hierarchy
+from decloak.anonymisers.optimal import MOST_CUTS, cuts, gap, oa
+from decloak.anonymisers.raising import ncp, ranks
+from decloak.errors import DecloakError
+from decloak.measure.guarantees import is_anonymous, violations
+
+GOLDEN = json.loads((Path(__file__).parent / "golden" / "generalisation.json").read_text())
+EXAMPLES = GOLDEN["worked_examples"]
+GLOBAL = {"oa": oa, "da": da, "aa": aa}
+
+
+def tree_of(hierarchy):
+    return Hierarchy.from_parents(naive.parents_of(hierarchy))
+
+
+def labels(tree, cut):
+    return sorted(tree.labels[node] for node in cut)
+
+
+def nodes(tree, names):
+    return np.array(sorted(tree.number[name] for name in names))
+
+
+def loss(tree, data, cut):
+    records = tree.code(data)
+    return ncp(tree, np.bincount(records.indices, minlength=len(tree.items)), cut)
+
+
+def published(tree, data, cut):
+    above = dict(zip(tree.items, tree.above(cut), strict=True))
+    return [{tree.labels[above[item]] for item in row} for row in data]
+
+
+def check_verdict(rows, k, m, verdict):
+    found = [[sorted(itemset), support] for itemset, support in violations(rows, k=k, m=m)]
+    assert is_anonymous(rows, k=k, m=m) == verdict["km_anonymous"] == (not found)
+    sizes = [sum(len(itemset) == size for itemset, _ in found) for size in range(1, m + 1)]
+    assert sizes == verdict["n_violations_by_size"]
+    assert sorted(found[: len(verdict["minimal"])]) == sorted(verdict["minimal"])
+    if "all" in verdict:
+        assert sorted(found) == sorted(verdict["all"])
+
+
+@pytest.mark.parametrize("case", GOLDEN["instances"], ids=lambda case: str(case["seed"]))
+def test_golden_cuts(case):
+    tree, data, k, m = tree_of(case["hierarchy"]), case["D"], case["k"], case["m"]
+    records = tree.code(data)
+    assert cuts(tree) == case["n_cuts"]
+    best = oa(tree, records, k, m)
+    assert loss(tree, data, best) == Fraction(case["OA_ncp"]["frac"])
+    assert labels(tree, best) in case["OA_all_optimal_cuts"]
+    for name, method in (("oracle_DA", da), ("oracle_AA", aa)):
+        cut = method(tree, records, k, m)
+        assert labels(tree, cut) == case[name]["cut"]
+        assert loss(tree, data, cut) == Fraction(case[name]["ncp"]["frac"])
+
+
+@pytest.mark.parametrize("case", GOLDEN["instances"], ids=lambda case: str(case["seed"]))
+def test_golden_verdicts(case):
+    tree, data, k, m = tree_of(case["hierarchy"]), case["D"], case["k"], case["m"]
+    check_verdict(data, k, m, case["verdict_D"])
+    for one in case["given_cuts"]:
+        cut = nodes(tree, one["cut"])
+        assert loss(tree, data, cut) == Fraction(one["ncp"]["frac"])
+        check_verdict(published(tree, data, cut), k, m, one["verdict"])
+
+
+def test_figures_1_to_6_supports_tree_order_and_count_tree():
+    case = EXAMPLES["terrovitis_fig1_6"]
+    tree = tree_of(case["hierarchy"])
+    records = tree.code(case["D"])
+    support = supporting(tree, records)
+    supports = np.array([support((node,)) for node in range(len(tree.labels))])
+    assert dict(zip(tree.labels, supports.tolist(), strict=True)) == case["supports"]
+    assert support((tree.number["A"], tree.number["b2"])) == case["support_A_b2"]
+    assert records.nnz == case["sum_C_p"]
+    assert [tree.labels[node] for node in np.argsort(ranks(tree, supports))] == case["tree_order"]
+    found = [[[tree.labels[node] for node in itemset], count] for itemset, count in count_tree(tree, records, 2)]
+    assert found == case["count_tree"]
+    twin = naive.Heuristic(naive.Tree(naive.parents_of(case["hierarchy"])), case["D"], case["k"])
+    assert list(map(sorted, map(twin.extended, twin.data))) == case["expanded_D"]
+
+
+def test_figure_4_cuts_and_their_loss():
+    case = EXAMPLES["terrovitis_fig1_6"]
+    tree = tree_of(case["hierarchy"])
+    assert cuts(tree) == len(case["cuts"])
+    for one in case["cuts"]:
+        cut = nodes(tree, one["cut"])
+        assert loss(tree, case["D"], cut) == Fraction(one["ncp"]["frac"])
+        assert is_anonymous(published(tree, case["D"], cut), k=2, m=2) == one["km_2_2"]
+
+
+def test_figures_2_to_6_what_is_published():
+    case = EXAMPLES["terrovitis_fig1_6"]
+    tree = tree_of(case["hierarchy"])
+    check_verdict(case["D"], 2, 2, case["verdict_D"])
+    for name, method in GLOBAL.items():
+        cut = method(tree, tree.code(case["D"]), case["k"], case["m"])
+        assert labels(tree, cut) == case[name.upper()] == case["cut"]
+        rows = published(tree, case["D"], cut)
+        assert list(map(sorted, rows)) == case["D_published"]
+        check_verdict(rows, 2, 2, case["verdict_published"])
+        assert loss(tree, case["D"], cut) == Fraction(case["ncp"]["frac"])
+
+
+def test_section_4_3_the_walk_of_direct_anonymisation():
+    case = EXAMPLES["terrovitis_fig1_6"]
+    tree = tree_of(case["hierarchy"])
+    twin = naive.da(naive.Tree(naive.parents_of(case["hierarchy"])), case["D"], case["k"], case["m"])
+    assert twin.trace == case["DA_trace"]
+    fixes = list(da_fixes(tree, tree.code(case["D"]), case["k"], case["m"]))
+    found = [["fix", [tree.labels[node] for node in fix.itemset], fix.support] for fix in fixes]
+    assert found == [step for step in case["DA_trace"] if step[0] == "fix"]
+    assert [[tree.labels[node] for node in fix.committed] for fix in fixes] == [["A"]]
+
+
+@pytest.mark.parametrize("method", GLOBAL.values(), ids=GLOBAL)
+def test_thesis_figure_2_9(method):
+    case = EXAMPLES["thesis_fig2_9"]
+    parent = {leaf: kind for kind, leaves in case["tree"]["any"].items() for leaf in leaves}
+    tree = Hierarchy.from_parents(parent | dict.fromkeys(case["tree"]["any"], "any"))
+    rows = published(tree, case["D"], method(tree, tree.code(case["D"]), 2, 2))
+    assert list(map(sorted, rows)) == case["published"]
+
+
+def test_a_record_shorter_than_m_is_protected_too():
+    case = EXAMPLES["leaf_not_depth_m"]
+    tree = tree_of(case["hierarchy"])
+    check_verdict(case["D"], case["k"], case["m"], case["verdict"])
+    records = tree.code(case["D"])
+    assert labels(tree, da(tree, records, case["k"], case["m"])) == case["DA"]
+    assert loss(tree, case["D"], oa(tree, records, case["k"], case["m"])) == Fraction(case["OA_ncp"]["frac"])
+
+
+@pytest.mark.parametrize("method", GLOBAL.values(), ids=GLOBAL)
+@pytest.mark.parametrize("case", EXAMPLES["edge_cases"]["cases"], ids=lambda case: case["result"])
+def test_edge_cases(case, method):
+    tree = tree_of(EXAMPLES["edge_cases"]["hierarchy"])
+    if case["result"].startswith("error"):
+        with pytest.raises(DecloakError, match=r"record 2: 'zz' is not in the hierarchy"):
+            tree.code(case["D"])
+    elif case["result"].startswith("infeasible"):
+        with pytest.raises(DecloakError, match=r"^infeasible: 2 records with items, k is 3; lower k"):
+            method(tree, tree.code(case["D"]), case["k"], case["m"])
+    else:
+        expected = ["ALL"] if case["result"].startswith("cut {ALL}") else sorted(tree.items)
+        cut = method(tree, tree.code(case["D"]), case["k"], case["m"])
+        assert labels(tree, cut) == expected
+        assert loss(tree, case["D"], cut) == (expected == ["ALL"])
+
+
+@pytest.mark.parametrize("method", GLOBAL.values(), ids=GLOBAL)
+@pytest.mark.parametrize(("k", "m", "name"), [(0, 1, "k"), (1, 0, "m"), (2.0, 1, "k"), (2, True, "m")])
+def test_k_and_m_are_whole_numbers_of_at_least_1(method, k, m, name):
+    tree = Hierarchy.balanced("abc", 2)
+    with pytest.raises(DecloakError, match=f"^{name} is '.*'; give a whole number of at least 1"):
+        method(tree, tree.code([["a"], ["b"]]), k, m)
+
+
+def test_oa_refuses_a_hierarchy_with_too_many_cuts():
+    tree = Hierarchy.balanced(map(str, range(100)), 4)
+    records = tree.code([["1"], ["2"]])
+    with pytest.raises(DecloakError, match=f"has {cuts(tree):,} cuts, more than the {MOST_CUTS:,} .*; use cut or aa"):
+        oa(tree, records, 2, 1)
+    assert gap(tree, records, 2, 1, tree.leaf) is None
+    tree = Hierarchy.balanced(map(str, range(100_000)), 4)
+    with pytest.raises(DecloakError, match=r"about 10\^7\d\d\d cuts"):
+        oa(tree, tree.code([["1"]]), 1, 1)
+
+
+def test_the_gap_is_the_loss_and_the_least_there_could_be():
+    tree = tree_of(EXAMPLES["terrovitis_fig1_6"]["hierarchy"])
+    records = tree.code(EXAMPLES["terrovitis_fig1_6"]["D"])
+    assert gap(tree, records, 2, 2, nodes(tree, ["A", "B"])) == (Fraction(1, 2), Fraction(5, 22))
+
+
+@pytest.mark.parametrize("method", [da, aa])
+def test_of_cures_that_cost_the_same_the_one_over_fewer_items_is_taken(method):
+    """{b1, a1} is cured by A, 6 occurrences under 2 items, or by B, 4 under 3: 12 either way. B is the first node."""
+    inner = {"A": "ALL", "B": "ALL"}
+    tree = Hierarchy.from_parents(dict.fromkeys(["b1", "b2", "b3"], "B") | dict.fromkeys(["a1", "a2"], "A") | inner)
+    data = [["a2", "b2"], ["a1", "a2", "b1"], ["a1", "a2", "b2"], ["a2", "b1"]]
+    assert labels(tree, method(tree, tree.code(data), 2, 2)) == ["A", "b1", "b2", "b3"]
+
+
+@settings(max_examples=120, deadline=None)
+@given(naive.cases())
+def test_a_cut_is_anonymous_for_labels_and_for_items_and_oa_is_the_best(case):
+    parent, data, k, m = case
+    twin, tree = naive.Tree(parent), Hierarchy.from_parents(parent)
+    least, best = naive.optimal(twin, data, k, m)
+    for name, method in GLOBAL.items():
+        cut = method(tree, tree.code(data), k, m)
+        rows = published(tree, data, cut)
+        assert naive.recode(twin, data, labels(tree, cut)) == rows
+        assert naive.anonymous(rows, k, m)
+        assert naive.anonymous_on_items(twin, rows, k, m)
+        assert loss(tree, data, cut) == naive.ncp(twin, data, labels(tree, cut)) >= least
+        if name == "oa":
+            assert frozenset(labels(tree, cut)) in best
+
+
+@settings(max_examples=120, deadline=None)
+@given(naive.cases())
+def test_da_and_aa_find_what_the_definition_finds(case):
+    parent, data, k, m = case
+    twin, tree = naive.Tree(parent), Hierarchy.from_parents(parent)
+    assert tuple(twin.nodes) == tree.labels
+    records = tree.code(data)
+    direct, by_size = naive.da(twin, data, k, m), naive.aa(twin, data, k, m)
+    assert labels(tree, da(tree, records, k, m)) == sorted(direct.cut())
+    assert labels(tree, aa(tree, records, k, m)) == sorted(by_size.cut())
+    fixes = [["fix", [tree.labels[node] for node in fix.itemset], fix.support] for fix in da_fixes(tree, records, k, m)]
+    assert fixes == [step for step in direct.trace if step[0] == "fix"]
+    found = [(tuple(tree.labels[node] for node in itemset), count) for itemset, count in count_tree(tree, records, m)]
+    assert found == list(naive.Heuristic(twin, data, k).count_tree(range(1, m + 1)).items())
+
+
+@settings(max_examples=60, deadline=None)
+@given(naive.cases())
+def test_aa_goes_on_from_a_cut_and_never_below_it(case):
+    parent, data, k, m = case
+    twin, tree = naive.Tree(parent), Hierarchy.from_parents(parent)
+    inner = [node for node in twin.nodes if node in twin.children]
+    start = naive.Heuristic(twin, data, k, rules=inner[-1:])
+    found = labels(tree, aa(tree, tree.code(data), k, m, nodes(tree, start.cut())))
+    assert found == sorted(naive.aa(twin, data, k, m, start.rules).cut())
+    assert all(any(twin.leaves[node] <= twin.leaves[above] for above in found) for node in start.cut())
+
+
+@settings(max_examples=60, deadline=None)
+@given(naive.cases())
+def test_an_m_longer_than_every_record_is_as_the_longest(case):
+    parent, data, k, _ = case
+    tree = Hierarchy.from_parents(parent)
+    records = tree.code(data)
+    for method in GLOBAL.values():
+        longest = max([len(row) for row in data] + [1])
+        assert method(tree, records, k, longest).tolist() == method(tree, records, k, 10**9).tolist()
+
+
+def test_real_data_is_anonymised_well(shared_data):
+    with gzip.open(shared_data / "bms_webview1.dat.gz", "rt") as lines:
+        data = [line.split() for line in lines]
+    tree = Hierarchy.balanced(sorted({item for row in data for item in row}, key=int), 5)
+    cut = aa(tree, tree.code(data), 5, 2)
+    assert is_anonymous(published(tree, data, cut), k=5, m=2)
+    assert loss(tree, data, cut) <= Fraction(4, 100)
