@@ -21,7 +21,7 @@ def published(draw) -> Published:
     """Any published data that the form can carry."""
     transactions = []
     for _ in range(draw(st.integers(1, 4))):
-        items = draw(st.lists(names, min_size=1, max_size=8, unique=True))
+        items = draw(st.lists(names, max_size=8, unique=True))
         elements = []
         while items:
             size = draw(st.integers(0, 3))
@@ -109,8 +109,8 @@ def test_ids_that_are_missing_or_repeated_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("transaction", "label", "expected"),
     [
-        ((), "1", "is empty"),
         (("a", ()), "1", "is empty"),
+        (((),), "1", "is empty"),
         (("a", ("b", "a")), "1", "twice"),
         (("a", ("b\n", "c")), "1", "line end"),
         ((" ",), "1", "an empty name"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from decloak.anonymisers.disassociation import disassociate
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
 from decloak.data.lines import LONGEST_LINE
-from decloak.data.release_file import json_schema, read_release, write_release
+from decloak.data.release_file import json_schema, read_disassociated, write_disassociated
 from decloak.data.release_text import text_table
 from decloak.errors import DecloakError
 
@@ -61,10 +61,10 @@ def written(folder, *lines):
 @given(releases())
 def test_reading_is_the_inverse_of_writing(tmp_path_factory, release):
     path = tmp_path_factory.mktemp("release") / "r.jsonl"
-    write_release(release, path)
-    assert read_release(path) == replace(release, origin=str(path))
+    write_disassociated(release, path)
+    assert read_disassociated(path) == replace(release, origin=str(path))
     again = path.with_name("again.jsonl")
-    write_release(read_release(path), again)
+    write_disassociated(read_disassociated(path), again)
     assert again.read_bytes() == path.read_bytes()
 
 
@@ -72,23 +72,23 @@ def test_the_file_is_the_documented_one(tmp_path):
     part = Chunk(("a", "b"), (("a",), ("a", "b")))
     shared = Joint((0, 1), (Chunk(("d",), (("d",), ("d",))),))
     release = Disassociated((Cluster(3, (part,), ("c",)),) * 2, (shared,), 3, 2)
-    write_release(release, tmp_path / "r.jsonl")
+    write_disassociated(release, tmp_path / "r.jsonl")
     assert (tmp_path / "r.jsonl").read_text().splitlines() == [HEADER, CLUSTER, CLUSTER, JOINT]
 
 
 def test_a_release_of_the_anonymiser_is_read_back(tmp_path):
     records = [["a", "b", "x"], ["a", "b", "y"], ["c", "x"], ["c", "y"], ["a"], ["c"]]
     release = disassociate(records, k=2, m=2, max_cluster=3, refine=True).release
-    write_release(release, tmp_path / "r.jsonl")
-    assert read_release(tmp_path / "r.jsonl") == replace(release, origin=str(tmp_path / "r.jsonl"))
+    write_disassociated(release, tmp_path / "r.jsonl")
+    assert read_disassociated(tmp_path / "r.jsonl") == replace(release, origin=str(tmp_path / "r.jsonl"))
 
 
 def test_a_cluster_may_be_longer_than_other_lines(tmp_path):
     name = "x" * 1000
     release = Disassociated((Cluster(2000, (Chunk((name,), ((name,),) * 2000),), ()),), (), 2, 2)
-    write_release(release, tmp_path / "r.jsonl")
+    write_disassociated(release, tmp_path / "r.jsonl")
     assert (tmp_path / "r.jsonl").stat().st_size > LONGEST_LINE
-    assert read_release(tmp_path / "r.jsonl").clusters == release.clusters
+    assert read_disassociated(tmp_path / "r.jsonl").clusters == release.clusters
 
 
 def changed(line, **fields):
@@ -174,10 +174,10 @@ def with_chunk(**fields):
 def test_every_fault_has_its_line(tmp_path, lines, message):
     file = written(tmp_path, *lines)
     if message is None:
-        assert len(read_release(file).clusters) == 1
+        assert len(read_disassociated(file).clusters) == 1
         return
     with pytest.raises(DecloakError) as error:
-        read_release(file)
+        read_disassociated(file)
     assert str(error.value).startswith(f"{file}:{message}")
     assert "\n" not in str(error.value)
     assert str(error.value).isprintable()
@@ -188,12 +188,12 @@ def test_what_is_no_text_is_refused(tmp_path, data):
     file = tmp_path / "r.jsonl"
     file.write_bytes(data)
     with pytest.raises(DecloakError):
-        read_release(file)
+        read_disassociated(file)
 
 
 def test_a_missing_file_is_told(tmp_path):
     with pytest.raises(DecloakError, match="no such file"):
-        read_release(tmp_path / "none.jsonl")
+        read_disassociated(tmp_path / "none.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_a_missing_file_is_told(tmp_path):
 def test_what_would_be_refused_is_not_written(tmp_path, release):
     file = tmp_path / "r.jsonl"
     with pytest.raises(DecloakError):
-        write_release(release, file)
+        write_disassociated(release, file)
     assert not file.exists()
 
 

@@ -14,8 +14,11 @@ from decloak.report.table import emit
 
 if TYPE_CHECKING:
     from decloak.data.disassociated import Disassociated
+    from decloak.data.generalised import Generalised
 
 __all__ = ["check_command"]
+
+ITEMSETS = ("itemset", "support")
 
 
 @click.command("check")
@@ -25,7 +28,7 @@ __all__ = ["check_command"]
     "kind",
     default="release",
     show_default=True,
-    help="What the file is: release (disassociated), published, basket, long, onehot, jsonl or spmf.",
+    help="What the file is: release (a release file), published, basket, long, onehot, jsonl or spmf.",
 )
 @click.option("--ids", is_flag=True, help="The first name of a line is the transaction's id.")
 @click.option("--k", type=int, help="How many must hold an itemset that occurs; a release may say it itself.")
@@ -38,19 +41,20 @@ __all__ = ["check_command"]
 def check_command(
     file: Path, kind: str, ids: bool, k: int | None, m: int | None, links: bool, most: int, form: str
 ) -> int:
-    """Check that a disassociated release keeps its guarantee, or that a data file is k^m-anonymous.
+    """Check that a release keeps its guarantee, or that a data file is k^m-anonymous.
 
-    A release is checked chunk by chunk and by what its clusters may have been, small ones by going through all of it.
-    With --links the pairs of items are listed by which somebody who knows them finds a record too surely.
+    A disassociated release is checked chunk by chunk and by what its clusters may have been, small ones by going
+    through all of it. With --links the pairs of items are listed by which somebody who knows them finds a record too
+    surely.
     In a data file every itemset of up to M items must occur in no transaction or in at least K; a generalised item of
-    a published file counts as one item. Exit code 3: something violates it.
+    a published file, or a label of a generalised release, counts as one item. Exit code 3: something violates it.
     """
     if kind != "release" and links:
         raise DecloakError("links are of disassociated releases", hint="leave --links out")
     if kind == "release":
         columns, rows = (_links if links else _release)(file, ids, k, m)
     else:
-        columns, rows = ("itemset", "support"), _itemsets(file, kind, ids, k, m)
+        columns, rows = ITEMSETS, _itemsets(file, kind, ids, k, m)
     emit(columns, rows[:most], form)
     rest = f", {len(rows) - most} more not shown" if len(rows) > most else ""
     noun = "violation" if len(rows) == 1 else "violations"
@@ -58,10 +62,10 @@ def check_command(
     return EXIT_EXPECTATION if rows else 0
 
 
-def _read(file: Path, ids: bool, k: int | None, m: int | None) -> "Disassociated":
+def _read(file: Path, ids: bool, k: int | None, m: int | None) -> "Disassociated | Generalised":
     """A release file; k and m given on the command line replace its own."""
-    from decloak.data.release_file import read_release
-    from decloak.measure.guarantees import check_km
+    from decloak.anonymisers.asked import check_km
+    from decloak.data.releases import read_release
 
     if ids:
         raise DecloakError("a release file has no ids", hint="leave --ids out")
@@ -74,22 +78,26 @@ def _read(file: Path, ids: bool, k: int | None, m: int | None) -> "Disassociated
 
 
 def _release(file: Path, ids: bool, k: int | None, m: int | None) -> tuple[Sequence[str], list[tuple[Any, ...]]]:
+    from decloak.data.generalised import Generalised
     from decloak.measure.disassociation_guarantee import check_release
     from decloak.measure.inverse import enumerated
 
     release = _read(file, ids, k, m)
+    if isinstance(release, Generalised):
+        return ITEMSETS, _rare(release.transactions, release.k, release.m)
     found = [*check_release(release), *enumerated(release)]
     rows = [(one.kind, one.cluster, one.chunk, ", ".join(one.itemset), one.support, one.message) for one in found]
     return ("kind", "cluster", "chunk", "itemset", "support", "what is wrong"), rows
 
 
 def _links(file: Path, ids: bool, k: int | None, m: int | None) -> tuple[Sequence[str], list[tuple[Any, ...]]]:
+    from decloak.data.generalised import Generalised
     from decloak.measure.link_probability import above
 
-    rows = [
-        (number, ", ".join(one.itemset), one.release, one.algorithm, one.error)
-        for number, one in above(_read(file, ids, k, m))
-    ]
+    release = _read(file, ids, k, m)
+    if isinstance(release, Generalised):
+        raise DecloakError("links are of disassociated releases", hint="leave --links out")
+    rows = [(number, ", ".join(one.itemset), one.release, one.algorithm, one.error) for number, one in above(release)]
     rows.sort(key=lambda row: (-max(row[2] or 0, row[3] or 0), row[0], row[1]))
     return ("cluster", "itemset", "by the release", "knowing the algorithm", "standard error"), rows
 
@@ -97,7 +105,6 @@ def _links(file: Path, ids: bool, k: int | None, m: int | None) -> tuple[Sequenc
 def _itemsets(file: Path, kind: str, ids: bool, k: int | None, m: int | None) -> list[tuple[Any, ...]]:
     from decloak.data.published import read_published, written
     from decloak.data.readers import read
-    from decloak.measure.guarantees import violations
 
     if k is None or m is None:
         raise DecloakError("a data file does not say its k and m", hint="give --k and --m")
@@ -106,8 +113,15 @@ def _itemsets(file: Path, kind: str, ids: bool, k: int | None, m: int | None) ->
         records = [tuple(written(_sorted(element)) for element in row) for row in release.transactions]
     else:
         records = list(read(file, kind, ids=ids).transactions)
-    found = violations(records, k=k, m=m)
-    return [(", ".join(sorted(itemset)), support) for itemset, support in found]
+    return _rare(records, k, m)
+
+
+def _rare(records: Sequence[tuple[str, ...]], k: int | None, m: int | None) -> list[tuple[Any, ...]]:
+    from decloak.measure.guarantees import violations
+
+    assert k is not None
+    assert m is not None
+    return [(", ".join(sorted(itemset)), support) for itemset, support in violations(records, k=k, m=m)]
 
 
 def _sorted(element: str | tuple[str, ...]) -> str | tuple[str, ...]:

@@ -1,6 +1,7 @@
 """The three shapes of data decloak reads: plain transactions, set-generalised ones, distance tables."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -42,6 +43,8 @@ class Published:
     transactions: tuple[tuple[Element, ...], ...]
     labels: tuple[str, ...]
     origin: str = "memory"
+    names: Mapping[tuple[str, ...], str] = field(default_factory=dict, compare=False)
+    """What generalised items are called, where they have a name beside their members."""
 
     @cached_property
     def generalised(self) -> tuple[tuple[str, ...], ...]:

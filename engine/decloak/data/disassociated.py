@@ -53,9 +53,9 @@ class Disassociated:
 
     def write(self, path: str | Path) -> None:
         """Write it as a release file."""
-        from decloak.data.release_file import write_release
+        from decloak.data.release_file import write_disassociated
 
-        write_release(self, path)
+        write_disassociated(self, path)
 
     def __str__(self) -> str:
         """Its clusters as tables of text."""

@@ -10,7 +10,7 @@ from decloak.data.lines import Line
 from decloak.data.record import Options, Record
 from decloak.errors import nearest, shown
 
-__all__ = ["parse", "render"]
+__all__ = ["parse", "render", "transaction_of"]
 
 KEYS = ("id", "items")
 SHAPE = 'write ["milk", "bread"] or {"id": "p1", "items": ["milk", "bread"]}'
@@ -20,16 +20,20 @@ def parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
     """Read JSON Lines; an id is taken wherever it stands, but then every line must have one."""
     named: bool | None = True if options.ids else None
     for line in lines:
-        value = json_value(line, SHAPE)
-        label, items = _object(line, value) if isinstance(value, dict) else (None, value)
-        if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-            raise line.wrong(f"expected a list of strings, found {shown(line.text)}", SHAPE)
-        if named is None:
-            named = label is not None
-        if named is (label is None):
-            raise line.wrong("some transactions have an id and this one has none" if named else
-                             "this transaction has an id and the ones before have none", SHAPE)  # fmt: skip
+        label, items = transaction_of(line, json_value(line, SHAPE), named, SHAPE)
+        named = label is not None
         yield Record(line, label, items)
+
+
+def transaction_of(line: Line, value: Any, named: bool | None, shape: str) -> tuple[str | None, list[str]]:
+    """The id and the names of one line; `named` is whether those before have an id, None where there are none."""
+    label, items = _object(line, value) if isinstance(value, dict) else (None, value)
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+        raise line.wrong(f"expected a list of strings, found {shown(line.text)}", shape)
+    if named is not None and named is (label is None):
+        raise line.wrong("some transactions have an id and this one has none" if named else
+                         "this transaction has an id and the ones before have none", shape)  # fmt: skip
+    return label, items
 
 
 def _object(line: Line, value: dict[str, Any]) -> tuple[str | None, Any]:

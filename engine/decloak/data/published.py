@@ -1,10 +1,11 @@
 """Format `published`: set-generalised transactions, one a line.
 
     heart disease, (blood pressure, icd, limbs, injury), weakness
+    ()
 
-A bracket is a generalised item; one of a single member is marked all the same. Names that hold a comma, a
-bracket or a quote, or begin or end with a blank, stand in double quotes, a quote inside written twice. With
-ids the first name of a line is the id.
+A bracket is a generalised item; one of a single member is marked all the same. A line of () alone is a transaction
+whose items were all suppressed. Names that hold a comma, a bracket or a quote, or begin or end with a blank, stand in
+double quotes, a quote inside written twice. With ids the first name of a line is the id.
 """
 
 import re
@@ -41,9 +42,10 @@ def read_published(path: FilePath, *, ids: bool = False) -> Published:
     names, transactions, labels = Names(), [], Labels()
     for line in read_lines(path):
         tokens = _tokens(line)
-        _check_shape(line, tokens)
+        _check_shape(line, tokens, ids)
         label = _take_id(line, tokens) if ids else None
-        _check_names(line, tokens)
+        if not _is_empty(tokens):
+            _check_names(line, tokens)
         transactions.append(tuple(_elements(tokens, names)))
         labels.add(line, label)
     return Published(tuple(transactions), tuple(labels.lines), place(path))
@@ -65,8 +67,15 @@ def _tokens(line: Line) -> list[_Token]:
     return [*tokens, _Token("$", "", len(text) + 1)]
 
 
-def _check_shape(line: Line, tokens: list[_Token]) -> None:
+def _is_empty(tokens: list[_Token]) -> bool:
+    """Whether this is how an empty transaction is written."""
+    return [token.kind for token in tokens] == ["(", ")", "$"]
+
+
+def _check_shape(line: Line, tokens: list[_Token], ids: bool) -> None:
     """Names and brackets alternate with commas, and brackets are closed before others open."""
+    if _is_empty(tokens[2 * ids :]):
+        tokens = tokens[: 2 * ids - 1] if ids else []
     before, inside = "^", False
     for kind, _, column in tokens:
         wrong = _WRONG.get(before + kind)
@@ -112,7 +121,7 @@ def _elements(tokens: list[_Token], names: Names) -> list[Element]:
         if kind == "(":
             members = []
         elif kind == ")" and members is not None:
-            elements.append(tuple(members))
+            elements += [tuple(members)] if members else []
             members = None
         elif kind == "n" and members is not None:
             members.append(names[text])
@@ -130,7 +139,8 @@ def write_published(published: Published, path: FilePath, *, ids: bool = False) 
         lines = []
         for label, elements in zip(published.labels, published.transactions, strict=True):
             _check_legal(label, elements)
-            lines.append(", ".join([_name(one_line(label))] * ids + [written(element) for element in elements]))
+            shown_as = [written(element) for element in elements] or ["()"]
+            lines.append(", ".join([_name(one_line(label))] * ids + shown_as))
     except DecloakError as error:
         raise DecloakError(error.message, place(path), error.hint) from None
     write_lines(lines, path)
@@ -153,7 +163,7 @@ def _check_legal(label: str, elements: tuple[Element, ...]) -> None:
     """What the reader would refuse is not written."""
     parts = [(element,) if isinstance(element, str) else element for element in elements]
     names = [one_line(check_name(name)) for part in parts for name in part]
-    if not parts or not all(parts):
-        raise DecloakError(f"the transaction {shown(label)}, or a bracket in it, is empty", hint="remove it")
+    if not all(parts):
+        raise DecloakError(f"a bracket in the transaction {shown(label)} is empty", hint="remove it")
     if len(set(names)) < len(names):
         raise DecloakError(f"an item is twice in the transaction {shown(label)}", hint="an item stands once")

@@ -14,28 +14,23 @@ from typing import Any
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
 from decloak.data.jsonvalue import json_value
 from decloak.data.lines import FilePath, Line, check_name, place, read_lines, write_lines
+from decloak.data.release_header import MOST, Header, header_of, whole
 from decloak.errors import DecloakError, nearest, shown
 
-__all__ = ["LONGEST_CLUSTER", "json_schema", "read_release", "write_release"]
+__all__ = ["LONGEST_CLUSTER", "json_schema", "read_disassociated", "write_disassociated"]
 
 SHAPE = "write one JSON object a line"
 LONGEST_CLUSTER = 50_000_000
 """Characters a line may have: a cluster is one line, however many records it has."""
 
-VERSION = 1
 METHOD = "disassociation"
-HEADER = {"decloak": "release", "version": VERSION, "method": METHOD}
-MOST_RECORDS = 1_000_000_000
-"""Records a cluster may have; k and m are bounded alike."""
 
 _KEYS = {
-    "header": (*HEADER, "k", "m"),
     "cluster": ("size", "record_chunks", "term_chunk"),
     "joint cluster": ("joint", "shared_chunks"),
     "chunk": ("items", "subrecords"),
 }
 _HINTS = {
-    "header": 'write {"decloak": "release", "version": 1, "method": "disassociation", "k": 3, "m": 2}',
     "cluster": 'write {"size": 8, "record_chunks": [...], "term_chunk": [...]}',
     "joint cluster": 'write {"joint": [0, 2], "shared_chunks": [...]}',
     "chunk": 'write {"items": ["a", "b"], "subrecords": [["a"], ["a", "b"]]}',
@@ -46,27 +41,9 @@ class _Reader:
     """Turns the objects of the lines into the parts of a release; every fault names its line."""
 
     def __init__(self) -> None:
-        self.k: int | None = None
-        self.m: int | None = None
         self.clusters: list[Cluster] = []
         self.joints: list[Joint] = []
         self.names: dict[str, str] = {}
-
-    def header(self, line: Line, value: Any) -> None:
-        if not isinstance(value, dict) or "decloak" not in value:
-            raise line.wrong("the first line is not the header of a release", _HINTS["header"])
-        fields = _object(line, value, "header", optional=("k", "m"))
-        if not _same(fields["decloak"], "release"):
-            raise line.wrong(f"a file of {shown(fields['decloak'])}, not a release", _HINTS["header"])
-        if not _same(fields["version"], VERSION):
-            raise line.wrong(
-                f"unknown version {shown(fields['version'])}", f"this decloak reads and writes version {VERSION}"
-            )
-        if not _same(fields["method"], METHOD):
-            method = fields["method"]
-            hint = nearest(method, [METHOD]) if isinstance(method, str) else None
-            raise line.wrong(f"unknown method {shown(method)}", hint or f'write "{METHOD}"')
-        self.k, self.m = (_whole(line, name, fields[name]) if name in fields else None for name in ("k", "m"))
 
     def part(self, line: Line, value: Any) -> None:
         """Take a cluster or a joint cluster."""
@@ -79,7 +56,7 @@ class _Reader:
 
     def _cluster(self, line: Line, value: Any) -> Cluster:
         fields = _object(line, value, "cluster")
-        size = _whole(line, "size", fields["size"])
+        size = whole(line, "size", fields["size"])
         chunks = self._chunks(line, "record_chunks", fields["record_chunks"], size)
         terms = self._items(line, "term_chunk", fields["term_chunk"])
         _check_apart(line, [*(chunk.items for chunk in chunks), terms])
@@ -132,32 +109,32 @@ class _Reader:
             raise line.wrong(error.message, error.hint) from None
 
 
-def read_release(path: FilePath) -> Disassociated:
+def read_disassociated(path: FilePath) -> Disassociated:
     """Read a disassociated release; what it promises is not checked here, only that it is one."""
     reader = _Reader()
     lines = read_lines(path, longest=LONGEST_CLUSTER)
-    reader.header(lines[0], json_value(lines[0], SHAPE))
+    header = header_of(lines[0], METHOD)
     for line in lines[1:]:
         reader.part(line, json_value(line, SHAPE))
     if not reader.clusters:
         raise lines[-1].wrong("a release without clusters", _HINTS["cluster"])
-    return Disassociated(tuple(reader.clusters), tuple(reader.joints), reader.k, reader.m, place(path))
+    return Disassociated(tuple(reader.clusters), tuple(reader.joints), header.k, header.m, place(path))
 
 
-def write_release(release: Disassociated, path: FilePath) -> None:
-    """Write a release so that `read_release` gives it back; what the reader would refuse is not written."""
+def write_disassociated(release: Disassociated, path: FilePath) -> None:
+    """Write a release so that `read_disassociated` gives it back; what the reader would refuse is not written."""
     if not release.clusters:
         raise DecloakError("a release without clusters", place(path), "disassociate some records first")
     head, *parts = _objects(release)
     reader = _Reader()
-    reader.header(Line(str(path), 1, ""), head)
+    header_of(Line(str(path), 1, json.dumps(head)), METHOD)
     for number, part in enumerate(parts, 2):
         reader.part(Line(str(path), number, ""), part)
     write_lines((json.dumps(one, ensure_ascii=False) for one in (head, *parts)), path, longest=LONGEST_CLUSTER)
 
 
 def _objects(release: Disassociated) -> Iterable[dict[str, Any]]:
-    yield HEADER | {name: value for name, value in (("k", release.k), ("m", release.m)) if value is not None}
+    yield Header(METHOD, release.k, release.m).value
     for cluster in release.clusters:
         chunks = list(map(_chunk_object, cluster.record_chunks))
         yield {"size": cluster.size, "record_chunks": chunks, "term_chunk": list(cluster.term_chunk)}
@@ -169,7 +146,7 @@ def _chunk_object(chunk: Chunk) -> dict[str, Any]:
     return {"items": list(chunk.items), "subrecords": list(map(list, chunk.subrecords))}
 
 
-def _object(line: Line, value: Any, kind: str, name: str = "", optional: tuple[str, ...] = ()) -> dict[str, Any]:
+def _object(line: Line, value: Any, kind: str, name: str = "") -> dict[str, Any]:
     """An object of a kind with its keys and no others."""
     what = name or f"a {kind}"
     if not isinstance(value, dict):
@@ -178,7 +155,7 @@ def _object(line: Line, value: Any, kind: str, name: str = "", optional: tuple[s
         if key not in _KEYS[kind]:
             raise line.wrong(f"unknown key {shown(key)} in {what}", nearest(key, _KEYS[kind]) or _HINTS[kind])
     for key in _KEYS[kind]:
-        if key not in value and key not in optional:
+        if key not in value:
             raise line.wrong(f"no key '{key}' in {what}", _HINTS[kind])
     return value
 
@@ -186,17 +163,6 @@ def _object(line: Line, value: Any, kind: str, name: str = "", optional: tuple[s
 def _list(line: Line, name: str, value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise line.wrong(f"{name} is {shown(value)}, not a list", "write [...]")
-    return value
-
-
-def _same(value: Any, expected: Any) -> bool:
-    """Equal and of one type: true is not 1."""
-    return type(value) is type(expected) and value == expected
-
-
-def _whole(line: Line, name: str, value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST_RECORDS:
-        raise line.wrong(f"{name} is {shown(value)}", f"write a whole number from 1 to {MOST_RECORDS:,}")
     return value
 
 
@@ -224,12 +190,12 @@ def _check_inside(line: Line, name: str, items: tuple[str, ...], subrecords: tup
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of one line: a header, a cluster or a joint cluster."""
-    whole = {"type": "integer", "minimum": 1, "maximum": MOST_RECORDS}
+    whole = {"type": "integer", "minimum": 1, "maximum": MOST}
     items = {"type": "array", "items": {"type": "string", "minLength": 1}, "uniqueItems": True}
     subrecords = {"type": "array", "items": items | {"minItems": 1}}
     chunks = {"type": "array", "items": {"$ref": "#/$defs/chunk"}}
     members = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2, "uniqueItems": True}
-    header = {key: {"const": value} for key, value in HEADER.items()} | {"k": whole, "m": whole}
+    header = {key: {"const": value} for key, value in Header(METHOD).value.items()} | {"k": whole, "m": whole}
     kinds: dict[str, dict[str, Any]] = {
         "header": header,
         "cluster": {"size": whole, "record_chunks": chunks, "term_chunk": items},

@@ -1,0 +1,53 @@
+"""Made-up baskets of the shape of well-known data sets: as long, and as unevenly common.
+
+Lengths are log-normal: with a spread of 0.8 they have the quartiles and the longest percentiles of BMS-POS. The item
+of rank r is drawn with a weight of 1 / (r + 1), ranks in random order of the items. Nothing else is like real data:
+items are independent of one another.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from decloak.data.dataset import Dataset
+
+__all__ = ["baskets", "shaped"]
+
+SPREAD = 0.8
+
+
+def baskets(transactions: int, items: int, length: float, seed: int) -> Dataset:
+    """Baskets of items named by numbers, none with more than 25 times the mean length.
+
+    >>> baskets(2, 3, 2, seed=1).transactions
+    (('2', '3'), ('1', '2', '3'))
+    """
+    records = shaped(transactions, items, length, max(1, int(25 * length)), seed=seed)
+    held = [str(item + 1) for item in records.indices.tolist()]
+    start = records.indptr.tolist()
+    rows = tuple(tuple(held[start[at] : start[at + 1]]) for at in range(transactions))
+    return Dataset(rows, tuple(str(number) for number in range(1, transactions + 1)), "baskets")
+
+
+def shaped(
+    records: int, items: int, length: float, longest: int, *, offset: int = 1, seed: int = 1
+) -> sparse.csr_array[Any]:
+    """Records × items, with records of this mean length and none longer than `longest`."""
+    rng = np.random.default_rng(seed)
+    wanted = _lengths(records, length, min(longest, items), rng)
+    weights = np.cumsum(1 / (np.arange(items) + offset))
+    item = rng.permutation(items)
+    held = np.empty(0, np.int64)
+    while (missing := wanted - np.bincount(held // items, minlength=records)).any():
+        rank = np.searchsorted(weights, rng.random(missing.sum()) * weights[-1])
+        held = np.union1d(held, np.repeat(np.arange(records), missing) * items + item[rank])
+    start = np.concatenate(([0], np.cumsum(wanted)))
+    return sparse.csr_array((np.ones(len(held), np.int8), (held % items).astype(np.int32), start), (records, items))
+
+
+def _lengths(records: int, mean: float, longest: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Whole numbers 1..longest; the mean of the log-normal is what rounding and cutting off leave of it."""
+    drawn = rng.lognormal(np.log(mean) - SPREAD**2 / 2, SPREAD, records)
+    return np.clip(np.rint(drawn), 1, longest).astype(np.int64)
