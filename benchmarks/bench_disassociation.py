@@ -14,9 +14,9 @@ import multiprocessing
 import random
 import resource
 import time
-from itertools import accumulate
 from pathlib import Path
 
+import shaped
 from decloak.anonymisers.disassociation import disassociate
 
 SHARES = (0.125, 0.25, 0.5, 1.0)
@@ -31,12 +31,7 @@ def load(path: Path) -> Records:
 
 
 def generate(records: int, items: int, length: float) -> Records:
-    """Lengths geometric with that mean, items by Zipf's law."""
-    rng = random.Random(1)
-    names = [f"item {number}" for number in range(items)]
-    weights = list(accumulate(1 / (rank + 10) for rank in range(items)))
-    lengths = [1 + int(math.log(1 - rng.random()) / math.log(1 - 1 / length)) for _ in range(records)]
-    return [list(set(rng.choices(names, cum_weights=weights, k=size))) for size in lengths]
+    return shaped.lists(shaped.generate(records, items, length))
 
 
 def measure(source: Path | str, share: float, refine: bool) -> tuple[int, float, int, int]:

@@ -27,8 +27,7 @@ ROOT = Path(__file__).parents[1]
 
 def command_reference() -> str:
     parts = ["# Commands", "", "Generated from the commands themselves; do not edit.", ""]
-    for name, (module, _) in COMMANDS.items():
-        command: click.Command = getattr(import_module(f"decloak.commands.{module}"), f"{name}_command")
+    for name, command in _commands():
         arguments = [one for one in command.params if isinstance(one, click.Argument)]
         options = [one for one in command.params if isinstance(one, click.Option)]
         usage = " ".join(["decloak", name, *map(_argument, arguments), *(["[OPTIONS]"] if options else [])])
@@ -36,6 +35,15 @@ def command_reference() -> str:
         if options:
             parts += ["| option | meaning |", "|---|---|", *map(_option, options), ""]
     return "\n".join(parts)
+
+
+def _commands() -> Iterator[tuple[str, click.Command]]:
+    """Every command, those of a group behind the group."""
+    for name, (module, _) in COMMANDS.items():
+        command: click.Command = getattr(import_module(f"decloak.commands.{module}"), f"{name}_command")
+        yield name, command
+        inner = command.commands if isinstance(command, click.Group) else {}
+        yield from ((f"{name} {one}", inner[one]) for one in inner)
 
 
 def _paragraphs(text: str) -> Iterator[str]:

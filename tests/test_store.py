@@ -311,18 +311,18 @@ def test_every_edge_joins_two_nodes(store):
 
 # One row of everything, so that no arm of the two views goes untried: what runs do not write yet is in here too.
 EVERYTHING = """
-insert into dataset values (1, 'd1', 'original', 'o', 'f'), (2, 'd2', 'published', 'o', 'f');
+insert into dataset values (1, 'd1', 'original', 'o', 'f', null), (2, 'd2', 'published', 'o', 'f', 'n');
 insert into item values (1, 'a'), (2, 'b');
 insert into txn values (1, 1, 0, '1'), (2, 2, 0, '1');
 insert into contains values (2, 0, 1);
-insert into release values (1, 'r', 2, 'm', '{}');
+insert into hierarchy values (1, 'h', 'o');
+insert into release values (1, 'r', 2, 'm', '{}', 1, '{}');
 insert into generalised values (1, 1, '(a, b)');
 insert into member_of values (1, 0, 1), (1, 1, 2);
 insert into published_as values (2, 1, 1);
 insert into truth_release values (1, 1);
 insert into truth_origin values (2, 1);
-insert into hierarchy values (1, 'h', 'o');
-insert into concept values (1, 1, 'top', null), (2, 1, 'leaf', 1);
+insert into concept values (1, 1, '(a, b)', null), (2, 1, 'leaf', 1);
 insert into is_a values (2, 1);
 insert into cluster values (1, 1, 0, 3);
 insert into cluster_row values (2, 1, 0);
@@ -367,6 +367,8 @@ def test_the_whole_graph_is_consistent(tmp_path):
         "in_dataset",
         "publishes",
         "stands_for",
+        "generalises_in",
+        "in_hierarchy",
         "in_release",
         "in_joint",
         "has",

@@ -10,6 +10,7 @@ from decloak.errors import DecloakError
 from decloak.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from decloak.anonymisers.hierarchy import Hierarchy
     from decloak.anonymising import anonymise
     from decloak.attack.breach import breach
     from decloak.attack.cover import cover_problems
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from decloak.data.dataset import Dataset
     from decloak.data.published import read_published
     from decloak.data.readers import read
-    from decloak.data.release_file import read_release
+    from decloak.data.releases import read_release
     from decloak.data.writers import write
     from decloak.measure.guarantees import violations
     from decloak.runner import Run, run
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Dataset",
     "DecloakError",
+    "Hierarchy",
     "Run",
     "anonymise",
     "breach",
@@ -41,6 +43,7 @@ __all__ = [
 
 _HOMES = {
     "Dataset": "data.dataset",
+    "Hierarchy": "anonymisers.hierarchy",
     "Run": "runner",
     "anonymise": "anonymising",
     "breach": "attack.breach",
@@ -48,7 +51,7 @@ _HOMES = {
     "eliminate": "attacks",
     "read": "data.readers",
     "read_published": "data.published",
-    "read_release": "data.release_file",
+    "read_release": "data.releases",
     "reassociate": "attacks",
     "run": "runner",
     "violations": "measure.guarantees",

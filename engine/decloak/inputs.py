@@ -5,37 +5,55 @@ from pathlib import Path
 from decloak.anonymisers.disassociation import check_count
 from decloak.data.dataset import Dataset
 from decloak.data.distance_file import read_distances
-from decloak.data.release_file import read_release
+from decloak.data.release_file import read_disassociated
 from decloak.knowing import known_by_file
-from decloak.parts import Disassociation, Distances, Original, Release, Sets
-from decloak.preparing import anonymised, original_of, published_beside
-from decloak.relate.sources import CountsFile, ScoresFile
+from decloak.making import check_method
+from decloak.methods import Disassociation
+from decloak.parts import Distances, Generated, Original, Release
+from decloak.preparing import original_of, published_beside
+from decloak.relating import check_relate
 from decloak.scenario import Scenario
 
-__all__ = ["check_inputs"]
+__all__ = ["Originals", "check_inputs"]
 
 
-def check_inputs(scenario: Scenario, folder: Path) -> None:
-    """Raise what a run would find wrong with its files, and with what they say to each other."""
+class Originals:
+    """The original transactions of scenarios, those last read kept: variants mostly have the same."""
+
+    def __init__(self) -> None:
+        self._last: tuple[str, Dataset] | None = None
+
+    def of(self, scenario: Scenario, folder: Path) -> Dataset:
+        """The transactions of a scenario that has some."""
+        key = scenario.data.model_dump_json()
+        if self._last is None or self._last[0] != key:
+            self._last = key, original_of(scenario, folder)[0]
+        return self._last[1]
+
+
+def check_inputs(scenario: Scenario, folder: Path, originals: Originals) -> None:
+    """Raise what a run would find wrong with its files, and with what they say to each other.
+
+    Text is read once, by its stage, which is the first: that takes long, and nothing was written before.
+    """
     data = scenario.data
-    before = original_of(scenario, folder)[0] if isinstance(data, Original) else None
+    before = originals.of(scenario, folder) if isinstance(data, Original | Generated) else None
     if isinstance(data, Distances):
         read_distances(folder / data.distances)
-    elif scenario.torn:
+    elif scenario.torn and (before is not None or isinstance(data, Release)):
         known_by_file(scenario, folder, _items(scenario, folder, before))
-    elif scenario.anonymise is None:
+    elif scenario.anonymise is None and not scenario.torn:
         published_beside(scenario, folder, before)
-    if isinstance(scenario.anonymise, Sets) and before is not None:
-        anonymised(scenario, before, 0)
+    if scenario.anonymise is not None and before is not None:
+        check_method(scenario.anonymise, before, folder)
     if scenario.relate is not None:
-        source = CountsFile if scenario.relate.source == "counts" else ScoresFile
-        source.read(folder / scenario.relate.file)
+        check_relate(scenario.relate, folder)
 
 
 def _items(scenario: Scenario, folder: Path, before: Dataset | None) -> tuple[str, ...]:
     """The items of disassociated data, or of the data that are to be."""
     if isinstance(scenario.data, Release):
-        release = read_release(folder / scenario.data.release)
+        release = read_disassociated(folder / scenario.data.release)
         return tuple(sorted({item for cluster in release.clusters for item in cluster.items}))
     assert isinstance(scenario.anonymise, Disassociation)
     assert before is not None

@@ -8,10 +8,14 @@ from decloak.attack.knowledge import explicit, moderate, strong_pairs, weak
 from decloak.data.disassociated import Disassociated
 from decloak.data.lines import read_lines
 from decloak.figures import UNKNOWN
+from decloak.parts import Nouns
 from decloak.scenario import Scenario
 from decloak.torn_measuring import Known
 
 __all__ = ["Knowledge", "known_by_file", "what_is_known"]
+
+FOREIGN = 10
+"""Words that the weak attacker knows beside the items."""
 
 
 class Knowledge(NamedTuple):
@@ -31,8 +35,18 @@ def known_by_file(
         return Knowledge("explicit", explicit(folder / attacker.knowledge, items))
     if attacker.foreign is None:
         return None
-    words = [line.text.strip() for line in read_lines(folder / attacker.foreign)]
+    if isinstance(attacker.foreign, Nouns):
+        words = _nouns(attacker.foreign, folder, items, seed)
+    else:
+        words = [line.text.strip() for line in read_lines(folder / attacker.foreign)]
     return Knowledge("weak", weak(items, [word for word in words if word], m, seed=seed))
+
+
+def _nouns(part: Nouns, folder: Path, items: Sequence[str], seed: int) -> list[str]:
+    from decloak.relate.wordnet import WordNet
+
+    found = WordNet.read(None if part.folder is None else folder / part.folder)
+    return found.foreign_words(items, FOREIGN, seed)
 
 
 def what_is_known(scenario: Scenario, folder: Path, seed: int, data: Disassociated, known: Known | None) -> Knowledge:

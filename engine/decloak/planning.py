@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from decloak.data.lines import place
 from decloak.digest import digest
 from decloak.errors import DecloakError
-from decloak.parts import Attack
+from decloak.parts import Attack, Collected, Distances, Part
+from decloak.release_measuring import RELEASE_FAMILIES
 from decloak.rules.load import Catalogue, Rule, in_order
 from decloak.rules.running import Settings
 from decloak.scenario import Scenario
@@ -59,7 +60,7 @@ class Plan:
 
 @dataclass
 class Files:
-    """Digests of file contents, each read once a process."""
+    """Digests of what is in files and folders, each read once a process."""
 
     folder: Path
     _known: dict[str, str] = field(default_factory=dict)
@@ -68,12 +69,22 @@ class Files:
         if name not in self._known:
             path = self.folder / name
             try:
-                with path.open("rb") as file:
-                    self._known[name] = hashlib.file_digest(file, "sha256").hexdigest()
+                self._known[name] = _folder_digest(path) if path.is_dir() else _file_digest(path)
             except OSError as error:
                 reason = (error.strerror or str(error)).lower()
                 raise DecloakError(f"cannot read the file: {reason}", place(path), "check the path") from None
         return self._known[name]
+
+
+def _file_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _folder_digest(path: Path) -> str:
+    """The digest of all files in a folder, with their names."""
+    files = sorted(one for one in path.rglob("*") if one.is_file())
+    return digest([[str(one.relative_to(path)), _file_digest(one)] for one in files])
 
 
 def plan(variant: Variant, files: Files, catalogue: Catalogue) -> Plan:
@@ -81,16 +92,19 @@ def plan(variant: Variant, files: Files, catalogue: Catalogue) -> Plan:
     scenario = variant.scenario
     config: dict[str, Any] = scenario.model_dump(mode="json", by_alias=True)
     data = config["data"]
-    named = {name: files[name] for name in _files_of(data)}
-    original = _key("original", _without(data, "published"), named[data["file"]]) if "file" in data else None
+    named = _digests(files, scenario.data)
+    original = None
+    if isinstance(scenario.data, Collected):
+        read = {name: key for name, key in named.items() if name != getattr(scenario.data, "published", None)}
+        original = _key("original", _without(data, "published"), read)
     release = _key(
-        "release", data, named, original, config.get("anonymise"), variant.seed if scenario.random_release else None,
-        _unmarked(scenario) and config["attacker"],
+        "release", data, named, original, config.get("anonymise"), _digests(files, scenario.anonymise),
+        variant.seed if scenario.random_release else None, _unmarked(scenario) and config["attacker"],
     )  # fmt: skip
     context = "anchor" if scenario.torn else config["attacker"]["context"]
     relatedness = None
     if scenario.relate is not None:
-        relatedness = _key("relatedness", release, context, config["relate"], files[scenario.relate.file])
+        relatedness = _key("relatedness", release, context, config["relate"], _digests(files, scenario.relate))
     scoring = _key("scoring", release, context, relatedness)
     attacker = _attacker(scenario, files, release, variant.seed) if scenario.torn else None
     attacks = tuple(_planned(scenario, catalogue, files, scoring, attacker, variant.seed))
@@ -103,7 +117,7 @@ def plan(variant: Variant, files: Files, catalogue: Catalogue) -> Plan:
 
 def _attacker(scenario: Scenario, files: Files, release: str, seed: int) -> str:
     """The digest of what an attacker of disassociated data knows."""
-    known = [files[name] for name in (scenario.attacker.foreign, scenario.attacker.knowledge) if name is not None]
+    known = list(_digests(files, scenario.attacker).values())
     chance = seed if scenario.attacker.model in ("moderate", "weak") else 0
     return _key("attacker", release, scenario.attacker.model_dump(include=KNOWING), known, chance)
 
@@ -116,11 +130,9 @@ def _without(mapping: Mapping[str, Any], key: str) -> dict[str, Any]:
     return {name: value for name, value in mapping.items() if name != key}
 
 
-def _files_of(data: Mapping[str, Any]) -> Iterable[str]:
-    for key in ("file", "published", "distances", "release"):
-        value = data.get(key)
-        if value is not None:
-            yield value if isinstance(value, str) else value["file"]
+def _digests(files: Files, part: Part | None) -> dict[str, str]:
+    """The digest of every file that a part names."""
+    return {} if part is None else {name: files[name] for name in part.named()}
 
 
 def _unmarked(scenario: Scenario) -> bool:
@@ -141,7 +153,7 @@ def _planned(
     done: dict[str, str] = {}
     for attack, rule in sorted(jobs, key=lambda job: order[job[1].name]):
         needs = tuple(sorted(name for name in map(catalogue.deriving, rule.reads) if name and name != rule.name))
-        settings = _settings(attack, rule, seed)
+        settings = _settings(attack, rule, scenario, seed)
         knowing = attacker if "knows" in rule.reads or rule.derives.name == "cover" else None
         key = _key("attack", rule.digest, scoring, knowing, settings._asdict(), [done[name] for name in needs])
         done.setdefault(rule.name, key)
@@ -155,15 +167,24 @@ def check_fits(scenario: Scenario, rule: Rule) -> None:
     if wanted != scenario.torn:
         kinds = ("disassociated", "set-generalised") if wanted else ("set-generalised", "disassociated")
         raise DecloakError(f"the rule {rule.name} attacks {kinds[0]} data, these are {kinds[1]}", hint="leave it out")
-    if rule.model.form == "reassociate" and not rule.random and scenario.relate is None:
+    by_distance = rule.model.form in ("eliminate", "reassociate") and not isinstance(scenario.data, Distances)
+    if by_distance and (rule.model.form == "eliminate" or not rule.random) and scenario.relate is None:
         raise DecloakError(f"the rule {rule.name} goes by how items are related", hint="add relate to the scenario")
 
 
-def _settings(attack: Attack | None, rule: Rule, seed: int) -> Settings:
-    settings = Settings() if attack is None else Settings(
-        threshold=attack.threshold, ratio=1.0 if attack.ratio is None else attack.ratio, k=attack.k, m=attack.m
-    )  # fmt: skip
-    return settings._replace(seed=seed if rule.random else 0)
+def _settings(attack: Attack | None, rule: Rule, scenario: Scenario, seed: int) -> Settings:
+    """What a scenario says of a rule; one that counts itemsets goes by the k and m of the method unless told others."""
+    settings = Settings(seed=seed if rule.random else 0)
+    if attack is None:
+        return settings
+    counting = rule.model.form == "itemsets"
+    k, m = (getattr(scenario.anonymise, name, None) if counting else None for name in ("k", "m"))
+    return settings._replace(
+        threshold=attack.threshold,
+        ratio=1.0 if attack.ratio is None else attack.ratio,
+        k=k if attack.k is None else attack.k,
+        m=m if attack.m is None else attack.m,
+    )
 
 
 def _measures(
@@ -172,7 +193,12 @@ def _measures(
     """What is measured of an attack: the families that fit its form, with their settings."""
     yield "findings", _key("findings", attack), {}
     for family in scenario.families:
-        if family not in FITTING.get(rule.model.form, ()) and (family != "breach" or rule.derives.name != "cover"):
+        whole = family in RELEASE_FAMILIES
+        if (
+            not whole
+            and family not in FITTING.get(rule.model.form, ())
+            and (family != "breach" or rule.derives.name != "cover")
+        ):
             continue
         settings = scenario.settings_of(family)
         content = files[settings["vectors"]] if family == "wmd" else None

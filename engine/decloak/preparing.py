@@ -1,39 +1,40 @@
 """What a run does before it attacks: read or anonymise, relate items, build distance tables."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from decloak.anonymisers.disassociation import disassociate
-from decloak.anonymisers.sets import by_sets, random_sets
 from decloak.attack.tables import AttackTable, needed_pairs, tables
 from decloak.attack.unmarked import mark
+from decloak.data.baskets import baskets
+from decloak.data.clinic import generate as clinic
 from decloak.data.dataset import Dataset, Element, Published
 from decloak.data.disassociated import Disassociated
 from decloak.data.distance_file import Distances as DistanceFile
 from decloak.data.distance_file import read_distances
+from decloak.data.generalised_file import read_generalised
 from decloak.data.pair import check_pair
 from decloak.data.published import read_published as read_published_file
 from decloak.data.readers import read
-from decloak.data.release_file import read_release
+from decloak.data.release_file import read_disassociated
 from decloak.errors import DecloakError
+from decloak.making import Made, made
 from decloak.measure.disassociation_guarantee import check_release
-from decloak.parts import Disassociation, Distances, Original, Pair, PseudoCount, PublishedFile, Release, Sets
+from decloak.methods import Disassociation
+from decloak.parts import Distances, Generated, Notes, Original, Pair, PublishedFile, Release, Searchlog
 from decloak.parts import Published as PublishedOnly
-from decloak.relate.ngd import Scored, distances, settled
-from decloak.relate.sources import CountsFile, ScoresFile
+from decloak.relate.counting import Progress
+from decloak.relating import Documents, Related, related
 from decloak.scenario import Scenario
+from decloak.store.counts import StoredCounts
 from decloak.store.opening import Store
 from decloak.store.reading import read_dataset, read_published, read_scores
 
 __all__ = [
-    "Made",
-    "Related",
     "Torn",
-    "anonymised",
     "distance_tables",
     "original_of",
     "published_beside",
@@ -42,15 +43,6 @@ __all__ = [
     "relate_torn",
     "torn_of",
 ]
-
-
-class Made(NamedTuple):
-    """A release: what is published, how it was made, and the originals a distance table file marks."""
-
-    published: Published
-    method: str
-    parameters: Mapping[str, Any]
-    marked: Sequence[tuple[str, str]] = ()
 
 
 class Torn(NamedTuple):
@@ -62,22 +54,30 @@ class Torn(NamedTuple):
     truth: Sequence[Sequence[int]] = ()
 
 
-class Related(NamedTuple):
-    """Scores of pairs, with the measure, where it comes from, and what it could not use."""
-
-    measure: str
-    origin: str
-    scores: Mapping[tuple[str, str], float | None]
-    warnings: Sequence[str]
-
-
 def original_of(scenario: Scenario, folder: Path) -> tuple[Dataset, str]:
-    """Read the original transactions; with them the name of their format."""
+    """Read the original transactions, or make them up; with them the name of their format."""
     data = scenario.data
+    if isinstance(data, Generated):
+        if data.generate == "clinic":
+            return clinic(data.transactions, data.seed), "generated"
+        return baskets(data.transactions, data.items, data.length, data.seed), "generated"
+    if isinstance(data, Notes | Searchlog):
+        return _from_words(data, folder)
     assert isinstance(data, Original)
     options = {"transaction": data.transaction, "item": data.item} if data.format == "long" else {}
     found = read(folder / data.file, data.format, ids=data.ids, separator=data.separator, **options)
     return Dataset(found.transactions, found.labels, data.file), data.format
+
+
+def _from_words(data: Notes | Searchlog, folder: Path) -> tuple[Dataset, str]:
+    from decloak.data.text.notes import read_text
+    from decloak.data.text.searchlog import read_searchlog
+
+    if isinstance(data, Notes):
+        found = read_text(folder / data.text, field=data.field, ids=data.ids, headers=data.headers)
+        return Dataset(found.transactions, found.labels, data.text), "text"
+    found = read_searchlog([folder / file for file in data.files], short=data.short)
+    return Dataset(found.transactions, found.labels, ", ".join(data.files)), "searchlog"
 
 
 def published_of(scenario: Scenario, folder: Path, seed: int, store: Store, original: int | None) -> Made:
@@ -88,7 +88,7 @@ def published_of(scenario: Scenario, folder: Path, seed: int, store: Store, orig
     before = None if original is None else read_dataset(store.connection, original)
     if scenario.anonymise is not None:
         assert before is not None
-        return anonymised(scenario, before, seed)
+        return made(scenario.anonymise, before, folder, seed, StoredCounts(store))
     return published_beside(scenario, folder, before)
 
 
@@ -108,24 +108,15 @@ def published_beside(scenario: Scenario, folder: Path, before: Dataset | None) -
 
 
 def _read_published(file: PublishedFile, scenario: Scenario, folder: Path) -> Published:
-    if file.marked:
+    if file.file.endswith(".jsonl"):
+        found = read_generalised(folder / file.file).published
+    elif file.marked:
         found = read_published_file(folder / file.file, ids=file.ids)
     else:
         plain = read(folder / file.file, "basket", ids=file.ids)
         attacker = scenario.attacker
         found = mark(plain.transactions, plain.labels, k=attacker.k, utility=attacker.utility)
-    return Published(found.transactions, found.labels, file.file)
-
-
-def anonymised(scenario: Scenario, data: Dataset, seed: int) -> Made:
-    """Publish by listed sets, or by sets drawn at random."""
-    method = scenario.anonymise
-    assert isinstance(method, Sets)
-    if method.sets is not None:
-        return Made(by_sets(data, method.sets), "sets", {"sets": len(method.sets)})
-    assert method.size is not None
-    drawn = random_sets(data.items, method.size, method.share, seed)
-    return Made(by_sets(data, drawn), "sets", {"size": method.size, "share": method.share, "seed": seed})
+    return Published(found.transactions, found.labels, file.file, found.names)
 
 
 def _of_tables(file: DistanceFile, origin: str) -> Made:
@@ -140,13 +131,13 @@ def _of_tables(file: DistanceFile, origin: str) -> Made:
         for row, col in zip(*np.nonzero(stars), strict=True)
     ]
     published = Published(tuple(map(tuple, rows.values())), tuple(rows), origin)
-    return Made(published, "distance tables", {"tables": len(file.tables)}, marked)
+    return Made(published, "distance tables", {"tables": len(file.tables)}, marked=marked)
 
 
 def torn_of(scenario: Scenario, folder: Path, store: Store, original: int | None) -> Torn:
     """Read a disassociated release, or disassociate the original."""
     if isinstance(scenario.data, Release):
-        return Torn(read_release(folder / scenario.data.release), "unknown", {})
+        return Torn(read_disassociated(folder / scenario.data.release), "unknown", {})
     method = scenario.anonymise
     assert isinstance(method, Disassociation)
     assert original is not None
@@ -158,12 +149,19 @@ def torn_of(scenario: Scenario, folder: Path, store: Store, original: int | None
     return Torn(made.release, "disassociation", settings, made.truth)
 
 
-def relate(scenario: Scenario, folder: Path, published: Published) -> Related:
+def relate(scenario: Scenario, folder: Path, store: Store, published: Published, progress: Progress) -> Related:
     """Score every pair of a context item and a member that the distance tables need."""
-    return _scored(scenario, folder, needed_pairs(published, scenario.attacker.nearest))
+    pairs = needed_pairs(published, scenario.attacker.nearest)
+    return _scored(scenario, folder, store, pairs, lambda: map(_possible, published.transactions), progress)
 
 
-def relate_torn(scenario: Scenario, folder: Path, release: Disassociated) -> Related:
+def _possible(transaction: Sequence[Element]) -> Iterator[str]:
+    """The items a published transaction may stand for."""
+    for element in transaction:
+        yield from (element,) if isinstance(element, str) else element
+
+
+def relate_torn(scenario: Scenario, folder: Path, store: Store, release: Disassociated, progress: Progress) -> Related:
     """Score every pair of an anchor's item and an item that was torn from it."""
     pairs = {
         (anchor, item): None
@@ -173,36 +171,32 @@ def relate_torn(scenario: Scenario, folder: Path, release: Disassociated) -> Rel
         for chunk in (*(chunk.items for chunk in cluster.record_chunks[1:]), cluster.term_chunk)
         for item in chunk
     }
-    return _scored(scenario, folder, list(pairs))
+    shown = [cluster.items for cluster in release.clusters]
+    return _scored(scenario, folder, store, list(pairs), lambda: shown, progress)
 
 
-def _scored(scenario: Scenario, folder: Path, pairs: Sequence[tuple[str, str]]) -> Related:
-    settings = scenario.relate
-    assert settings is not None
-    unseen = settings.unseen.model_dump() if isinstance(settings.unseen, PseudoCount) else settings.unseen
-    path = folder / settings.file
-    if settings.closer == "larger":
-        found = ScoresFile.read(path).distances(pairs)
-        scored = Scored({pair: _finite(score) for pair, score in found.items()}, [])
-    elif settings.source == "counts":
-        scored = distances(CountsFile.read(path), pairs, unseen=unseen, cap=settings.cap)
-    else:
-        scored = settled(ScoresFile.read(path).distances(pairs), unseen=unseen, cap=settings.cap)
-    return Related(settings.measure, settings.file, scored.distances, scored.warnings)
-
-
-def _finite(score: float | None) -> float | None:
-    return score if score is not None and math.isfinite(score) else None
+def _scored(
+    scenario: Scenario,
+    folder: Path,
+    store: Store,
+    pairs: Sequence[tuple[str, str]],
+    documents: Documents,
+    progress: Progress,
+) -> Related:
+    assert scenario.relate is not None
+    cache = StoredCounts(store)
+    return related(scenario.relate, folder, pairs, documents=documents, cache=cache, progress=progress)
 
 
 def distance_tables(
     scenario: Scenario, folder: Path, store: Store, release: int, relatedness: int | None
 ) -> list[AttackTable]:
-    """The distance table of every generalised item that has one."""
+    """The distance table of every generalised item that has one; none where nothing tells what is related."""
     published = read_published(store.connection, release)
     if relatedness is not None:
         return tables(published, read_scores(store.connection, relatedness), scenario.attacker.nearest)
-    assert isinstance(scenario.data, Distances)
+    if not isinstance(scenario.data, Distances):
+        return []
     places = {label: at for at, label in enumerate(published.labels)}
     return [
         AttackTable(

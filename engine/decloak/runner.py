@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from decloak.errors import DecloakError
-from decloak.inputs import check_inputs
+from decloak.inputs import Originals, check_inputs
 from decloak.measure.statistics import Interval, interval
 from decloak.parts import Attack
 from decloak.planning import Files, Plan, check_fits, plan
@@ -101,15 +101,16 @@ def run(
     document = load(scenario, overrides)
     planned = plans(document)
     told = progress or Progress()
+    originals = Originals()
     checked = set() if Path(store).exists() else {planned[0].release}
     if checked:  # before the store is made, so that a fault leaves no empty one behind
-        check_inputs(planned[0].scenario, planned[0].folder)
+        check_inputs(planned[0].scenario, planned[0].folder, originals)
     done: list[tuple[Variant, int, bool]] = []
     with open_store(store) as opened:
         for number, one in enumerate(planned, 1):
             told.begin(one.variant.title, number, len(planned))
             if one.release not in checked and find(opened, "release", one.release) is None:
-                check_inputs(one.scenario, one.folder)
+                check_inputs(one.scenario, one.folder, originals)
             done.append((one.variant, *execute(one, opened, told.stage)))
     with closing(connect_readonly(store)) as connection:
         found = tuple(

@@ -12,22 +12,32 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from decloak.errors import DecloakError, Faults, nearest, shown
 from decloak.expect import Expectation
-from decloak.measures import Breach, BreachMeasure, Link, LinkMeasure, Utility, UtilityMeasure, WmdMeasure
+from decloak.measures import (
+    Breach,
+    BreachMeasure,
+    Link,
+    LinkMeasure,
+    Mining,
+    MiningMeasure,
+    Utility,
+    UtilityMeasure,
+    WmdMeasure,
+)
+from decloak.methods import Disassociation, Method, by_chance
 from decloak.parts import (
     Attack,
     Attacker,
+    Collected,
     Data,
-    Disassociation,
     Distances,
     Found,
-    Original,
+    Pair,
     Part,
-    Relate,
     Release,
     Repeat,
-    Sets,
 )
 from decloak.positions import Loc, Mistakes, Source, check, check_all, read
+from decloak.relatedness import Relate
 from decloak.sweep import combinations, compact
 from decloak.yamltree import Place, compose
 
@@ -37,6 +47,9 @@ MEASURES = {
     "findings": ("findings",),
     "recovery": ("struck", "correct", "added", "precision", "chance", "lift", "recall", "f", "auc", "density"),
     "link": ("exposed", "exposed_true", "vanished", "unique", "unique_before"),
+    "loss": ("ncp", "optimum", "ul_log10", "labels", "largest", "suppressed", "support_error"),
+    "cost": ("cpu_seconds", "seconds"),
+    "mining": ("ml2", "dml2", "dml2_lost", "tkd"),
     "accuracy": ("assigned", "true", "accuracy", "accuracy_row", "accuracy_class", "chance", "recall"),
     "breakage": ("transaction_breakage", "transaction_breakage_class", "km_breakage", "km_breakage_class"),
     "breach": ("cover_problems", "nontrivial", "breach", "vulnerable_items", "vulnerable_records"),
@@ -44,7 +57,7 @@ MEASURES = {
     "wmd": ("wmd",),
 }
 """What an expectation may compare, by what must be measured for it; the findings are always counted."""
-SET_MEASURES = ("recovery", "link")
+SET_MEASURES = ("recovery", "link", "loss", "cost", "mining")
 TORN_MEASURES = ("accuracy", "breakage", "breach", "utility", "wmd")
 _NAMES = tuple(dict.fromkeys(name for names in MEASURES.values() for name in names))
 
@@ -54,8 +67,8 @@ DEEPEST = 10
 """Keys that a dotted key may join."""
 
 
-MeasureName = Literal["recovery", "link", "accuracy", "breakage", "breach", "utility"]
-MeasureSettings = LinkMeasure | BreachMeasure | UtilityMeasure | WmdMeasure
+MeasureName = Literal["recovery", "link", "loss", "cost", "mining", "accuracy", "breakage", "breach", "utility"]
+MeasureSettings = LinkMeasure | MiningMeasure | BreachMeasure | UtilityMeasure | WmdMeasure
 
 
 def _family(measure: MeasureSettings) -> str:
@@ -124,7 +137,7 @@ class Scenario(_Plan):
     """The question in a line."""
     data: Data
     """The transactions: original, published, both, or distance tables."""
-    anonymise: Sets | Disassociation | None = Field(None, discriminator="method")
+    anonymise: Method | None = None
     """How original transactions are anonymised."""
     relate: Relate | None = None
     """How the relatedness of two items is found."""
@@ -149,8 +162,8 @@ class Scenario(_Plan):
 
     @property
     def random_release(self) -> bool:
-        """Whether the release depends on the seed: sets are drawn, disassociation goes by the data alone."""
-        return isinstance(self.anonymise, Sets) and self.anonymise.size is not None
+        """Whether the release depends on the seed."""
+        return by_chance(self.anonymise)
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -160,7 +173,7 @@ class Scenario(_Plan):
 
     def settings_of(self, family: str) -> dict[str, Any]:
         """The settings of a measure, defaults included."""
-        defaults = {"link": Link(), "breach": Breach(), "utility": Utility()}
+        defaults = {"link": Link(), "mining": Mining(), "breach": Breach(), "utility": Utility()}
         given = [
             getattr(one, family) for one in self.measure or () if not isinstance(one, str) and family == _family(one)
         ]
@@ -194,9 +207,8 @@ class Scenario(_Plan):
 
     def _stages(self) -> Found:
         """Stages that the kind of data needs or leaves nothing to do."""
-        tables, original = isinstance(self.data, Distances), type(self.data) is Original
-        if self.relate is None and not tables and not self.torn:
-            yield (), DecloakError("missing key 'relate'", hint="add it")
+        tables = isinstance(self.data, Distances)
+        original = isinstance(self.data, Collected) and not isinstance(self.data, Pair)
         if self.relate is not None and tables:
             yield ("relate",), DecloakError("distance tables need no 'relate'", hint="delete it")
         if self.anonymise is None and original:

@@ -5,16 +5,19 @@ the last stage that was committed.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from decloak.data.disassociated import Disassociated
+from decloak.data.text.order import sorted_warning
+from decloak.figures import Figure
 from decloak.knowing import what_is_known
 from decloak.measuring import count_findings, measure
 from decloak.parts import Distances
 from decloak.planning import Plan, Planned
 from decloak.preparing import distance_tables, original_of, published_of, relate, relate_torn, torn_of
+from decloak.release_measuring import RELEASE_FAMILIES, measure_release
 from decloak.rules.running import Struck, facts, give, strike
 from decloak.rules.strategy import GROUP_KINDS
 from decloak.store import findings, torn, writing
@@ -39,6 +42,7 @@ class _Execution:
     plan: Plan
     store: Store
     progress: Progress
+    measured: dict[str, tuple[list[Figure], str | None]] = field(default_factory=dict)
 
     def stage(self, kind: str, key: str, make: Callable[[], Write]) -> int:
         """The number of a finished stage; when it is not there, `make` computes and its result writes."""
@@ -59,7 +63,8 @@ class _Execution:
     def _read_original(self) -> Write:
         plan = self.plan
         data, form = original_of(plan.scenario, plan.folder)
-        return lambda connection: writing.write_dataset(connection, str(plan.original), data, "original", form)
+        note = sorted_warning(data)
+        return lambda connection: writing.write_dataset(connection, str(plan.original), data, "original", form, note)
 
     @cached_property
     def release(self) -> int:
@@ -72,7 +77,12 @@ class _Execution:
         made = published_of(plan.scenario, plan.folder, plan.variant.seed, self.store, original)
 
         def write(connection: Any) -> int:
-            release = writing.write_release(connection, plan.release, made.published, made.method, made.parameters)
+            tree, hierarchy = made.tree, None
+            if tree is not None:
+                hierarchy = writing.write_hierarchy(connection, tree.parents(), tree.items, tree.origin)
+            release = writing.write_release(
+                connection, plan.release, made.published, made.method, made.parameters, hierarchy, made.loss
+            )
             if original is not None:
                 writing.link_origins(connection, release, original)
             writing.mark_originals(connection, release, made.marked)
@@ -110,12 +120,15 @@ class _Execution:
         return self.stage("relatedness", key, lambda: self._relate(key, release))
 
     def _relate(self, key: str, release: int) -> Write:
-        scenario, folder, connection = self.plan.scenario, self.plan.folder, self.store.connection
+        scenario, folder, store = self.plan.scenario, self.plan.folder, self.store
         if scenario.torn:
-            scored = relate_torn(scenario, folder, self.torn)
+            scored = relate_torn(scenario, folder, store, self.torn, self._asking)
         else:
-            scored = relate(scenario, folder, read_published(connection, release))
+            scored = relate(scenario, folder, store, read_published(store.connection, release), self._asking)
         return lambda connection: writing.write_relatedness(connection, key, *scored)
+
+    def _asking(self, answered: int, asked: int) -> None:
+        self.progress(f"relatedness: {answered:,} of {asked:,} counts")
 
     @cached_property
     def scoring(self) -> int:
@@ -202,11 +215,19 @@ class _Execution:
         connection = self.store.connection
         if family == "findings":
             figures, note = count_findings(connection, attack)
+        elif family in RELEASE_FAMILIES:
+            figures, note = self._of_release(family, release, settings)
         elif self.plan.scenario.torn:
             figures, note = measure_torn(connection, family, attack, self.torn, self.known, settings, self.plan.folder)
         else:
             figures, note = measure(connection, family, attack, release, settings)
         return lambda connection: writing.write_measurement(connection, key, attack, family, figures, note)
+
+    def _of_release(self, family: str, release: int, settings: Mapping[str, Any]) -> tuple[list[Figure], str | None]:
+        """What is measured of the release alone, worked out once for all attacks."""
+        if family not in self.measured:
+            self.measured[family] = measure_release(self.store.connection, family, release, settings)
+        return self.measured[family]
 
 
 def _strikes(one: Struck) -> findings.Strikes:

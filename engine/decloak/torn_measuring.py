@@ -1,7 +1,7 @@
 """What a run measures of an attack on a disassociated release."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,11 +99,18 @@ def _utility(known: Known, top: int) -> list[Figure]:
 
 def _wmd(known: Known, given: list[Assignment], path: Path) -> list[Figure]:
     rebuilt = reconstructed(known.release, known.truth, given)
-    found = mean_distance(known.records, rebuilt, _vectors(path))
+    found = mean_distance(known.records, rebuilt, _vectors(path, rebuilt, known.records))
     return [(POOLED, "wmd", found.mean, None, found.compared)]
 
 
-def _vectors(path: Path) -> dict[str, list[float]]:
+def _vectors(path: Path, *records_of: Iterable[Iterable[str]]) -> Mapping[str, Sequence[float]]:
+    """The vectors of items: those of a file of them, or by the words of a file of word vectors."""
+    from decloak.relate.embedding import vectors_of
+    from decloak.relate.vectors_file import is_vectors_file
+
+    if is_vectors_file(path):
+        items = {item for rows in records_of for row in rows for item in row}
+        return {item: vector.tolist() for item, vector in vectors_of(path, sorted(items)).items()}
     vectors = {}
     for line, (name, *numbers) in records(read_lines(path)):
         try:

@@ -38,7 +38,7 @@ class Hierarchy:
     @classmethod
     def from_parents(cls, parents: Mapping[str, str], origin: str = "memory") -> Self:
         """Build a tree from the parent of every node but the root; leaves keep their order as far as the tree lets."""
-        check_tree(parents)
+        check_tree(parents, None if origin == "memory" else origin)
         root = next(parent for parent in parents.values() if parent not in parents)
         position = {node: number for number, node in enumerate([*parents, root])}
         children: dict[str, list[str]] = {}

@@ -22,7 +22,7 @@ from decloak.anonymisers.hierarchy import Hierarchy, Ints
 from decloak.anonymisers.raising import ncp, prices
 from decloak.errors import DecloakError
 
-__all__ = ["MOST_CUTS", "cuts", "gap", "oa"]
+__all__ = ["MOST_CUTS", "cuts", "oa", "optimum"]
 
 MOST_CUTS = 2_000_000
 """A tree with more cuts is refused: the search may have to look at all of them."""
@@ -60,12 +60,11 @@ def oa(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> Ints:
     return np.array([node for node in range(len(tree.labels)) if best >> node & 1], np.int64)
 
 
-def gap(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, cut: Ints) -> tuple[Fraction, Fraction] | None:
-    """The information loss of a cut and of the optimal one, or None when the tree has too many cuts to know."""
-    if cuts(tree) > MOST_CUTS:
+def optimum(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, most: int = MOST_CUTS) -> Fraction | None:
+    """The least information that one cut can lose; None when the tree has more than `most` cuts."""
+    if cuts(tree) > most:
         return None
-    counts = np.bincount(records.indices, minlength=len(tree.items))
-    return ncp(tree, counts, cut), ncp(tree, counts, oa(tree, records, k, m))
+    return ncp(tree, np.bincount(records.indices, minlength=len(tree.items)), oa(tree, records, k, m))
 
 
 def _cheapest(tree: Hierarchy, price: list[int], offending: list[tuple[int, ...]]) -> int:

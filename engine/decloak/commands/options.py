@@ -1,10 +1,13 @@
 """Options that several commands share."""
 
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-__all__ = ["form_option", "store_option"]
+__all__ = ["form_option", "progress_bar", "store_option"]
 
 store_option = click.option(
     "--store",
@@ -32,3 +35,17 @@ def form_option(command: click.decorators.FC) -> click.decorators.FC:
         help="How to print rows.",
     )(command)
     return click.option("--json", "as_json", is_flag=True, is_eager=True, help="The same as --format json.")(command)
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Told how much of how much is done, a bar on stderr when somebody can see it; else None."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what)
+        yield lambda done, of: bar.update(task, completed=done, total=of)

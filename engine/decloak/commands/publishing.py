@@ -1,14 +1,21 @@
 """`publish`: write what a run anonymised to a file."""
 
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from decloak.commands.options import store_option
+from decloak.data.delimited import join
+from decloak.data.lines import write_lines
 from decloak.errors import DecloakError
 from decloak.store import results
 from decloak.store.opening import connect_readonly
+
+if TYPE_CHECKING:
+    from decloak.data.generalised import Generalised
 
 __all__ = ["publish_command"]
 
@@ -18,33 +25,50 @@ __all__ = ["publish_command"]
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--ids", is_flag=True, help="Set-generalised: begin each line with the transaction's id.")
 @click.option("--text", is_flag=True, help="Disassociated: tables for people instead of a release file.")
+@click.option("--cut", type=click.Path(path_type=Path), help="Generalised: write the items of every label too, as CSV.")
 @store_option
-def publish_command(run: str, file: Path, ids: bool, text: bool, store: Path) -> None:
+def publish_command(run: str, file: Path, ids: bool, text: bool, cut: Path | None, store: Path) -> None:
     """Write the release of RUN (a number, a variant's name, or last) to FILE, as somebody else may see it.
 
-    Set-generalised transactions are written one a line, a disassociated release as JSON Lines. Nothing that links a
-    release to its original is in the file.
+    Set-generalised transactions are written one a line, generalised items as their members in brackets; when FILE ends
+    in .jsonl as a release file, with the labels and what they stand for. A disassociated release is a release file
+    always. Nothing that links a release to its original is in the file.
     """
+    from decloak.data.generalised import Generalised
     from decloak.data.published import write_published
-    from decloak.data.release_file import write_release
+    from decloak.data.release_file import write_disassociated
     from decloak.store.reading import read_published
     from decloak.store.torn import read_torn
 
-    if file.exists():
-        raise DecloakError("there is something already", str(file), "choose another name")
+    for one in (file, cut):
+        if one is not None and one.exists():
+            raise DecloakError("there is something already", str(one), "choose another name")
     with closing(connect_readonly(store)) as connection:
         release = results.release_of(connection, results.find_run(connection, run))
         if not release.torn:
             if text:
                 raise DecloakError("the release is set-generalised, and a text as it is", hint="leave --text out")
-            write_published(read_published(connection, release.number), file, ids=ids)
-        elif ids:
-            raise DecloakError("a disassociated release has no ids", hint="leave --ids out")
+            published = read_published(connection, release.number)
+            k, m = (release.parameters.get(name) for name in ("k", "m"))
+            generalised = Generalised.of(published, k, m)
+            if file.suffix == ".jsonl":
+                generalised.write(file, ids=ids)
+            else:
+                write_published(published, file, ids=ids)
+            if cut is not None:
+                write_lines(["label,item", *_cut(generalised)], cut)
+        elif ids or cut is not None:
+            raise DecloakError("a disassociated release has no ids and no labels", hint="leave --ids and --cut out")
         elif text:
             _write_text(str(read_torn(connection, release.number)), file)
         else:
-            write_release(read_torn(connection, release.number), file)
+            write_disassociated(read_torn(connection, release.number), file)
     click.echo(f"wrote {file}")
+
+
+def _cut(release: "Generalised") -> Iterator[str]:
+    for label in release.cut:
+        yield from (join([label, item]) for item in release.members[label])
 
 
 def _write_text(text: str, file: Path) -> None:

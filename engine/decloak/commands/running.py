@@ -71,7 +71,19 @@ SHOWN = {
     **{name: name for name in ("lift", "recall")},
     "f": "F",
     "auc": "AUC",
-    **{name: name for name in ("exposed", "unique", "assigned", "accuracy")},
+    **{name: name for name in ("exposed", "unique")},
+    "ncp": "NCP",
+    "optimum": "optimum",
+    **{name: name for name in ("labels", "largest", "suppressed")},
+    "support_error": "support error",
+    "ul_log10": "log10 UL",
+    "ml2": "ML2",
+    "dml2": "dML2",
+    "dml2_lost": "dML2 of lost",
+    "tkd": "top lost",
+    "cpu_seconds": "CPU s",
+    "seconds": "seconds",
+    **{name: name for name in ("assigned", "accuracy")},
     "accuracy_class": "by class",
     "transaction_breakage": "records broken",
     "km_breakage": "itemsets exposed",
@@ -110,7 +122,7 @@ def _with_interval(one: "Measure | None") -> str | float | int | None:
 
 
 COUNTS = frozenset(
-    {"findings", "struck", "correct", "added", "exposed", "unique", "assigned", "true"}
+    {"findings", "struck", "correct", "added", "exposed", "unique", "labels", "suppressed", "assigned", "true"}
     | {"cover_problems", "breach", "vulnerable_items", "vulnerable_records"}
 )
 """Measures that are whole numbers."""

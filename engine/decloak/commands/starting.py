@@ -2,14 +2,25 @@
 
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from decloak.commands.options import store_option
+from decloak.commands.options import progress_bar, store_option
 from decloak.errors import DecloakError
+
+if TYPE_CHECKING:
+    from decloak.data.dataset import Dataset
 
 __all__ = ["import_command", "init_command"]
 
+FORMS = ("basket", "long", "onehot", "jsonl", "spmf", "published", "text", "searchlog")
+ALLOWED = {
+    "published": ("ids",),
+    "text": ("field", "id_field", "headers"),
+    "searchlog": ("short",),
+}
+"""Options of the formats that are not files of plain transactions."""
 SCHEMA = "scenario.schema.json"
 """What an editor completes and checks the scenario by; its first line names it."""
 
@@ -36,15 +47,17 @@ def init_command(scenario: Path) -> None:
 
 @click.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--format", "form", required=True, help="basket, long, onehot, jsonl, spmf or published.")
+@click.option("--format", "form", required=True, help=f"{', '.join(FORMS[:-1])} or {FORMS[-1]}.")
 @click.option("--ids", is_flag=True, help="The first name of a line is the transaction's id.")
 @click.option("--separator", help="The character between names, when it is not a comma.")
 @click.option("--transaction", help="The column of the transaction's id (long; default tid).")
 @click.option("--item", help="The column of the item (long; default item).")
+@click.option("--field", help="The column or key that holds the text (text, from a table).")
+@click.option("--id-field", help="The column or key that names the document (text, from a table).")
+@click.option("--header", "headers", multiple=True, help="A pattern of lines to leave out (text); may be repeated.")
+@click.option("--short", type=click.IntRange(0, 20), help="Words of a query kept whole (searchlog; default 2).")
 @store_option
-def import_command(
-    file: Path, form: str, ids: bool, separator: str | None, transaction: str | None, item: str | None, store: Path
-) -> None:
+def import_command(file: Path, form: str, store: Path, **options: Any) -> None:
     """Read a data file into the store, to be looked at with SQL or as a graph.
 
     \b
@@ -54,30 +67,62 @@ def import_command(
     jsonl      a JSON list of names a line, or {"id": ..., "items": [...]}
     spmf       whole numbers separated by spaces
     published  set-generalised: knee, (icd, injury, limbs)
+    text       a folder of documents, or a table of them: their nouns and noun phrases
+    searchlog  AnonID, Query, QueryTime, ... with tabs: what each person looked for
     """
-    from decloak.data.published import read_published
+    given = {name: value for name, value in options.items() if value}
+    allowed = ALLOWED.get(form, ("ids", "separator", "transaction", "item"))
+    for name in given.keys() - set(allowed):
+        named = "--header" if name == "headers" else f"--{name.replace('_', '-')}"
+        raise DecloakError(f"the format {form} has no option {named}", hint="leave it out")
+    if form == "published":
+        _import_release(file, bool(given), store)
+    else:
+        _import_data(_read(file, form, given), form, file, store)
+
+
+def _read(file: Path, form: str, given: dict[str, Any]) -> "Dataset":
     from decloak.data.readers import read
+    from decloak.data.text.notes import read_text
+    from decloak.data.text.searchlog import read_searchlog
+
+    if form not in ("text", "searchlog"):
+        return read(file, form, **given)
+    with progress_bar("reading") as told:
+        if form == "searchlog":
+            return read_searchlog(file, progress=told, **given)
+        ids = given.pop("id_field", None)
+        return read_text(file, ids=ids, progress=told, **given)
+
+
+def _import_release(file: Path, ids: bool, store: Path) -> None:
+    from decloak.data.published import read_published
     from decloak.digest import digest
     from decloak.store.opening import open_store
-    from decloak.store.writing import find, write_dataset, write_release
+    from decloak.store.writing import find, write_release
 
-    if form == "published":
-        if separator or transaction or item:
-            raise DecloakError("the format published has no such option", hint="only --ids goes with it")
-        release = read_published(file, ids=ids)
-        key = digest(["import", release.origin, release.transactions, release.labels])
-        with open_store(store) as opened:
-            if find(opened, "release", key) is None:
-                with opened.stage() as connection:
-                    write_release(connection, key, release, "unknown", {})
-        count, items = len(release.transactions), len(release.generalised)
-        click.echo(f"{count} transactions with {items} generalised items from {file} in {store}")
-        return
-    columns = {name: value for name, value in (("transaction", transaction), ("item", item)) if value is not None}
-    data = read(file, form, ids=ids, separator=separator, **columns)
+    release = read_published(file, ids=ids)
+    key = digest(["import", release.origin, release.transactions, release.labels])
+    with open_store(store) as opened:
+        if find(opened, "release", key) is None:
+            with opened.stage() as connection:
+                write_release(connection, key, release, "unknown", {})
+    count, items = len(release.transactions), len(release.generalised)
+    click.echo(f"{count} transactions with {items} generalised items from {file} in {store}")
+
+
+def _import_data(data: "Dataset", form: str, file: Path, store: Path) -> None:
+    from decloak.data.text.order import sorted_warning
+    from decloak.digest import digest
+    from decloak.store.opening import open_store
+    from decloak.store.writing import find, write_dataset
+
+    warning = sorted_warning(data)
     key = digest(["import", data.origin, form, data.transactions, data.labels])
     with open_store(store) as opened:
         if find(opened, "dataset", key) is None:
             with opened.stage() as connection:
-                write_dataset(connection, key, data, "original", form)
+                write_dataset(connection, key, data, "original", form, warning)
     click.echo(f"{len(data.transactions)} transactions of {len(data.items)} items from {file} in {store}")
+    if warning:
+        click.echo(f"note: {warning}", err=True)

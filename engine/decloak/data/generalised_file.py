@@ -17,7 +17,9 @@ from decloak.data.generalised import Generalised
 from decloak.data.jsonl import transaction_of
 from decloak.data.jsonvalue import json_value
 from decloak.data.lines import FilePath, Line, check_name, place, read_lines, write_lines
+from decloak.data.record import Labels
 from decloak.data.release_header import Header, header_of
+from decloak.data.writers import check_labels
 from decloak.errors import DecloakError, nearest, shown
 
 __all__ = ["METHOD", "read_generalised", "write_generalised"]
@@ -33,7 +35,7 @@ class _Reader:
     def __init__(self) -> None:
         self.members: dict[str, tuple[str, ...]] = {}
         self.transactions: list[tuple[str, ...]] = []
-        self.ids: dict[str, int] = {}
+        self.ids = Labels()
         self.named: bool | None = None
 
     def take(self, line: Line, value: Any) -> None:
@@ -66,10 +68,7 @@ class _Reader:
                 raise line.wrong(f"no label {shown(item)} is above", hint)
         if len(set(items)) < len(items):
             raise line.wrong("a label is written twice", "a label stands once in a transaction")
-        name = label or str(len(self.ids) + 1)
-        if name in self.ids:
-            raise line.wrong(f"line {self.ids[name]} has the id {shown(name)} too", "ids must be unique")
-        self.ids[name] = line.number
+        self.ids.add(line, label)
         self.transactions.append(tuple(items))
 
 
@@ -83,14 +82,29 @@ def read_generalised(path: FilePath) -> Generalised:
     if not reader.transactions:
         raise lines[-1].wrong("a release without transactions", TRANSACTION)
     rows = tuple(reader.transactions)
-    return Generalised(rows, reader.members, tuple(reader.ids), METHOD, header.k, header.m, origin=place(path))
+    return Generalised(rows, reader.members, tuple(reader.ids.lines), METHOD, header.k, header.m, origin=place(path))
 
 
 def write_generalised(release: Generalised, path: FilePath, *, ids: bool = False) -> None:
     """Write a release so that `read_generalised` gives it back, its ids only when asked for."""
     if not release.transactions:
         raise DecloakError("a release without transactions", place(path), "generalise some transactions first")
+    try:
+        _check(release, ids)
+    except DecloakError as error:
+        raise DecloakError(error.message, place(path), error.hint) from None
     write_lines((json.dumps(one, ensure_ascii=False) for one in _objects(release, ids)), path)
+
+
+def _check(release: Generalised, ids: bool) -> None:
+    """What the reader would refuse is not written."""
+    for label, items in release.members.items():
+        for name in (label, *items):
+            check_name(name)
+    for label in {label for row in release.transactions for label in row}.difference(release.members):
+        raise DecloakError(f"nothing says what the label {shown(label)} stands for", hint="add it to the members")
+    if ids:
+        check_labels(release.ids, kept=True)
 
 
 def _objects(release: Generalised, ids: bool) -> Iterator[Any]:

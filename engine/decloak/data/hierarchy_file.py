@@ -22,11 +22,12 @@ HEADER = ["child", "parent"]
 
 
 class _Edge(NamedTuple):
-    """A node below another, and where the file says so."""
+    """A node below another, where the file says so, and whether it may have said so before."""
 
     child: str
     parent: str
     where: str
+    again: bool = False
 
 
 def read_hierarchy(path: FilePath, format: str) -> dict[str, str]:  # noqa: A002 (the word users write)
@@ -41,13 +42,20 @@ def read_hierarchy(path: FilePath, format: str) -> dict[str, str]:  # noqa: A002
             before = f"at {where[edge.child]} it is below {shown(parents[edge.child])}"
             message = f"{shown(edge.child)} is below {shown(edge.parent)}; {before}"
             raise DecloakError(message, edge.where, "a node has one parent")
+        if edge.child in where and not edge.again:
+            message = f"{shown(edge.child)} is written twice, first at {where[edge.child]}"
+            raise DecloakError(message, edge.where, "remove one of the two")
         where.setdefault(edge.child, edge.where)
     return parents
 
 
 def write_hierarchy(parents: Mapping[str, str], path: FilePath) -> None:
-    """Write a hierarchy in the form `parents`."""
-    write_lines([join(HEADER), *(join(edge) for edge in parents.items())], path)
+    """Write a hierarchy in the form `parents`; names that it cannot carry are an error."""
+    try:
+        lines = [join(map(check_name, edge)) for edge in parents.items()]
+    except DecloakError as error:
+        raise DecloakError(error.message, place(path), "give the node another name") from None
+    write_lines([join(HEADER), *lines], path)
 
 
 def _parents(path: FilePath) -> Iterator[_Edge]:
@@ -67,43 +75,57 @@ def _indented(path: FilePath) -> Iterator[_Edge]:
         if not line.text.strip():
             continue
         text = line.text.expandtabs(8)
-        depth, name = len(text) - len(text.lstrip(" ")), _name(line, text.strip())
-        left = [above.pop() for _ in range(sum(one > depth for one, _ in above))]
-        if left and above and above[-1][0] != depth:
+        depth, name = len(text) - len(text.lstrip(" ")), _name(line, line.text.strip())
+        root = not above
+        left = [above.pop() for _ in range(sum(one >= depth for one, _ in above))]
+        if left and left[-1][0] != depth and above:
             raise line.wrong("this indent is between two levels", "align it with its siblings")
-        if above and above[-1][0] == depth:
-            above.pop()
         if above:
             yield _Edge(name, above[-1][1], place(line.path, line.number))
-        elif line.number > 1:
+        elif not root:
             raise line.wrong(f"a second root, {shown(name)}", "indent it below the first line")
         above.append((depth, name))
 
 
 def _paths(path: FilePath) -> Iterator[_Edge]:
+    items: dict[str, int] = {}
+    groups: dict[str, int] = {}
     for line in read_lines(path):
         names = [_name(line, name) for name in split(line, ";")]
-        if len(names) < 2:
-            raise line.wrong("an item without anything above it", "write item;group;*")
         # A deep item may repeat its group where others have one level more.
         steps = [name for at, name in enumerate(names) if at == 0 or name != names[at - 1]]
-        for child, parent in pairwise(steps):
-            yield _Edge(child, parent, place(line.path, line.number))
+        if len(steps) < 2:
+            raise line.wrong("an item without anything above it", "write item;group;*")
+        if steps[0] in items:
+            raise line.wrong(f"line {items[steps[0]]} is about {shown(steps[0])} too", "an item has one line")
+        items[steps[0]] = line.number
+        for name in steps:
+            if name != steps[0]:
+                groups.setdefault(name, line.number)
+            if name in items and name in groups:
+                message = f"{shown(name)} is an item in line {items[name]} and a group in line {groups[name]}"
+                raise line.wrong(message, "call one of them otherwise")
+        for at, (child, parent) in enumerate(pairwise(steps)):
+            yield _Edge(child, parent, place(line.path, line.number), at > 0)
 
 
 def _nested(path: FilePath) -> Iterator[_Edge]:
     text = "\n".join(line.text for line in read_lines(path))
     root = compose(text, fspath(path))
     if not isinstance(root.value, dict) or len(root.value) != 1:
-        raise DecloakError("expected a mapping with one root", str(root.place), "write *: {group: [item, item]}")
-    (name,) = root.keys
-    waiting = [(name, root.children[name])]
+        raise DecloakError("expected a mapping with one root", str(root.place), "write all: {group: [item, item]}")
+    ((name, where),) = root.keys.items()
+    waiting = _children(_checked(name, str(where)), root.children[name])
     while waiting:
-        parent, node = waiting.pop()
-        below = list(_below(node))
-        for child, place_of, _ in below:
-            yield _Edge(child, parent, place_of)
-        waiting.extend((child, deeper) for child, _, deeper in reversed(below) if deeper is not None)
+        parent, child, stands, below = waiting.pop()
+        yield _Edge(child, parent, stands)
+        if below is not None:
+            waiting += _children(child, below)
+
+
+def _children(parent: str, node: Node) -> list[tuple[str, str, str, Node | None]]:
+    """What is under a node, with its name, the last first."""
+    return [(parent, *child) for child in _below(node)][::-1]
 
 
 def _below(node: Node) -> Iterator[tuple[str, str, Node | None]]:

@@ -15,7 +15,7 @@ from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError
 from decloak.measure.itemsets import coded, sizes, supports
 
-__all__ = ["re_chunks", "tkd_chunks", "tlost"]
+__all__ = ["Records", "re_chunks", "tkd", "tkd_chunks", "tlost"]
 
 Records = Sequence[Collection[str]]
 Itemset = tuple[str, ...]
@@ -33,7 +33,12 @@ def chunk_rows(release: Disassociated) -> list[tuple[str, ...]]:
 
 
 def tkd_chunks(release: Disassociated, records: Records, top: int) -> float | None:
-    """Return the share of the `top` most frequent itemsets of the records that are not among those of the chunks.
+    """Return `tkd` of the sub-records of the chunks."""
+    return tkd(chunk_rows(release), records, top)
+
+
+def tkd(rows: Records, records: Records, top: int) -> float | None:
+    """Return the share of the `top` most frequent itemsets of the records that are not among those of published rows.
 
     Itemsets of 1 to 3 items by support, then the smaller, then by name; fewer than `top` where there are no more.
     None without records.
@@ -41,7 +46,7 @@ def tkd_chunks(release: Disassociated, records: Records, top: int) -> float | No
     if top < 1:
         raise DecloakError(f"the top {top} itemsets", hint="ask for at least 1")
     kept = _most_frequent(records, top)
-    shown = _most_frequent(chunk_rows(release), top)
+    shown = _most_frequent(rows, top)
     return 1 - len(kept & shown) / len(kept) if kept else None
 
 

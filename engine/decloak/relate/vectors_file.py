@@ -106,9 +106,12 @@ def _check(header: _Header, path: FilePath) -> None:
 
 
 def _is_binary(start: bytes, dim: int) -> bool:
-    """Whether what follows the first word, up to a line end, holds bytes that no number is written with."""
-    numbers = start.partition(b" ")[2][: 4 * dim].partition(b"\n")[0]
-    return any(byte > 126 or (byte < 32 and byte not in b"\t\r") for byte in numbers)
+    """Whether no row of text follows the header, and the bytes behind the first word are none of numbers and names."""
+    fields = start.partition(b"\n")[0].split()
+    if len(fields) > dim and all(map(_is_number, fields[-dim:])):
+        return False
+    numbers = start.partition(b" ")[2][: 4 * dim]
+    return any(byte > 126 or (byte < 32 and byte not in b"\t\r\n") for byte in numbers)
 
 
 def _text(read: Read, rest: bytes, path: FilePath, header: _Header | None) -> Iterator[Block]:

@@ -8,9 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from decloak.anonymisers.hierarchy import Hierarchy
 from decloak.data.dataset import Dataset, Element, Published
 
-__all__ = ["Outcome", "holdings", "knows_originals", "outcomes", "read_dataset", "read_published", "read_scores"]
+__all__ = [
+    "Outcome",
+    "holdings",
+    "knows_originals",
+    "outcomes",
+    "read_dataset",
+    "read_published",
+    "read_scores",
+    "read_tree",
+]
 
 
 def read_dataset(connection: sqlite3.Connection, dataset: int) -> Dataset:
@@ -34,13 +44,15 @@ def read_published(connection: sqlite3.Connection, release: int) -> Published:
         "select d.id, d.origin from release r join dataset d on d.id = r.dataset where r.id = ?", (release,)
     ).fetchone()
     members: dict[int, tuple[str, ...]] = {}
+    names: dict[tuple[str, ...], str] = {}
     rows = connection.execute(
-        "select m.generalised, i.name from generalised g join member_of m on m.generalised = g.id "
+        "select m.generalised, g.label, i.name from generalised g join member_of m on m.generalised = g.id "
         "join item i on i.id = m.item where g.release = ? order by m.generalised, m.position",
         (release,),
     )
-    for number, group in groupby(rows, key=lambda row: row[0]):
-        members[number] = tuple(item for _, item in group)
+    for (number, label), group in groupby(rows, key=lambda row: row[:2]):
+        members[number] = tuple(item for _, _, item in group)
+        names[members[number]] = label
     shown = connection.execute(
         "select t.position, t.label, e.position, i.name, e.generalised from txn t left join ("
         "  select txn, position, item, null as generalised from contains"
@@ -57,7 +69,17 @@ def read_published(connection: sqlite3.Connection, release: int) -> Published:
             if position is not None
         ]
         transactions.append(tuple(elements))
-    return Published(tuple(transactions), tuple(labels), origin)
+    return Published(tuple(transactions), tuple(labels), origin, names)
+
+
+def read_tree(connection: sqlite3.Connection, release: int) -> Hierarchy | None:
+    """The hierarchy that a release was generalised in, None where there is none."""
+    rows = connection.execute(
+        "select c.label, p.label from release r join concept c on c.hierarchy = r.hierarchy "
+        "join is_a e on e.child = c.id join concept p on p.id = e.parent where r.id = ? order by c.id",
+        (release,),
+    ).fetchall()
+    return Hierarchy.from_parents(dict(rows)) if rows else None
 
 
 def read_scores(connection: sqlite3.Connection, relatedness: int) -> dict[tuple[str, str], float | None]:

@@ -96,6 +96,14 @@ RELATIONS: dict[str, Relation] = {
         "where t.dataset = {dataset}",
         "the generalised items of the published transactions",
     ),
+    "shown": Relation(
+        ("txn", "position", "label"),
+        "select c.txn, c.position, i.name as label from main.contains c join main.txn t on t.id = c.txn "
+        "join main.item i on i.id = c.item where t.dataset = {dataset} and +i.name >= '' union all "
+        "select p.txn, p.position, g.label from main.published_as p join main.txn t on t.id = p.txn "
+        "join main.generalised g on g.id = p.generalised where t.dataset = {dataset} and +g.label >= ''",
+        "what the published transactions show, by name: plain items and generalised ones alike",
+    ),
     "member_of": Relation(
         ("generalised", "position", "item"),
         "select m.generalised, m.position, m.item from main.member_of m join main.generalised g "

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError, nearest, shown
@@ -67,19 +68,21 @@ def find_run(connection: sqlite3.Connection, text: str) -> int:
 
 
 class Release(NamedTuple):
-    """The release a run attacked, and whether it is disassociated."""
+    """The release a run attacked, whether it is disassociated, and the settings it was made with."""
 
     number: int
     torn: bool
+    parameters: Mapping[str, Any]
 
 
 def release_of(connection: sqlite3.Connection, run: int) -> Release:
     """The release a run attacked."""
-    number, torn = connection.execute(
-        "select r.release, exists (select 1 from cluster c where c.release = r.release) from run r where r.id = ?",
+    number, torn, parameters = connection.execute(
+        "select l.id, exists (select 1 from cluster c where c.release = l.id), l.parameters "
+        "from run r join release l on l.id = r.release where r.id = ?",
         (run,),
     ).fetchone()
-    return Release(number, bool(torn))
+    return Release(number, bool(torn), json.loads(parameters))
 
 
 class Attacked(NamedTuple):
@@ -280,7 +283,13 @@ def notes_of(connection: sqlite3.Connection, run: int) -> list[str]:
         "join relatedness e on e.id = s.relatedness join json_each(e.warnings) w where r.run = ?",
         (run,),
     ).fetchall()
-    return [text for (text,) in [*notes, *unknown, *warnings]]
+    originals = connection.execute(
+        "select distinct d.note from run_attack r join attack a on a.id = r.attack join scoring s on s.id = a.scoring "
+        "join truth_release o on o.release = s.release join dataset d on d.id = o.original "
+        "where r.run = ? and d.note is not null and s.relatedness is not null and s.context not in ('anchor', 'all')",
+        (run,),
+    ).fetchall()
+    return [text for (text,) in [*notes, *unknown, *warnings, *originals]]
 
 
 def figures(connection: sqlite3.Connection, run: int, *, tables: bool) -> Rows:

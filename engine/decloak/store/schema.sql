@@ -9,7 +9,8 @@ CREATE TABLE dataset (
   digest TEXT NOT NULL UNIQUE,   -- key of the stage that made it: the configuration and the content of its inputs
   kind TEXT NOT NULL CHECK (kind IN ('original', 'published')), -- original or published
   origin TEXT NOT NULL,          -- the file it was read from, or the method that made it
-  format TEXT NOT NULL           -- the format it was read in
+  format TEXT NOT NULL,          -- the format it was read in
+  note TEXT                      -- what a reader of results should know of it, null when nothing
 ) STRICT;
 
 -- [node] An item name; one vocabulary for the whole store.
@@ -42,7 +43,9 @@ CREATE TABLE release (
   digest TEXT NOT NULL UNIQUE,   -- key of the stage that made it
   dataset INTEGER NOT NULL REFERENCES dataset (id) ON DELETE CASCADE, -- its published transactions
   method TEXT NOT NULL,          -- how it was anonymised, 'unknown' when somebody else did
-  parameters TEXT NOT NULL       -- the settings of the method, as JSON
+  parameters TEXT NOT NULL,      -- the settings of the method, as JSON
+  hierarchy INTEGER REFERENCES hierarchy (id), -- the hierarchy its items were generalised in, null where there is none
+  loss TEXT NOT NULL DEFAULT '{}' -- what it lost and what making it took, as JSON: ncp, ul, suppressed, seconds
 ) STRICT;
 
 -- [node] A generalised item of a release: published in place of one or more of its members.
@@ -88,7 +91,7 @@ CREATE TABLE truth_marked (
   PRIMARY KEY (txn, item)
 ) STRICT, WITHOUT ROWID;
 
--- A generalisation hierarchy.
+-- [node] A generalisation hierarchy.
 CREATE TABLE hierarchy (
   id INTEGER PRIMARY KEY,        -- number of the hierarchy
   digest TEXT NOT NULL UNIQUE,   -- key of its content
@@ -214,6 +217,36 @@ CREATE TABLE related (
   b INTEGER NOT NULL REFERENCES item (id), -- the other item
   score REAL,                    -- the distance; null where the source gives no score
   PRIMARY KEY (relatedness, a, b)
+) STRICT, WITHOUT ROWID;
+
+-- A counter of documents that was asked how often terms occur: a corpus or a search service. It was asked for each
+-- count once; delete its row to have all of them asked for again.
+CREATE TABLE count_source (
+  id INTEGER PRIMARY KEY,        -- number of the counter in the store
+  origin TEXT NOT NULL UNIQUE,   -- what names it: the corpus, or the kind and the address of the service
+  n INTEGER,                     -- how many documents it has, null when it was not asked or cannot tell
+  date TEXT NOT NULL             -- the day it was first asked, UTC
+) STRICT;
+
+-- How many documents hold a term.
+CREATE TABLE counted (
+  id INTEGER PRIMARY KEY,        -- number of the answer in the store
+  source INTEGER NOT NULL REFERENCES count_source (id) ON DELETE CASCADE, -- the counter that was asked
+  term TEXT NOT NULL,            -- the term
+  form TEXT NOT NULL CHECK (form IN ('phrase', 'words')), -- looked for as a phrase, or by all of its words
+  documents INTEGER,             -- how many documents hold it; null where the counter answered that it cannot tell
+  date TEXT NOT NULL,            -- the day of the answer, UTC
+  UNIQUE (source, term, form)
+) STRICT;
+
+-- How many documents hold two terms.
+CREATE TABLE counted_pair (
+  a INTEGER NOT NULL REFERENCES counted (id) ON DELETE CASCADE, -- one term, the one with the lower number
+  b INTEGER NOT NULL REFERENCES counted (id) ON DELETE CASCADE, -- the other term
+  documents INTEGER,             -- how many documents hold both; null where the counter answered that it cannot tell
+  date TEXT NOT NULL,            -- the day of the answer, UTC
+  PRIMARY KEY (a, b),
+  CHECK (a < b)
 ) STRICT, WITHOUT ROWID;
 
 -- The distance tables of one release under one measure and one kind of context.
@@ -382,6 +415,7 @@ CREATE INDEX struck_cell ON struck (distance_table, row, col);
 CREATE INDEX assigned_txn ON assigned (txn);
 CREATE INDEX subrecord_chunk ON subrecord (chunk);
 CREATE INDEX distance_row_txn ON distance_row (txn);
+CREATE INDEX counted_pair_b ON counted_pair (b);
 
 -- Every cell of every distance table with the names behind it.
 CREATE VIEW named_cell AS
@@ -515,6 +549,7 @@ UNION ALL SELECT 'item', id, name FROM item
 UNION ALL SELECT 'txn', id, label FROM txn
 UNION ALL SELECT 'release', id, method FROM release
 UNION ALL SELECT 'generalised', id, label FROM generalised
+UNION ALL SELECT 'hierarchy', id, origin FROM hierarchy
 UNION ALL SELECT 'concept', id, label FROM concept
 UNION ALL SELECT 'cluster', id, 'cluster ' || number FROM cluster
 UNION ALL SELECT 'joint', id, 'joint cluster ' || number FROM joint
@@ -537,6 +572,10 @@ SELECT
 FROM contains
 UNION ALL SELECT 'txn', txn, 'published_as', 'generalised', generalised, NULL FROM published_as
 UNION ALL SELECT 'item', item, 'member_of', 'generalised', generalised, NULL FROM member_of
+UNION ALL SELECT 'generalised', g.id, 'stands_for', 'concept', c.id, NULL FROM generalised g
+  JOIN release r ON r.id = g.release JOIN concept c ON c.hierarchy = r.hierarchy AND c.label = g.label
+UNION ALL SELECT 'release', id, 'generalises_in', 'hierarchy', hierarchy, NULL FROM release WHERE hierarchy IS NOT NULL
+UNION ALL SELECT 'concept', id, 'in_hierarchy', 'hierarchy', hierarchy, NULL FROM concept
 UNION ALL SELECT 'txn', id, 'in_dataset', 'dataset', dataset, NULL FROM txn
 UNION ALL SELECT 'release', id, 'publishes', 'dataset', dataset, NULL FROM release
 UNION ALL SELECT 'concept', child, 'is_a', 'concept', parent, NULL FROM is_a

@@ -2,13 +2,14 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from decloak.data.dataset import Dataset, Published
 from decloak.data.published import written
+from decloak.digest import digest as digest_of
 from decloak.store.opening import Store
 from decloak.store.sandbox import quoted
 
@@ -22,6 +23,7 @@ __all__ = [
     "mark_originals",
     "next_number",
     "write_dataset",
+    "write_hierarchy",
     "write_measurement",
     "write_relatedness",
     "write_release",
@@ -50,9 +52,11 @@ def item_numbers(connection: sqlite3.Connection, names: Iterable[str]) -> dict[s
     return dict(found.fetchall())
 
 
-def write_dataset(connection: sqlite3.Connection, digest: str, data: Dataset, kind: str, file_format: str) -> int:
+def write_dataset(
+    connection: sqlite3.Connection, digest: str, data: Dataset, kind: str, file_format: str, note: str | None = None
+) -> int:
     """Write plain transactions; the plain items of a release go the same way."""
-    number = insert(connection, "dataset", digest=digest, kind=kind, origin=data.origin, format=file_format)
+    number = insert(connection, "dataset", digest=digest, kind=kind, origin=data.origin, format=file_format, note=note)
     txns = _write_txns(connection, number, data.labels)
     items = item_numbers(connection, data.items)
     connection.executemany(
@@ -67,7 +71,13 @@ def write_dataset(connection: sqlite3.Connection, digest: str, data: Dataset, ki
 
 
 def write_release(
-    connection: sqlite3.Connection, digest: str, data: Published, method: str, parameters: Mapping[str, Any]
+    connection: sqlite3.Connection,
+    digest: str,
+    data: Published,
+    method: str,
+    parameters: Mapping[str, Any],
+    hierarchy: int | None = None,
+    loss: Mapping[str, Any] | None = None,
 ) -> int:
     """Write a set-generalised release: its transactions, plain items, generalised items and their members."""
     dataset = insert(connection, "dataset", digest=digest, kind="published", origin=data.origin, format="published")
@@ -78,9 +88,11 @@ def write_release(
         dataset=dataset,
         method=method,
         parameters=json.dumps(parameters),
+        hierarchy=hierarchy,
+        loss=json.dumps(loss or {}),
     )
     txns = _write_txns(connection, dataset, data.labels)
-    generalised = _write_generalised(connection, release, data.generalised)
+    generalised = _write_generalised(connection, release, data)
     plain = {element for row in data.transactions for element in row if isinstance(element, str)}
     items = item_numbers(connection, plain)
     connection.executemany(
@@ -104,6 +116,29 @@ def write_release(
     return release
 
 
+def write_hierarchy(
+    connection: sqlite3.Connection, parents: Mapping[str, str], leaves: Collection[str], origin: str
+) -> int:
+    """Write a hierarchy: its nodes, the items that leaves stand for, and what is below what; once for the same tree."""
+    key = digest_of(["hierarchy", origin, list(parents.items())])
+    found = connection.execute("select id from hierarchy where digest = ?", (key,)).fetchone()
+    if found is not None:
+        return int(found[0])
+    number = insert(connection, "hierarchy", digest=key, origin=origin)
+    items = item_numbers(connection, leaves)
+    first = next_number(connection, "concept")
+    concepts = {label: first + at for at, label in enumerate(dict.fromkeys([*parents.values(), *parents]))}
+    connection.executemany(
+        "insert into concept (id, hierarchy, label, item) values (?, ?, ?, ?)",
+        ((concept, number, label, items.get(label)) for label, concept in concepts.items()),
+    )
+    connection.executemany(
+        "insert into is_a (child, parent) values (?, ?)",
+        ((concepts[child], concepts[parent]) for child, parent in parents.items()),
+    )
+    return number
+
+
 def _write_txns(connection: sqlite3.Connection, dataset: int, labels: Sequence[str]) -> range:
     first = next_number(connection, "txn")
     connection.executemany(
@@ -113,17 +148,18 @@ def _write_txns(connection: sqlite3.Connection, dataset: int, labels: Sequence[s
     return range(first, first + len(labels))
 
 
-def _write_generalised(
-    connection: sqlite3.Connection, release: int, generalised: Iterable[tuple[str, ...]]
-) -> dict[frozenset[str], int]:
+def _write_generalised(connection: sqlite3.Connection, release: int, data: Published) -> dict[frozenset[str], int]:
     """Number the generalised items; the same members in another order are the same generalised item."""
-    distinct = {frozenset(members): members for members in reversed(list(generalised))}
+    distinct = {frozenset(members): members for members in reversed(data.generalised)}
     first = next_number(connection, "generalised")
     numbers = {members: first + index for index, members in enumerate(reversed(distinct))}
     items = item_numbers(connection, (item for members in distinct for item in members))
     connection.executemany(
         "insert into generalised (id, release, label) values (?, ?, ?)",
-        ((number, release, written(distinct[members])) for members, number in numbers.items()),
+        (
+            (number, release, data.names.get(distinct[members]) or written(distinct[members]))
+            for members, number in numbers.items()
+        ),
     )
     connection.executemany(
         "insert into member_of (generalised, position, item) values (?, ?, ?)",

@@ -1,0 +1,69 @@
+"""The methods that generalise in a hierarchy, from transactions to a release; none of them checks what it made."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from decloak.anonymisers.apriori import aa, da
+from decloak.anonymisers.diversity import diversity
+from decloak.anonymisers.fast_cut import cut, refine
+from decloak.anonymisers.hierarchy import Hierarchy, Ints
+from decloak.anonymisers.optimal import oa
+from decloak.anonymisers.parts import lra, vpa
+from decloak.anonymisers.release import Local, generalised
+from decloak.anonymisers.top_down import partition
+from decloak.data.dataset import Dataset
+from decloak.data.generalised import Generalised
+from decloak.errors import DecloakError, shown
+
+__all__ = ["GLOBAL", "Options", "diverse", "everywhere", "in_parts"]
+
+Options = Mapping[str, Any]
+GLOBAL: Mapping[str, Callable[..., Ints]] = {"cut": cut, "aa": aa, "da": da, "oa": oa, "vpa": vpa}
+LOCAL: Mapping[str, Callable[..., Local]] = {"lra": lra, "partition": partition}
+
+
+def everywhere(data: Dataset, method: str, options: Options) -> Generalised:
+    """One cut for all records."""
+    tree, k, m = _tree(options), options["k"], options["m"]
+    records = tree.code(data.transactions)
+    found = GLOBAL[method](tree, records, k, m, **_rest(options, "k", "m", "refine"))
+    if options.get("refine"):
+        found = refine(tree, records, k, m, found)
+    return generalised(data, tree, records, Local.everywhere(found, records.shape[0]), method=method, k=k, m=m)
+
+
+def in_parts(data: Dataset, method: str, options: Options) -> Generalised:
+    """A cut for every part of the records."""
+    tree = _tree(options)
+    records = tree.code(data.transactions)
+    found = LOCAL[method](tree, records, **_rest(options))
+    return generalised(data, tree, records, found, method=method, k=options["k"], m=options.get("m"))
+
+
+def diverse(data: Dataset, method: str, options: Options) -> Generalised:
+    """Only what is not sensitive is generalised."""
+    tree, sensitive = _tree(options), frozenset(options["sensitive"])
+    for item in sorted(sensitive.intersection(tree.labels)):
+        raise DecloakError(f"the sensitive item {shown(item)} is in the hierarchy", hint="leave it out of one of them")
+    rows = tuple(tuple(item for item in row if item not in sensitive) for row in data.transactions)
+    plain = Dataset(rows, data.labels, data.origin)
+    hidden = [sorted(sensitive.intersection(row)) for row in data.transactions]
+    records = tree.code(rows)
+    cut_found = diversity(tree, records, hidden, options["l"], options["m"])
+    found = Local.everywhere(cut_found, records.shape[0])
+    made = generalised(plain, tree, records, found, method=method, k=None, m=options["m"])
+    rows = tuple(tuple(sorted([*row, *held])) for row, held in zip(made.transactions, hidden, strict=True))
+    members = {**made.members, **{item: (item,) for item in sensitive.intersection(data.items)}}
+    return Generalised(rows, members, data.labels, method, None, options["m"], made.ncp, data.origin)
+
+
+def _tree(options: Options) -> Hierarchy:
+    tree = options["hierarchy"]
+    if not isinstance(tree, Hierarchy):
+        hint = "build one: decloak.Hierarchy.balanced(data.items, fanout=5)"
+        raise DecloakError(f"{shown(tree)} is not a hierarchy", hint=hint)
+    return tree
+
+
+def _rest(options: Options, *known: str) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name not in ("hierarchy", *known)}

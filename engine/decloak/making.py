@@ -1,0 +1,201 @@
+"""Anonymise original transactions as a scenario says, by sets, in a hierarchy or under constraints."""
+
+import math
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from decloak.anonymisers.asked import check_enough
+from decloak.anonymisers.building import by_cooccurrence, by_relatedness, ordered
+from decloak.anonymisers.coat import Coat as Constrained
+from decloak.anonymisers.constraints import (
+    all_items,
+    nested_sets,
+    privacy_constraints,
+    random_items,
+    related_sets,
+    utility_constraints,
+)
+from decloak.anonymisers.disassociation import check_count
+from decloak.anonymisers.hierarchy import Hierarchy
+from decloak.anonymisers.sets import by_sets, random_sets
+from decloak.anonymising import anonymise
+from decloak.data.dataset import Dataset, Published
+from decloak.data.hierarchy_file import read_hierarchy
+from decloak.methods import (
+    Coat,
+    Disassociation,
+    Diversity,
+    Drawn,
+    Generalisation,
+    Lra,
+    Method,
+    Partition,
+    Sets,
+    Similar,
+    Tree,
+    Vpa,
+)  # fmt: skip
+from decloak.relate.counting import Cache
+from decloak.relating import check_relate, related
+
+__all__ = ["Made", "check_method", "made", "tree_of"]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A release: what is published, how it was made and at what loss, and what the evaluator knows of it."""
+
+    published: Published
+    method: str
+    parameters: Mapping[str, Any]
+    loss: Mapping[str, Any] = field(default_factory=dict)
+    tree: Hierarchy | None = None
+    marked: Sequence[tuple[str, str]] = ()
+
+
+def made(method: Method, data: Dataset, folder: Path, seed: int, cache: Cache | None = None) -> Made:
+    """Anonymise; what is not told in the scenario is drawn from the seed."""
+    if isinstance(method, Sets):
+        return _by_sets(method, data, seed)
+    if isinstance(method, Coat):
+        return _constrained(method, data, folder, seed, cache)
+    assert not isinstance(method, Disassociation)
+    plain = Dataset(_generalised_rows(method, data), data.labels)
+    tree = tree_of(method.hierarchy, plain, folder, seed, cache)
+    options = method.model_dump(exclude={"method", "hierarchy"})
+    if not options.get("refine"):
+        options.pop("refine", None)
+    clock = _Clock()
+    release = anonymise(data, method.method, hierarchy=tree, **options)
+    assert release.ncp is not None
+    loss = {"ncp": str(release.ncp), **clock.seconds}
+    return Made(release.published, method.method, options, loss, tree)
+
+
+def check_method(method: Method, data: Dataset, folder: Path) -> None:
+    """Raise what a method would find wrong with its files and with the data, as far as little work tells."""
+    if isinstance(method, Disassociation):
+        check_count(len(data.transactions), method.k)
+    elif isinstance(method, Sets):
+        _by_sets(method, data, 0)
+    elif isinstance(method, Coat):
+        _check_constraints(method, data, folder)
+    else:
+        _check_tree(method, data, folder)
+
+
+def _check_constraints(method: Coat, data: Dataset, folder: Path) -> None:
+    if not isinstance(method.privacy, Drawn):
+        privacy_constraints(method.privacy, data.items)
+    if isinstance(method.utility, Similar):
+        check_relate(method.utility.relate, folder)
+    elif not isinstance(method.utility, str):
+        utility_constraints(method.utility, data.items)
+    check_enough(sum(map(bool, data.transactions)), method.k)
+
+
+def _check_tree(method: Generalisation | Lra | Vpa | Partition | Diversity, data: Dataset, folder: Path) -> None:
+    part = method.hierarchy
+    if part.relate is not None:
+        check_relate(part.relate, folder)
+    elif part.file is not None:
+        tree = Hierarchy.from_parents(read_hierarchy(folder / part.file, str(part.format)), part.file)
+        tree.code(_generalised_rows(method, data))
+    if not isinstance(method, Diversity):
+        check_enough(sum(map(bool, data.transactions)), method.k)
+
+
+def tree_of(part: Tree, data: Dataset, folder: Path, seed: int, cache: Cache | None = None) -> Hierarchy:
+    """Read a hierarchy, or make one of the items."""
+    if part.file is not None:
+        return Hierarchy.from_parents(read_hierarchy(folder / part.file, str(part.format)), part.file)
+    if part.by == "cooccurrence":
+        return by_cooccurrence(data, part.fanout)
+    if part.relate is not None:
+        pairs = list(combinations(data.items, 2))
+        scored = related(part.relate, folder, pairs, documents=lambda: data.transactions, cache=cache)
+        return by_relatedness(data.items, scored.scores, part.fanout)
+    return ordered(data, str(part.by), part.fanout, seed)
+
+
+def _generalised_rows(method: Method, data: Dataset) -> tuple[tuple[str, ...], ...]:
+    """The transactions without the items that are published as they are."""
+    if not isinstance(method, Diversity):
+        return data.transactions
+    sensitive = frozenset(method.sensitive)
+    return tuple(tuple(item for item in row if item not in sensitive) for row in data.transactions)
+
+
+def _by_sets(method: Sets, data: Dataset, seed: int) -> Made:
+    """Publish by listed sets, or by sets drawn at random."""
+    if method.sets is not None:
+        return Made(by_sets(data, method.sets), "sets", {"sets": len(method.sets)})
+    assert method.size is not None
+    drawn = random_sets(data.items, method.size, method.share, seed)
+    return Made(by_sets(data, drawn), "sets", {"size": method.size, "share": method.share, "seed": seed})
+
+
+def _constrained(method: Coat, data: Dataset, folder: Path, seed: int, cache: Cache | None) -> Made:
+    """Publish under listed constraints, or constraints drawn at random or worked out from what is related."""
+    if not isinstance(method.privacy, Drawn):
+        privacy: Sequence[Sequence[str]] = method.privacy
+    elif method.privacy.share is not None:
+        privacy = random_items(data.items, method.privacy.share, seed)
+    else:
+        assert method.privacy.count is not None
+        privacy = nested_sets(data.items, method.privacy.count, seed, method.privacy.sizes)
+    utility = _utility(method.utility, privacy, data, folder, cache)
+    clock = _Clock()
+    release: Constrained = anonymise(
+        data, "coat", privacy=privacy, utility=utility, k=method.k, suppress=method.suppress
+    )
+    settings = {"k": method.k, "privacy": len(privacy), "utility": len(utility), "suppress": method.suppress}
+    loss = {"ul_log10": _log10(release.ul), "suppressed": len(release.suppressed), **clock.seconds}
+    return Made(release.published, "coat", settings, loss)
+
+
+def _utility(
+    wanted: object, privacy: Sequence[Sequence[str]], data: Dataset, folder: Path, cache: Cache | None
+) -> Sequence[Sequence[str]]:
+    if wanted == "all":
+        return all_items(data.items)
+    if not isinstance(wanted, Similar):
+        return wanted  # type: ignore[return-value]
+    pairs = [(one, item) for one in sorted({item for one in privacy for item in one}) for item in data.items]
+    scored = related(wanted.relate, folder, pairs, documents=lambda: data.transactions, cache=cache)
+    sign = -1 if wanted.relate.closer == "smaller" else 1
+
+    def close(a: str, b: str) -> float | None:
+        score = scored.scores.get((a, b))
+        return None if score is None else sign * score
+
+    return related_sets(data.items, privacy, close, sign * wanted.within)
+
+
+def _log10(loss: Fraction) -> float | None:
+    """UL is too small for a float where there are many items; of no loss there is no logarithm."""
+    return math.log10(loss.numerator) - math.log10(loss.denominator) if loss else None
+
+
+class _Clock:
+    """What anonymising takes: CPU seconds, those of other processes included, and seconds on the wall."""
+
+    def __init__(self) -> None:
+        self._cpu, self._wall = _cpu(), time.perf_counter()
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Since it was started."""
+        return {"cpu_seconds": _cpu() - self._cpu, "seconds": time.perf_counter() - self._wall}
+
+
+def _cpu() -> float:
+    """Fine for this process; what others took is told in hundredths of a second."""
+    others = os.times()
+    return time.process_time() + others.children_user + others.children_system

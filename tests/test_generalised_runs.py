@@ -1,0 +1,209 @@
+"""Generalised releases in runs: every method, what the store holds of them, what is published, what is refused."""
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import decloak
+from decloak.store.opening import connect_readonly
+
+ROWS = [["a1", "b1", "b2"], ["a2", "b1"], ["a2", "b1", "b2"], ["a1", "a2", "b2"]]
+TREE = "child,parent\na1,A\na2,A\nb1,B\nb2,B\nA,ALL\nB,ALL\n"
+PUBLISHED = [("A", "b1", "b2"), ("A", "b1"), ("A", "b1", "b2"), ("A", "b2")]
+HIERARCHY = "hierarchy: {file: tree.csv, format: parents}"
+METHODS = {
+    "cut": f"method: cut, k: 2, m: 2, {HIERARCHY}",
+    "refined": f"method: cut, k: 2, m: 2, refine: true, {HIERARCHY}",
+    "aa": f"method: aa, k: 2, m: 2, {HIERARCHY}",
+    "da": f"method: da, k: 2, m: 2, {HIERARCHY}",
+    "oa": f"method: oa, k: 2, m: 2, {HIERARCHY}",
+    "vpa": f"method: vpa, k: 2, m: 2, parts: 2, level: 1, {HIERARCHY}",
+    "lra": f"method: lra, k: 2, m: 2, parts: 1, flexibility: 0, {HIERARCHY}",
+}
+OTHERS = {
+    "partition": f"method: partition, k: 2, {HIERARCHY}",
+    "names": "method: cut, k: 2, m: 2, hierarchy: {by: names, fanout: 2}",
+    "random": "method: cut, k: 2, m: 2, hierarchy: {by: random, fanout: 2}",
+    "cooccurrence": "method: cut, k: 2, m: 2, hierarchy: {by: cooccurrence, fanout: 2}",
+    "relatedness": "method: cut, k: 2, m: 2, hierarchy: {by: relatedness, fanout: 2, "
+    "relate: {measure: ngd, source: release}}",
+    "coat": "method: coat, k: 2, privacy: [[a1, b1]], utility: [[a1, a2], [b1, b2]]",
+    "coat, drawn": "method: coat, k: 2, privacy: {share: 0.5}",
+    "coat, sets": "method: coat, k: 2, privacy: {count: 1, sizes: [2]}",
+    "coat, related": "method: coat, k: 2, privacy: [[a1, b1]], utility: {relate: {measure: ngd, source: release}}",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.txt").write_text("".join(", ".join(row) + "\n" for row in ROWS))
+    (tmp_path / "tree.csv").write_text(TREE)
+    return tmp_path
+
+
+def written(folder: Path, anonymise: str, more: str = "", data: str = "{file: rows.txt, format: basket}") -> Path:
+    attack = "" if "attack:" in more else "attack: [{rule: km_violation, k: 2, m: 2}]\n"
+    text = f"scenario: s\ndata: {data}\nanonymise: {{{anonymise}}}\n{attack}{more}\n"
+    (folder / "s.yaml").write_text(text)
+    return folder / "s.yaml"
+
+
+def rows(folder: Path, sql: str) -> list[tuple]:
+    with closing(connect_readonly(folder / "store.db")) as connection:
+        return connection.execute(sql).fetchall()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_publishes_figure_1_of_the_paper(folder, call, method):
+    run = decloak.run(written(folder, METHODS[method], "measure: [loss]"), store="store.db")
+    found = {one.measure: one.value for one in run.measures}
+    assert found["findings"] == 0
+    assert found["ncp"] == pytest.approx(5 / 22)
+    assert found["labels"] == 3
+    assert found.get("optimum", 5 / 22) == pytest.approx(5 / 22)
+    assert call("publish", "last", "release.jsonl", "--cut", "cut.csv").code == 0
+    release = decloak.read_release("release.jsonl")
+    assert release.transactions == tuple(PUBLISHED)
+    assert release.cut == ("A", "b1", "b2")
+    assert (release.k, release.m) == (2, 2)
+    assert (folder / "cut.csv").read_text() == "label,item\nA,a1\nA,a2\nb1,b1\nb2,b2\n"
+    assert call("check", "release.jsonl").code == 0
+
+
+@pytest.mark.parametrize("method", OTHERS)
+def test_every_other_way_runs_once_and_is_there_the_second_time(folder, method):
+    scenario = written(folder, OTHERS[method], "measure: [loss, cost, mining]")
+    first = decloak.run(scenario, store="store.db")
+    assert first.variants[0].fresh
+    assert not decloak.run(scenario, store="store.db").variants[0].fresh
+    assert {one.measure for one in first.measures} >= {"findings", "ncp", "labels", "support_error", "cpu_seconds"}
+
+
+def test_the_store_has_the_hierarchy_and_the_labels_as_a_graph(folder):
+    decloak.run(written(folder, METHODS["cut"]), store="store.db")
+    below = rows(
+        folder,
+        "select c.label, p.label from is_a e join concept c on c.id = e.child join concept p on p.id = e.parent",
+    )
+    assert sorted(below) == [("A", "ALL"), ("B", "ALL"), ("a1", "A"), ("a2", "A"), ("b1", "B"), ("b2", "B")]
+    shown = rows(
+        folder,
+        "select t.label, c.label from edge e join txn t on t.id = e.source_id join edge s on s.source_kind = "
+        "e.target_kind and s.source_id = e.target_id and s.kind = 'stands_for' join concept c on c.id = s.target_id "
+        "where e.kind = 'published_as' order by 1",
+    )
+    assert shown == [("1", "A"), ("2", "A"), ("3", "A"), ("4", "A")]
+    assert rows(folder, "select label from generalised") == [("A",)]
+
+
+def test_a_release_of_labels_can_be_attacked_by_somebody_who_only_has_the_file(folder, call):
+    decloak.run(written(folder, METHODS["cut"]), store="store.db")
+    assert call("publish", "last", "release.jsonl").code == 0
+    (folder / "t.yaml").write_text(
+        "scenario: t\ndata: {file: rows.txt, format: basket, published: release.jsonl}\n"
+        "relate: {measure: ngd, source: release}\nattacker: {context: all}\n"
+        "attack: [rba, {rule: km_violation, k: 2, m: 2}]\nmeasure: [recovery, loss]\n"
+    )
+    run = decloak.run("t.yaml", store="other.db")
+    found = {(one.attack, one.measure): one.value for one in run.measures}
+    assert found["km_violation", "findings"] == 0
+    assert found["rba", "ncp"] == pytest.approx(5 / 22)
+    assert found["rba", "added"] == 3  # a1 or a2 was not meant in three of the four transactions
+
+
+def test_a_violation_is_found_and_explained(folder, call):
+    (folder / "release.txt").write_text("a, (b, c)\na\n(b, c)\n")
+    (folder / "t.yaml").write_text(
+        "scenario: t\ndata: {published: release.txt}\nattack: [{rule: km_violation, k: 2, m: 2}]\n"
+    )
+    run = decloak.run("t.yaml", store="store.db")
+    assert [one.value for one in run.measures if one.measure == "findings"] == [1]
+    assert "the number of transactions that show (b, c), a is 1" in call("explain", "last").out
+
+
+def test_coat_that_suppresses_publishes_empty_transactions(folder, call):
+    (folder / "few.txt").write_text("a\nb\nb\n")
+    scenario = written(
+        folder,
+        "method: coat, k: 2, privacy: [[a]], utility: [[b, c]]",
+        data="{file: few.txt, format: basket}",
+    )
+    (folder / "few.txt").write_text("a\nb\nb, c\nb, c\n")
+    decloak.run(scenario, store="store.db")
+    assert call("publish", "last", "out.txt").code == 0
+    assert (folder / "out.txt").read_text().splitlines()[0] == "()"
+    assert call("publish", "last", "out.jsonl").code == 0
+    assert json.loads((folder / "out.jsonl").read_text().splitlines()[-4]) == []
+
+
+REFUSED = {
+    "an item that is not in the hierarchy": (
+        "rows.txt", "a1\nzz\n", METHODS["cut"], "record 2: 'zz' is not in the hierarchy; add it as a leaf"),
+    "an inner node as an item": (
+        "rows.txt", "a1\nA\n", METHODS["cut"],
+        "record 2: 'A' is an inner node of the hierarchy, not an item; records hold leaves only"),
+    "several roots": (
+        "tree.csv", "child,parent\na1,A\nb1,B\n", METHODS["cut"],
+        "tree.csv: the hierarchy has 2 roots: 'A', 'B'; put one node above them all"),
+    "a cycle": (
+        "tree.csv", "child,parent\na1,A\nA,a1\n", METHODS["cut"],
+        "tree.csv: a cycle: 'A' is below 'a1' is below 'A'; a node cannot be above itself"),
+    "two parents": (
+        "tree.csv", "child,parent\na1,A\nA,R\na1,B\nB,R\n", METHODS["cut"],
+        "tree.csv:2 it is below 'A'; a node has one parent"),
+    "k above the data": (
+        "rows.txt", "a1\nb1\n", METHODS["cut"].replace("k: 2", "k: 3"),
+        "infeasible: 2 records with items, k is 3; lower k, or leave these records out"),
+    "no m": (
+        "rows.txt", "a1\n", METHODS["cut"].replace("m: 2", "m: 0"),
+        "s.yaml:3:35: expected a whole number, at least 1, found 0"),
+    "no data": ("rows.txt", "", METHODS["cut"], "rows.txt: the file is empty; expected at least one line"),
+    "utility constraints that overlap": (
+        "rows.txt", "a\nb\n", "method: coat, k: 1, privacy: [[a]], utility: [[a, b], [b, c]]",
+        "s.yaml:3:68: 'b' is written twice; an item stands once, in one set"),
+    "a constraint of an unknown item": (
+        "rows.txt", "a\nb\n", "method: coat, k: 1, privacy: [[x]]", "privacy constraint 1: the item 'x' is in no"),
+    "a hierarchy twice": (
+        "rows.txt", "a\n", "method: cut, k: 1, m: 1, hierarchy: {by: names, file: tree.csv, format: parents}",
+        "s.yaml:3:49: a hierarchy is read from a 'file' or made 'by' something; write one of the two"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused_is_said_in_one_line_and_leaves_nothing(folder, call, case):
+    file, content, method, expected = REFUSED[case]
+    (folder / file).write_text(content)
+    said = call("run", written(folder, method))
+    assert said.code == 2
+    assert said.out == ""
+    assert len(said.err.splitlines()) == 1
+    assert expected in said.err
+    assert not (folder / "store.db").exists()
+
+
+def test_the_public_function_publishes_the_same(folder):
+    tree = decloak.Hierarchy.from_parents({"a1": "A", "a2": "A", "b1": "B", "b2": "B", "A": "ALL", "B": "ALL"})
+    for method in ("cut", "aa", "da", "oa", "vpa"):
+        release = decloak.anonymise(ROWS, method, k=2, m=2, hierarchy=tree)
+        assert release.transactions == tuple(PUBLISHED)
+        assert release.cut == ("A", "b1", "b2")
+        assert float(release.ncp) == pytest.approx(5 / 22)
+    release.write(folder / "release.jsonl")
+    assert decloak.read_release(folder / "release.jsonl").transactions == release.transactions
+    with pytest.raises(decloak.DecloakError, match="is not a hierarchy"):
+        decloak.anonymise(ROWS, "cut", k=2, m=2, hierarchy="tree.csv")  # type: ignore[call-overload]
+    with pytest.raises(decloak.DecloakError, match="the method cut needs m; give m="):
+        decloak.anonymise(ROWS, "cut", k=2, hierarchy=tree)
+
+
+def test_diversity_keeps_sensitive_items_and_hides_who_has_them(folder):
+    tree = decloak.Hierarchy.from_parents({"a": "A", "b": "A", "c": "R", "A": "R"})
+    data = [["a", "s"], ["b"], ["a", "c"], ["b", "c"]]
+    release = decloak.anonymise(data, "diversity", l=2, m=1, sensitive=["s"], hierarchy=tree)
+    for label in {one for row in release.transactions for one in row} - {"s"}:
+        holding = [row for row in release.transactions if label in row]
+        assert sum("s" in row for row in holding) * 2 <= len(holding)
+    assert sum("s" in row for row in release.transactions) == 1

