@@ -8,6 +8,7 @@ BIN := $(VENV)/bin
 demo: $(VENV)/installed
 	$(BIN)/decloak run scenarios/quickstart.yaml --store store.db
 	$(BIN)/decloak explain last p01 insulin --attack rba --store store.db
+	$(BIN)/decloak run scenarios/gallery/clinic-generalised.yaml --store store.db
 
 test: $(VENV)/tested
 	$(BIN)/python -m pytest
@@ -22,13 +23,18 @@ lint: $(VENV)/developed
 types: $(VENV)/developed
 	$(BIN)/mypy
 
-# DATA may name files of transactions to disassociate; without it data of the same shape are generated.
+# DATA may name files of transactions; without it data of the same shape are generated.
 bench: $(VENV)/benched
 	$(BIN)/python benchmarks/bench_eliminate.py --plot benchmarks/growth.svg
 	$(BIN)/python benchmarks/bench_start.py
 	$(BIN)/python benchmarks/bench_disassociation.py $(DATA)
 	$(BIN)/python benchmarks/bench_reassociate.py
 	$(BIN)/python benchmarks/bench_cover.py
+	$(BIN)/python benchmarks/bench_cut.py $(DATA)
+	$(BIN)/python benchmarks/bench_coat.py $(DATA)
+	$(BIN)/python benchmarks/bench_corpus.py
+	$(BIN)/python benchmarks/bench_counts.py
+	$(BIN)/python benchmarks/bench_embedding.py
 
 docs: $(VENV)/installed
 	$(BIN)/python docs/generate.py

@@ -207,3 +207,12 @@ def test_diversity_keeps_sensitive_items_and_hides_who_has_them(folder):
         holding = [row for row in release.transactions if label in row]
         assert sum("s" in row for row in holding) * 2 <= len(holding)
     assert sum("s" in row for row in release.transactions) == 1
+
+
+def test_what_somebody_knows_not_to_be_there_can_be_checked_too(folder, call):
+    (folder / "rows.txt").write_text("a, b\na, b\na\n")
+    assert call("check", "rows.txt", "--input", "basket", "--k", 1, "--m", 1, "--negative").code == 0
+    said = call("check", "rows.txt", "--input", "basket", "--k", 2, "--m", 1, "--negative", "--format", "csv")
+    assert said.code == 3
+    assert said.out.splitlines() == ["has,has not,support", ",b,1"]
+    assert said.err == "1 violation\n"

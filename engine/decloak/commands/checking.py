@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -14,7 +15,6 @@ from decloak.report.table import emit
 
 if TYPE_CHECKING:
     from decloak.data.disassociated import Disassociated
-    from decloak.data.generalised import Generalised
 
 __all__ = ["check_command"]
 
@@ -36,10 +36,13 @@ ITEMSETS = ("itemset", "support")
 @click.option(
     "--links", is_flag=True, help="List the pairs of items that link to a record more surely than 1/k instead."
 )
+@click.option(
+    "--negative", is_flag=True, help="Count what somebody knows not to be in a transaction as well; not disassociated."
+)
 @click.option("--most", type=click.IntRange(min=1), default=20, show_default=True, help="Violations to print.")
 @form_option
 def check_command(
-    file: Path, kind: str, ids: bool, k: int | None, m: int | None, links: bool, most: int, form: str
+    file: Path, kind: str, ids: bool, k: int | None, m: int | None, links: bool, negative: bool, most: int, form: str
 ) -> int:
     """Check that a release keeps its guarantee, or that a data file is k^m-anonymous.
 
@@ -47,24 +50,40 @@ def check_command(
     through all of it. With --links the pairs of items are listed by which somebody who knows them finds a record too
     surely.
     In a data file every itemset of up to M items must occur in no transaction or in at least K; a generalised item of
-    a published file, or a label of a generalised release, counts as one item. Exit code 3: something violates it.
+    a published file, or a label of a generalised release, counts as one item. With --negative everything that some
+    transactions have in common, for somebody who knows of up to M items whether they are there, must be true of K.
+    Exit code 3: something violates it.
     """
-    if kind != "release" and links:
-        raise DecloakError("links are of disassociated releases", hint="leave --links out")
-    if kind == "release":
-        columns, rows = (_links if links else _release)(file, ids, k, m)
+    release = _read(file, ids, k, m) if kind == "release" else _plain(file, kind, ids, k, m)
+    if isinstance(release, _Plain):
+        if links:
+            raise DecloakError("links are of disassociated releases", hint="leave --links out")
+        columns, rows = _negative(release, most) if negative else (ITEMSETS, _rare(release))
+    elif negative:
+        raise DecloakError("a disassociated release tells nobody what a record lacks", hint="leave --negative out")
     else:
-        columns, rows = ITEMSETS, _itemsets(file, kind, ids, k, m)
+        columns, rows = _links(release) if links else _broken(release)
     emit(columns, rows[:most], form)
     rest = f", {len(rows) - most} more not shown" if len(rows) > most else ""
     noun = "violation" if len(rows) == 1 else "violations"
-    click.echo(f"{len(rows)} {noun}{rest}" if rows else "it holds", err=True)
+    cut_off = " or more" if negative and len(rows) == most else ""
+    click.echo(f"{len(rows)}{cut_off} {noun}{rest}" if rows else "it holds", err=True)
     return EXIT_EXPECTATION if rows else 0
 
 
-def _read(file: Path, ids: bool, k: int | None, m: int | None) -> "Disassociated | Generalised":
+class _Plain(NamedTuple):
+    """Records of items or labels, all that records could hold, and what is asked of them."""
+
+    records: Sequence[Sequence[str]]
+    domain: Sequence[str]
+    k: int
+    m: int
+
+
+def _read(file: Path, ids: bool, k: int | None, m: int | None) -> "Disassociated | _Plain":
     """A release file; k and m given on the command line replace its own."""
     from decloak.anonymisers.asked import check_km
+    from decloak.data.generalised import Generalised
     from decloak.data.releases import read_release
 
     if ids:
@@ -74,54 +93,56 @@ def _read(file: Path, ids: bool, k: int | None, m: int | None) -> "Disassociated
     if k is None or m is None:
         raise DecloakError("the release does not say its k and m", str(file), "give --k and --m")
     check_km(k, m)
+    if isinstance(release, Generalised):
+        return _Plain(release.transactions, release.cut, k, m)
     return replace(release, k=k, m=m)
 
 
-def _release(file: Path, ids: bool, k: int | None, m: int | None) -> tuple[Sequence[str], list[tuple[Any, ...]]]:
-    from decloak.data.generalised import Generalised
-    from decloak.measure.disassociation_guarantee import check_release
-    from decloak.measure.inverse import enumerated
-
-    release = _read(file, ids, k, m)
-    if isinstance(release, Generalised):
-        return ITEMSETS, _rare(release.transactions, release.k, release.m)
-    found = [*check_release(release), *enumerated(release)]
-    rows = [(one.kind, one.cluster, one.chunk, ", ".join(one.itemset), one.support, one.message) for one in found]
-    return ("kind", "cluster", "chunk", "itemset", "support", "what is wrong"), rows
-
-
-def _links(file: Path, ids: bool, k: int | None, m: int | None) -> tuple[Sequence[str], list[tuple[Any, ...]]]:
-    from decloak.data.generalised import Generalised
-    from decloak.measure.link_probability import above
-
-    release = _read(file, ids, k, m)
-    if isinstance(release, Generalised):
-        raise DecloakError("links are of disassociated releases", hint="leave --links out")
-    rows = [(number, ", ".join(one.itemset), one.release, one.algorithm, one.error) for number, one in above(release)]
-    rows.sort(key=lambda row: (-max(row[2] or 0, row[3] or 0), row[0], row[1]))
-    return ("cluster", "itemset", "by the release", "knowing the algorithm", "standard error"), rows
-
-
-def _itemsets(file: Path, kind: str, ids: bool, k: int | None, m: int | None) -> list[tuple[Any, ...]]:
+def _plain(file: Path, kind: str, ids: bool, k: int | None, m: int | None) -> _Plain:
+    """A data file, or published transactions whose generalised items are one item each."""
     from decloak.data.published import read_published, written
     from decloak.data.readers import read
 
     if k is None or m is None:
         raise DecloakError("a data file does not say its k and m", hint="give --k and --m")
-    if kind == "published":
-        release = read_published(file, ids=ids)
-        records = [tuple(written(_sorted(element)) for element in row) for row in release.transactions]
-    else:
-        records = list(read(file, kind, ids=ids).transactions)
-    return _rare(records, k, m)
+    if kind != "published":
+        data = read(file, kind, ids=ids)
+        return _Plain(data.transactions, data.items, k, m)
+    release = read_published(file, ids=ids)
+    return _Plain([tuple(written(_sorted(one)) for one in row) for row in release.transactions], (), k, m)
 
 
-def _rare(records: Sequence[tuple[str, ...]], k: int | None, m: int | None) -> list[tuple[Any, ...]]:
+def _broken(release: "Disassociated") -> tuple[Sequence[str], list[tuple[Any, ...]]]:
+    from decloak.measure.disassociation_guarantee import check_release
+    from decloak.measure.inverse import enumerated
+
+    found = [*check_release(release), *enumerated(release)]
+    rows = [(one.kind, one.cluster, one.chunk, ", ".join(one.itemset), one.support, one.message) for one in found]
+    return ("kind", "cluster", "chunk", "itemset", "support", "what is wrong"), rows
+
+
+def _links(release: "Disassociated") -> tuple[Sequence[str], list[tuple[Any, ...]]]:
+    from decloak.measure.link_probability import above
+
+    rows = [(number, ", ".join(one.itemset), one.release, one.algorithm, one.error) for number, one in above(release)]
+    rows.sort(key=lambda row: (-max(row[2] or 0, row[3] or 0), row[0], row[1]))
+    return ("cluster", "itemset", "by the release", "knowing the algorithm", "standard error"), rows
+
+
+def _rare(plain: _Plain) -> list[tuple[Any, ...]]:
     from decloak.measure.guarantees import violations
 
-    assert k is not None
-    assert m is not None
-    return [(", ".join(sorted(itemset)), support) for itemset, support in violations(records, k=k, m=m)]
+    found = violations(plain.records, k=plain.k, m=plain.m)
+    return [(", ".join(sorted(itemset)), support) for itemset, support in found]
+
+
+def _negative(plain: _Plain, most: int) -> tuple[Sequence[str], list[tuple[Any, ...]]]:
+    """The first of what may be very many."""
+    from decloak.measure.generalisation_guarantee import negative_violations
+
+    found = islice(negative_violations(plain.records, plain.domain, plain.k, plain.m), most)
+    rows = [(", ".join(one.present), ", ".join(one.absent), one.support) for one in found]
+    return ("has", "has not", "support"), rows
 
 
 def _sorted(element: str | tuple[str, ...]) -> str | tuple[str, ...]:

@@ -84,8 +84,12 @@ def _above(release: Generalised) -> dict[str, frozenset[str]]:
 
 def _rare(transactions: Transactions, k: int, m: int) -> Iterator[str]:
     """Label sets that 1..k-1 transactions hold."""
-    alike = Counter(map(frozenset, transactions))
-    records, labels = coded(alike)
+    alike = Counter(transactions)  # as they are: sets of half a million take a gigabyte
+    labels = sorted(set(chain.from_iterable(alike)))
+    code = {label: at for at, label in enumerate(labels)}
+    held = np.fromiter(map(code.__getitem__, chain.from_iterable(alike)), np.int64)
+    start = np.cumsum([0, *map(len, alike)])
+    records = sparse.csr_array((np.ones(len(held), np.int8), held, start), (len(alike), len(labels)))
     weights = np.array(list(alike.values()), np.int64)
     for size in sizes(records, m):
         for block in supports(records, size, weights=weights, high=k - 1):
