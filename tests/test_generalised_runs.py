@@ -133,6 +133,7 @@ def test_coat_that_suppresses_publishes_empty_transactions(folder, call):
     )
     (folder / "few.txt").write_text("a\nb\nb, c\nb, c\n")
     decloak.run(scenario, store="store.db")
+    assert rows(folder, "select i.name from truth_suppressed s join item i on i.id = s.item") == [("a",)]
     assert call("publish", "last", "out.txt").code == 0
     assert (folder / "out.txt").read_text().splitlines()[0] == "()"
     assert call("publish", "last", "out.jsonl").code == 0

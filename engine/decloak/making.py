@@ -57,6 +57,7 @@ class Made:
     loss: Mapping[str, Any] = field(default_factory=dict)
     tree: Hierarchy | None = None
     marked: Sequence[tuple[str, str]] = ()
+    suppressed: Sequence[str] = ()
 
 
 def made(method: Method, data: Dataset, folder: Path, seed: int, cache: Cache | None = None) -> Made:
@@ -157,7 +158,7 @@ def _constrained(method: Coat, data: Dataset, folder: Path, seed: int, cache: Ca
     )
     settings = {"k": method.k, "privacy": len(privacy), "utility": len(utility), "suppress": method.suppress}
     loss = {"ul_log10": _log10(release.ul), "suppressed": len(release.suppressed), **clock.seconds}
-    return Made(release.published, "coat", settings, loss)
+    return Made(release.published, "coat", settings, loss, suppressed=release.suppressed)
 
 
 def _utility(

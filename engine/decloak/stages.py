@@ -86,6 +86,7 @@ class _Execution:
             if original is not None:
                 writing.link_origins(connection, release, original)
             writing.mark_originals(connection, release, made.marked)
+            writing.mark_suppressed(connection, release, made.suppressed)
             return release
 
         return write

@@ -84,6 +84,13 @@ CREATE TABLE truth_origin (
   original INTEGER NOT NULL REFERENCES txn (id) ON DELETE CASCADE -- the transaction it was made from
 ) STRICT;
 
+-- An item of the original that a release shows nowhere, nor anything that stands for it.
+CREATE TABLE truth_suppressed (
+  release INTEGER NOT NULL REFERENCES release (id) ON DELETE CASCADE, -- the release
+  item INTEGER NOT NULL REFERENCES item (id), -- the item
+  PRIMARY KEY (release, item)
+) STRICT, WITHOUT ROWID;
+
 -- Which members of a generalised item a distance table file marks as original, when there is no original data set.
 CREATE TABLE truth_marked (
   txn INTEGER NOT NULL REFERENCES txn (id) ON DELETE CASCADE, -- the published transaction

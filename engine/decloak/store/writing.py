@@ -21,6 +21,7 @@ __all__ = [
     "insert",
     "link_origins",
     "mark_originals",
+    "mark_suppressed",
     "next_number",
     "write_dataset",
     "write_hierarchy",
@@ -179,6 +180,15 @@ def link_origins(connection: sqlite3.Connection, release: int, original: int) ->
         "insert into truth_origin (txn, original) select p.id, o.id from release r join txn p on p.dataset = r.dataset "
         "join txn o on o.dataset = ? and o.label = p.label where r.id = ?",
         (original, release),
+    )
+
+
+def mark_suppressed(connection: sqlite3.Connection, release: int, items: Iterable[str]) -> None:
+    """Note the items of the original that a release shows nowhere."""
+    numbers = item_numbers(connection, items)
+    connection.executemany(
+        "insert into truth_suppressed (release, item) values (?, ?)",
+        ((release, number) for number in sorted(numbers.values())),
     )
 
 
