@@ -1,0 +1,78 @@
+"""Hypothesis strategies for those who test an anonymiser of their own: data, hierarchies, and the guarantee itself.
+
+    from hypothesis import given
+    from decloak.strategies import cases, keeps_km
+
+    @given(cases())
+    def test_my_anonymiser(case):
+        release = mine(case.transactions, case.hierarchy, case.k, case.m)
+        keeps_km(case, release)
+
+Needs the package hypothesis, which decloak itself does not.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from hypothesis import strategies as st
+
+from decloak.anonymisers.hierarchy import Hierarchy
+from decloak.data.dataset import Dataset
+from decloak.data.generalised import Generalised
+from decloak.measure.generalisation_guarantee import check_generalised
+
+__all__ = ["Case", "cases", "hierarchies", "items", "keeps_km", "transactions"]
+
+Transactions = list[list[str]]
+
+
+class Case(NamedTuple):
+    """Transactions over the items of a hierarchy, and what is asked of them; k transactions hold something, or none."""
+
+    transactions: Transactions
+    hierarchy: Hierarchy
+    k: int
+    m: int
+
+
+def items(most: int = 8) -> st.SearchStrategy[list[str]]:
+    """Names of items, each once, of two or more."""
+    return st.integers(2, most).map(lambda count: [f"i{number}" for number in range(count)])
+
+
+@st.composite
+def transactions(draw: st.DrawFn, names: Sequence[str], most: int = 12) -> Transactions:
+    """Transactions over some items, empty ones among them."""
+    one = st.lists(st.sampled_from(names), unique=True, max_size=min(len(names), 6))
+    return draw(st.lists(one, max_size=most))
+
+
+@st.composite
+def hierarchies(draw: st.DrawFn, names: Collection[str]) -> Hierarchy:
+    """Any hierarchy over some items: groups of uneven size and depth, some of a single node."""
+    level, parents, number = list(names), dict[str, str](), 0
+    while len(level) > 1 or not parents:
+        size = draw(st.integers(1 if number < 3 else 2, max(2, len(level))))
+        group, level = level[:size], level[size:]
+        number += 1
+        parents |= dict.fromkeys(group, f"n{number}")
+        level.append(f"n{number}")
+    order = {name: at for at, name in enumerate(names)}
+    return Hierarchy.from_parents(dict(sorted(parents.items(), key=lambda edge: order.get(edge[0], len(order)))))
+
+
+@st.composite
+def cases(draw: st.DrawFn, most_items: int = 8, most: int = 12) -> Case:
+    """Data, a hierarchy, k and m that some release can keep: no fewer than k transactions hold something."""
+    names = draw(items(most_items))
+    rows = draw(transactions(names, most))
+    filled = sum(map(bool, rows))
+    return Case(rows, draw(hierarchies(names)), draw(st.integers(1, max(1, filled))), draw(st.integers(1, 3)))
+
+
+def keeps_km(case: Case, release: Generalised) -> None:
+    """Raise AssertionError unless a release is k^m-anonymous and shows every occurrence by exactly one label."""
+    rows = tuple(map(tuple, case.transactions))
+    original = Dataset(rows, release.ids)
+    for fault in check_generalised(original, release, case.k, case.m):
+        raise AssertionError(fault)
