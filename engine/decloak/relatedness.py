@@ -1,12 +1,15 @@
 """How the relatedness of two items is found, as a scenario says it: a part for every measure and source."""
 
+import re
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Discriminator, Field
+from pydantic import AfterValidator, Discriminator, Field
 
-from decloak.errors import DecloakError
+from decloak.errors import DecloakError, shown
 from decloak.parts import File, Found, Part
+from decloak.positions import Mistakes
+from decloak.relate.provider import ProviderSettings
 
 __all__ = [
     "Clinic",
@@ -23,7 +26,16 @@ __all__ = [
 
 Closer = Literal["smaller", "larger"]
 Distance = Annotated[float, Field(ge=0)] | Literal["none"]
-Variable = Annotated[str, Field(pattern=r"^DECLOAK_[A-Z0-9_]+$")]
+
+
+def _ours(variable: str) -> str:
+    if not re.fullmatch("DECLOAK_[A-Z0-9_]+", variable):
+        hint = "give the secret to one such as DECLOAK_KEY: a scenario reads no other"
+        raise Mistakes(((), DecloakError(f"{shown(variable)} is not a variable for decloak", hint=hint)))
+    return variable
+
+
+Variable = Annotated[str, AfterValidator(_ours)]
 """No other variable is sent: a stranger's scenario must not ask for any secret of the machine."""
 Cap = Annotated[float, Field(gt=0)] | Literal["none"]
 
@@ -117,6 +129,24 @@ class Provider(_Counted):
     """How often a question is asked again."""
     offline: bool = False
     """Whether nothing is asked: counts the store has not got are missing."""
+
+    @property
+    def settings(self) -> ProviderSettings:
+        """The same for the one who asks."""
+        return ProviderSettings(
+            self.service, self.url, self.field, self.path, self.headers, self.rate, self.timeout, self.retries,
+            self.offline,
+        )  # fmt: skip
+
+    def mistakes(self) -> Found:
+        """What a service cannot be asked by."""
+        yield from super().mistakes()
+        try:
+            _ = self.settings
+        except DecloakError as error:
+            key = "service" if error.place == "kind" else error.place
+            at = (key,) if key in type(self).model_fields else ()
+            yield at, DecloakError(error.message, hint=error.hint)
 
 
 class Scores(_Bounded):

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from decloak.relate.asking import Counter
 from decloak.relate.counting import Cache, Counted, Progress
 from decloak.relate.ngd import Scored, distances, settled
 from decloak.relate.similar import Measure, apart
@@ -121,16 +120,6 @@ def _source(
         with Index.open(folder / part.file) as index:
             yield Counted(index, cache, progress=progress)
     else:
-        yield Counted(_provider(part), cache, n=part.pages, progress=progress)
+        from decloak.relate.provider import Provider as Service
 
-
-def _provider(part: Provider) -> Counter:
-    from decloak.relate.provider import Provider as ServiceCounter
-    from decloak.relate.provider import ProviderSettings
-
-    return ServiceCounter(
-        ProviderSettings(
-            part.service, part.url, part.field, part.path, part.headers, part.rate, part.timeout, part.retries,
-            part.offline,
-        )
-    )  # fmt: skip
+        yield Counted(Service(part.settings), cache, n=part.pages, progress=progress)

@@ -149,7 +149,7 @@ def rare(records: Records, size: int, firsts: int, k: int, alive: Mask) -> Itera
         yield from pairs(records, firsts, k, alive)
         return
     places = places_of(records, len(alive))
-    for label in range(firsts):
+    for label in np.flatnonzero(np.diff(places.start[: firsts + 1])).tolist():
         if alive[label]:
             after = _after(records, places, label, size - 1, alive)
             for block in rare(after, size - 1, len(alive), k, alive):
@@ -179,15 +179,15 @@ def _after(records: Records, places: Places, label: int, least: int, alive: Mask
 
 def pairs(records: Records, firsts: int, k: int, alive: Mask, block: int = BLOCK) -> Iterator[Ints]:
     """Count by products of `block` entries at most: a row is a first label, a column a second one."""
-    labels = len(alive)
-    matrix = matrix_of(records, labels).astype(np.int32)
+    matrix = matrix_of(records, len(alive)).astype(np.int32)
     transposed = matrix.tocsc().T
-    weighted = sparse.csr_array(
-        (records.weight[transposed.indices], transposed.indices, transposed.indptr), transposed.shape
-    )
-    step = max(1, block // labels)
-    for begin in range(0, firsts, step):
-        first = begin + np.flatnonzero(alive[begin : min(firsts, begin + step)])
+    weights = records.weight[transposed.indices]
+    weighted = sparse.csr_array((weights, transposed.indices, transposed.indptr), transposed.shape)
+    present = np.flatnonzero(np.diff(transposed.indptr))
+    step = max(1, block // max(1, len(present)))
+    for begin in range(0, int(np.searchsorted(present, firsts)), step):
+        first = present[begin : begin + step]
+        first = first[alive[first] & (first < firsts)]
         if len(first):
             yield _below(weighted[first] @ matrix, first, k, alive)
 

@@ -61,26 +61,27 @@ def cut(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, *, acce
     raised = Raised(tree, np.bincount(records.indices, minlength=len(tree.items)))
     if k == 1:
         return raised.cut
-    walker = _Walker(raised, ranks(tree, held), ends(tree), k, counter(accelerated, records.nnz))
-    walker.cure_labels(held)
+    walker = _Walker(raised, held, ranks(tree, held), ends(tree), k, counter(accelerated, records.nnz))
+    walker.cure_labels()
     walker.cure_sets(coded(tree, records), m)
     return raised.cut
 
 
 class _Walker(NamedTuple):
-    """What walks share: the cut, tree order, and what finds rare sets."""
+    """What walks share: the cut, how many records hold each node, tree order, and what finds rare sets."""
 
     raised: Raised
+    held: Ints
     rank: Ints
     end: Ints
     k: int
     rare: Rare
 
-    def cure_labels(self, held: Ints) -> None:
+    def cure_labels(self) -> None:
         """Size 1: one walk does, the support of every node being known."""
-        for label in self.rarest_first(self.raised.cut).tolist():
-            if 0 < held[label] < self.k and not self.raised.dead(label):
-                for node in cure(self.raised, self.rank, (label,), self.k, lambda nodes: int(held[nodes[0]])):
+        for label in self.rarest_first(self.labels()).tolist():
+            if self.held[label] < self.k and not self.raised.dead(label):
+                for node in cure(self.raised, self.rank, (label,), self.k, lambda nodes: int(self.held[nodes[0]])):
                     self.raised.commit(node)
 
     def cure_sets(self, data: Records, m: int) -> None:
@@ -89,11 +90,16 @@ class _Walker(NamedTuple):
             if np.diff(data.start).max(initial=0) < size:
                 return
             verified = np.empty(0, np.int64)
-            while len(fresh := np.setdiff1d(self.raised.cut, verified)):
+            while len(fresh := np.setdiff1d(self.labels(), verified)):
                 data = merged(recoded(data, self.raised.cover[self.raised.tree.first]))
-                old = np.intersect1d(self.raised.cut, verified)
+                old = np.intersect1d(self.labels(), verified)
                 verified = np.concatenate((self.rarest_first(fresh), self.rarest_first(old)))
                 self.walk(data, size, verified, len(fresh))
+
+    def labels(self) -> Ints:
+        """The labels that some record holds."""
+        cut = self.raised.cut
+        return cut[self.held[cut] > 0]
 
     def rarest_first(self, labels: Ints) -> Ints:
         return labels[np.argsort(-self.rank[labels])]
@@ -163,21 +169,21 @@ def refine(
     data = coded(tree, records)
     waiting = [(-int(price[node]), node) for node in cut.tolist() if tree.children[node]]
     heapify(waiting)
-    near = _lowered(tree, data, cut)
-    columns = matrix_of(near, len(end)).tocsc()
+    lowered = frozenset[int]()
     while waiting:
         _, node = heappop(waiting)
         children = tree.children[node]
         if any(0 < held[child] < k for child in children):
             continue
+        if node not in lowered:
+            near, lowered = _lowered(tree, data, cut), frozenset(cut.tolist())
+            columns = matrix_of(near, len(end)).tocsc()
         lower = np.union1d(np.setdiff1d(cut, node), children)
         if _anonymous(tree, holding(near, columns, node, int(end[node])), lower, children, k, m, rare):
             cut = lower
             for child in children:
                 if tree.children[child]:
                     heappush(waiting, (-int(price[child]), child))
-            near = _lowered(tree, data, cut)
-            columns = matrix_of(near, len(end)).tocsc()
     return cut
 
 
@@ -191,12 +197,12 @@ def _anonymous(
     tree: Hierarchy, records: Records, cut: Ints, fresh: tuple[int, ...], k: int, m: int, rare: Rare
 ) -> bool:
     """Whether no set of 2..m labels is rare that has a fresh one; the records are those that hold one."""
-    order = np.concatenate((fresh, np.setdiff1d(cut, fresh)))
+    records = merged(recoded(records, tree.above(cut)[tree.first]))
+    order = np.concatenate((fresh, np.setdiff1d(records.held, fresh)))
     place = np.full(len(tree.labels), -1)
     place[order] = np.arange(len(order))
-    named = renamed(merged(recoded(records, tree.above(cut)[tree.first])), place, len(order))
+    named, alive = renamed(records, place, len(order)), np.ones(len(order), bool)
     longest = int(np.diff(named.start).max(initial=0))
-    alive = np.ones(len(order), bool)
     return not any(
         len(block) for size in range(2, min(m, longest) + 1) for block in rare(named, size, len(fresh), k, alive)
     )
