@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import decloak
+from decloak.anonymisers.building import ORDERS
+from decloak.data.hierarchy_file import read_hierarchy
 from decloak.store.opening import connect_readonly
 
 ROWS = [["a1", "b1", "b2"], ["a2", "b1"], ["a2", "b1", "b2"], ["a1", "a2", "b2"]]
@@ -217,3 +219,21 @@ def test_what_somebody_knows_not_to_be_there_can_be_checked_too(folder, call):
     assert said.code == 3
     assert said.out.splitlines() == ["has,has not,support", ",b,1"]
     assert said.err == "1 violation\n"
+
+
+def test_hierarchies_are_compared_by_what_they_cost_and_the_best_is_kept(folder, call):
+    said = call(
+        "hierarchy", "rows.txt", "--input", "basket", "--k", 2, "--m", 2, "--fanout", 2,
+        "--tree", "tree.csv", "--tree-format", "parents", "--write", "best.csv", "--format", "csv",
+    )  # fmt: skip
+    assert said.code == 0
+    head, *lines = [line.rsplit(",", 5) for line in said.out.splitlines()]
+    assert head == ["hierarchy", "levels", "NCP", "labels", "of items", "largest"]
+    losses = {name.strip('"'): float(loss) for name, _, loss, *_ in lines}
+    assert losses["tree.csv"] == pytest.approx(5 / 22)
+    assert list(losses.values()) == sorted(losses.values())
+    assert set(losses) == {"tree.csv", *(f"{by}, fanout 2" for by in ORDERS), "cooccurrence, fanout 2"}
+    best = decloak.Hierarchy.from_parents(read_hierarchy("best.csv", "parents"))
+    release = decloak.anonymise(ROWS, "cut", k=2, m=2, hierarchy=best)
+    assert float(release.ncp) == pytest.approx(min(losses.values()))
+    assert call("hierarchy", "rows.txt", "--input", "basket", "--write", "best.csv").code == 2
