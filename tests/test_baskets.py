@@ -29,7 +29,7 @@ def test_common_items_are_about_as_common_as_their_rank_says():
 
 
 def test_records_that_hold_nearly_every_item_are_completed_like_drawing_on(monkeypatch):
-    """How often the rarest item is missing from records of all items but one: by rounds alone, and completed at once."""
+    """How often the rarest item is missing from records of all items but one: by rounds alone, and completed so."""
 
     def missing(rounds: int) -> float:
         monkeypatch.setattr("decloak.data.baskets.ROUNDS", rounds)

@@ -237,3 +237,11 @@ def test_hierarchies_are_compared_by_what_they_cost_and_the_best_is_kept(folder,
     release = decloak.anonymise(ROWS, "cut", k=2, m=2, hierarchy=best)
     assert float(release.ncp) == pytest.approx(min(losses.values()))
     assert call("hierarchy", "rows.txt", "--input", "basket", "--write", "best.csv").code == 2
+
+
+def test_what_a_hierarchy_could_not_be_related_by_is_told(folder):
+    (folder / "counts.csv").write_text("a,b,count\n,,100\na1,,5\n")
+    relate = "{measure: ngd, source: counts, file: counts.csv}"
+    scenario = written(folder, f"method: cut, k: 2, m: 2, hierarchy: {{by: relatedness, fanout: 2, relate: {relate}}}")
+    notes = decloak.run(scenario, store="store.db").variants[0].notes
+    assert [note for note in notes if note.startswith("no count (or a negative one), so no score, for 'a2'")]

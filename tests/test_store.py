@@ -316,7 +316,7 @@ insert into item values (1, 'a'), (2, 'b');
 insert into txn values (1, 1, 0, '1'), (2, 2, 0, '1');
 insert into contains values (2, 0, 1);
 insert into hierarchy values (1, 'h', 'o');
-insert into release values (1, 'r', 2, 'm', '{}', 1, '{}');
+insert into release values (1, 'r', 2, 'm', '{}', 1, '{}', '[]');
 insert into generalised values (1, 1, '(a, b)');
 insert into member_of values (1, 0, 1), (1, 1, 2);
 insert into published_as values (2, 1, 1);

@@ -58,6 +58,8 @@ class Made:
     tree: Hierarchy | None = None
     marked: Sequence[tuple[str, str]] = ()
     suppressed: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    """What the measure of relatedness that it was made by could not use."""
 
 
 def made(method: Method, data: Dataset, folder: Path, seed: int, cache: Cache | None = None) -> Made:
@@ -68,7 +70,7 @@ def made(method: Method, data: Dataset, folder: Path, seed: int, cache: Cache | 
         return _constrained(method, data, folder, seed, cache)
     assert not isinstance(method, Disassociation)
     plain = Dataset(_generalised_rows(method, data), data.labels)
-    tree = tree_of(method.hierarchy, plain, folder, seed, cache)
+    tree, notes = tree_of(method.hierarchy, plain, folder, seed, cache)
     options = method.model_dump(exclude={"method", "hierarchy"})
     if not options.get("refine"):
         options.pop("refine", None)
@@ -76,7 +78,7 @@ def made(method: Method, data: Dataset, folder: Path, seed: int, cache: Cache | 
     release = anonymise(data, method.method, hierarchy=tree, **options)
     assert release.ncp is not None
     loss = {"ncp": str(release.ncp), **clock.seconds}
-    return Made(release.published, method.method, options, loss, tree)
+    return Made(release.published, method.method, options, loss, tree, notes=notes)
 
 
 def check_method(method: Method, data: Dataset, folder: Path) -> None:
@@ -112,17 +114,19 @@ def _check_tree(method: Generalisation | Lra | Vpa | Partition | Diversity, data
         check_enough(sum(map(bool, data.transactions)), method.k)
 
 
-def tree_of(part: Tree, data: Dataset, folder: Path, seed: int, cache: Cache | None = None) -> Hierarchy:
-    """Read a hierarchy, or make one of the items."""
+def tree_of(
+    part: Tree, data: Dataset, folder: Path, seed: int, cache: Cache | None = None
+) -> tuple[Hierarchy, Sequence[str]]:
+    """Read a hierarchy, or make one of the items; with it what the measure it goes by could not use."""
     if part.file is not None:
-        return Hierarchy.from_parents(read_hierarchy(folder / part.file, str(part.format)), part.file)
+        return Hierarchy.from_parents(read_hierarchy(folder / part.file, str(part.format)), part.file), ()
     if part.by == "cooccurrence":
-        return by_cooccurrence(data, part.fanout)
+        return by_cooccurrence(data, part.fanout), ()
     if part.relate is not None:
         pairs = list(combinations(data.items, 2))
         scored = related(part.relate, folder, pairs, documents=lambda: data.transactions, cache=cache)
-        return by_relatedness(data.items, scored.scores, part.fanout)
-    return ordered(data, str(part.by), part.fanout, seed)
+        return by_relatedness(data.items, scored.scores, part.fanout), scored.warnings
+    return ordered(data, str(part.by), part.fanout, seed), ()
 
 
 def _generalised_rows(method: Method, data: Dataset) -> tuple[tuple[str, ...], ...]:
@@ -151,23 +155,27 @@ def _constrained(method: Coat, data: Dataset, folder: Path, seed: int, cache: Ca
     else:
         assert method.privacy.count is not None
         privacy = nested_sets(data.items, method.privacy.count, seed, method.privacy.sizes)
-    utility = _utility(method.utility, privacy, data, folder, cache)
+    utility, notes = _utility(method.utility, privacy, data, folder, cache)
     clock = _Clock()
     release: Constrained = anonymise(
         data, "coat", privacy=privacy, utility=utility, k=method.k, suppress=method.suppress
     )
     settings = {"k": method.k, "privacy": len(privacy), "utility": len(utility), "suppress": method.suppress}
     loss = {"ul_log10": _log10(release.ul), "suppressed": len(release.suppressed), **clock.seconds}
-    return Made(release.published, "coat", settings, loss, suppressed=release.suppressed)
+    return Made(release.published, "coat", settings, loss, suppressed=release.suppressed, notes=notes)
 
 
 def _utility(
-    wanted: object, privacy: Sequence[Sequence[str]], data: Dataset, folder: Path, cache: Cache | None
-) -> Sequence[Sequence[str]]:
+    wanted: str | Similar | Sequence[Sequence[str]],
+    privacy: Sequence[Sequence[str]],
+    data: Dataset,
+    folder: Path,
+    cache: Cache | None,
+) -> tuple[Sequence[Sequence[str]], Sequence[str]]:
     if wanted == "all":
-        return all_items(data.items)
+        return all_items(data.items), ()
     if not isinstance(wanted, Similar):
-        return wanted  # type: ignore[return-value]
+        return wanted, ()
     pairs = [(one, item) for one in sorted({item for one in privacy for item in one}) for item in data.items]
     scored = related(wanted.relate, folder, pairs, documents=lambda: data.transactions, cache=cache)
     sign = -1 if wanted.relate.closer == "smaller" else 1
@@ -176,7 +184,7 @@ def _utility(
         score = scored.scores.get((a, b))
         return None if score is None else sign * score
 
-    return related_sets(data.items, privacy, close, sign * wanted.within)
+    return related_sets(data.items, privacy, close, sign * wanted.within), scored.warnings
 
 
 def _log10(loss: Fraction) -> float | None:

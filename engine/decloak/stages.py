@@ -81,7 +81,7 @@ class _Execution:
             if tree is not None:
                 hierarchy = writing.write_hierarchy(connection, tree.parents(), tree.items, tree.origin)
             release = writing.write_release(
-                connection, plan.release, made.published, made.method, made.parameters, hierarchy, made.loss
+                connection, plan.release, made.published, made.method, made.parameters, hierarchy, made.loss, made.notes
             )
             if original is not None:
                 writing.link_origins(connection, release, original)

@@ -289,7 +289,10 @@ def notes_of(connection: sqlite3.Connection, run: int) -> list[str]:
         "where r.run = ? and d.note is not null and s.relatedness is not null and s.context not in ('anchor', 'all')",
         (run,),
     ).fetchall()
-    return [text for (text,) in [*notes, *unknown, *warnings, *originals]]
+    making = connection.execute(
+        "select n.value from run r join release l on l.id = r.release join json_each(l.notes) n where r.id = ?", (run,)
+    ).fetchall()
+    return [text for (text,) in [*notes, *unknown, *warnings, *originals, *making]]
 
 
 def figures(connection: sqlite3.Connection, run: int, *, tables: bool) -> Rows:

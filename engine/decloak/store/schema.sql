@@ -45,7 +45,8 @@ CREATE TABLE release (
   method TEXT NOT NULL,          -- how it was anonymised, 'unknown' when somebody else did
   parameters TEXT NOT NULL,      -- the settings of the method, as JSON
   hierarchy INTEGER REFERENCES hierarchy (id), -- the hierarchy its items were generalised in, null where there is none
-  loss TEXT NOT NULL DEFAULT '{}' -- what it lost and what making it took, as JSON: ncp, ul, suppressed, seconds
+  loss TEXT NOT NULL DEFAULT '{}', -- what it lost and what making and checking it took, as JSON
+  notes TEXT NOT NULL DEFAULT '[]' -- what the measure of relatedness it was made by could not use, as a JSON list
 ) STRICT;
 
 -- [node] A generalised item of a release: published in place of one or more of its members.

@@ -79,6 +79,7 @@ def write_release(
     parameters: Mapping[str, Any],
     hierarchy: int | None = None,
     loss: Mapping[str, Any] | None = None,
+    notes: Sequence[str] = (),
 ) -> int:
     """Write a set-generalised release: its transactions, plain items, generalised items and their members."""
     dataset = insert(connection, "dataset", digest=digest, kind="published", origin=data.origin, format="published")
@@ -91,6 +92,7 @@ def write_release(
         parameters=json.dumps(parameters),
         hierarchy=hierarchy,
         loss=json.dumps(loss or {}),
+        notes=json.dumps(list(notes)),
     )
     txns = _write_txns(connection, dataset, data.labels)
     generalised = _write_generalised(connection, release, data)
