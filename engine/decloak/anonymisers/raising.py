@@ -7,7 +7,7 @@ rests on rounding. A node is dead when a proper ancestor of it is in the cut.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from itertools import product
+from heapq import heappop, heappush
 
 import numpy as np
 
@@ -91,26 +91,45 @@ def cure(raised: Raised, rank: Ints, itemset: Sequence[int], k: int, support: Su
     that k records hold, the one with the least key is taken: the price of the whole cut, the leaves of the new nodes,
     their ranks in tree order. Nothing is cured when not even the root has k records: the empty tuple.
     """
-    choices = sorted(_choices(raised, rank, itemset))
-    for _, _, _, new, result in choices:
-        if support(result) >= k:
-            return new
+    for alike in _cheapest_first(raised, itemset):
+        for _, new, result in sorted((sorted(rank[list(new)].tolist()), new, result) for new, result in alike):
+            if new and support(result) >= k:
+                return new
     return ()
 
 
-def _choices(
-    raised: Raised, rank: Ints, itemset: Sequence[int]
-) -> Iterator[tuple[int, int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]]:
-    """Every choice once: its key, the nodes it commits, and what the itemset becomes."""
+def _cheapest_first(raised: Raised, itemset: Sequence[int]) -> Iterator[set[tuple[tuple[int, ...], tuple[int, ...]]]]:
+    """What choices commit and make of the itemset, those of the same price and leaves together, the cheapest first.
+
+    A choice is how many steps up each member is replaced. One step more is never cheaper, and has no fewer leaves; so
+    of all there are only those are looked at that are cheaper than the cure, and what is one step above them.
+    """
     tree = raised.tree
     paths = [(node, *tree.ancestors(node)) for node in itemset]
-    seen = set()
-    for choice in product(*paths):
-        new = maximal(tree, (to for node, to in zip(itemset, choice, strict=True) if to != node))
-        result = maximal(tree, choice)
-        if not new or (new, result) in seen:
-            continue
-        seen.add((new, result))
-        extra = sum(map(raised.extra, new))
-        leaves = int(tree.leaves[list(new)].sum())
-        yield extra, leaves, tuple(sorted(rank[list(new)].tolist())), new, result
+    waiting = [(0, 0, (0,) * len(itemset))]
+    seen = {waiting[0][2]}
+    while waiting:
+        price, leaves, _ = waiting[0]
+        alike = set()
+        while waiting and waiting[0][:2] == (price, leaves):
+            *_, steps = heappop(waiting)
+            choice = [path[step] for path, step in zip(paths, steps, strict=True)]
+            alike.add((_new(tree, itemset, choice), maximal(tree, choice)))
+            for at, path in enumerate(paths):
+                more = (*steps[:at], steps[at] + 1, *steps[at + 1 :])
+                if more[at] < len(path) and more not in seen:
+                    seen.add(more)
+                    heappush(waiting, (*_cost(raised, itemset, paths, more), more))
+        yield alike
+
+
+def _new(tree: Hierarchy, itemset: Sequence[int], choice: Sequence[int]) -> tuple[int, ...]:
+    return maximal(tree, (to for node, to in zip(itemset, choice, strict=True) if to != node))
+
+
+def _cost(
+    raised: Raised, itemset: Sequence[int], paths: Sequence[Sequence[int]], steps: Sequence[int]
+) -> tuple[int, int]:
+    """How much dearer the cut gets, and how many leaves the new nodes have."""
+    new = _new(raised.tree, itemset, [path[step] for path, step in zip(paths, steps, strict=True)])
+    return sum(map(raised.extra, new)), int(raised.tree.leaves[list(new)].sum())
