@@ -15,6 +15,7 @@ from decloak.data.readers import FORMATS
 from decloak.data.record import Options
 from decloak.errors import DecloakError, shown
 from decloak.positions import Loc, Mistakes
+from decloak.relate.wordnet_files import FILES
 
 __all__ = [
     "Attack", "Attacker", "Collected", "Data", "Distances", "File", "Found", "Generalised", "Generated", "Item",
@@ -263,7 +264,7 @@ class Nouns(Part):
     def named(self) -> Iterator[str]:
         """The files that decide which words there are."""
         if self.folder is not None:
-            yield from (f"{self.folder}/{name}" for name in ("index.noun", "data.noun"))
+            yield from (f"{self.folder}/{name}" for name in FILES)
 
 
 class Attacker(Part):

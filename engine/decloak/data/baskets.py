@@ -25,12 +25,12 @@ Floats = NDArray[np.floating[Any]]
 
 
 def baskets(transactions: int, items: int, length: float, seed: int) -> Dataset:
-    """Baskets of items named by numbers, none with more than 25 times the mean length.
+    """Baskets of items named by numbers.
 
     >>> baskets(2, 3, 2, seed=1).transactions
     (('2', '3'), ('1', '2', '3'))
     """
-    records = shaped(transactions, items, length, max(1, int(25 * length)), seed=seed)
+    records = shaped(transactions, items, length, seed=seed)
     held = [str(item + 1) for item in records.indices.tolist()]
     start = records.indptr.tolist()
     rows = tuple(tuple(held[start[at] : start[at + 1]]) for at in range(transactions))
@@ -38,11 +38,11 @@ def baskets(transactions: int, items: int, length: float, seed: int) -> Dataset:
 
 
 def shaped(
-    records: int, items: int, length: float, longest: int, *, offset: int = 1, seed: int = 1
+    records: int, items: int, length: float, longest: int | None = None, *, offset: int = 1, seed: int = 1
 ) -> sparse.csr_array[Any]:
-    """Records × items, with records of this mean length and none longer than `longest`."""
+    """Records × items, with records of this mean length and none longer than `longest`, or 25 times the mean."""
     rng = np.random.default_rng(seed)
-    wanted = _lengths(records, length, min(longest, items), rng)
+    wanted = _lengths(records, length, min(longest or max(1, int(25 * length)), items), rng)
     weights = 1 / (np.arange(items) + offset)
     item = rng.permutation(items)
     summed, held = np.cumsum(weights), np.empty(0, np.int64)
