@@ -14,14 +14,26 @@ from typing import IO, Any, NamedTuple, NoReturn
 
 from decloak.data.delimited import records
 from decloak.data.jsonvalue import json_value
-from decloak.data.lines import Line, place
+from decloak.data.lines import Line, decoded, place
 from decloak.data.unpacked import unpacked
 from decloak.errors import DecloakError, nearest, shown
 
-__all__ = ["LONGEST", "Documents", "Reading"]
+__all__ = [
+    "LONGEST",
+    "RECORDS",
+    "Documents",
+    "Reading",
+    "Values",
+    "files_of",
+    "kind_of",
+    "lines_of",
+    "text_of",
+    "whole_text",
+]
 
 LONGEST = 16_000_000
 """Bytes that a line, or a document that is a file, may have."""
+UTF8 = "save it as UTF-8; what is packed must end in .gz or .xz"
 
 Values = Mapping[str, Any]
 
@@ -73,25 +85,25 @@ class Documents:
 
     def __iter__(self) -> Iterator[str]:
         self.reading.check()
-        for path in _files(self.path):
+        for path in files_of(self.path):
             for text in self._texts(path):
                 if text.strip():
                     self.count += 1
                     yield text
 
     def _texts(self, path: Path) -> Iterator[str]:
-        kind = _kind(path)
+        kind = kind_of(path)
         with unpacked(path, self.sha256) as stream:
             if self.reading.lines:
-                yield from (line.text for line in _lines(stream, path))
-            elif kind not in _RECORDS and self.reading.field is None:
-                yield _whole(stream, path)
-            elif kind not in _RECORDS:
+                yield from (line.text for line in lines_of(stream, path))
+            elif kind not in RECORDS and self.reading.field is None:
+                yield whole_text(stream, path)
+            elif kind not in RECORDS:
                 raise DecloakError("plain text has no fields", place(path), "fields are of .csv, .tsv and .jsonl files")
             elif self.reading.field is None:
                 raise DecloakError("which field holds the text?", place(path), "give --field NAME, or --lines")
             else:
-                yield from self._fields(_RECORDS[kind](_lines(stream, path), self.reading))
+                yield from self._fields(RECORDS[kind](lines_of(stream, path), self.reading))
 
     def _fields(self, found: Iterable[tuple[Line, Values]]) -> Iterator[str]:
         name = self.reading.field or ""
@@ -100,12 +112,12 @@ class Documents:
                 (one for one in self.reading.without if one[0] in values and str(values[one[0]]) == one[1]), None
             )
             if reason is None:
-                yield _text(line, values, name)
+                yield text_of(line, values, name)
             else:
                 self.left_out[reason] += 1
 
 
-def _text(line: Line, values: Values, name: str) -> str:
+def text_of(line: Line, values: Values, name: str) -> str:
     """The text of a record; null is none."""
     if name not in values:
         raise line.wrong(
@@ -121,7 +133,7 @@ def _text(line: Line, values: Values, name: str) -> str:
     return text
 
 
-def _files(path: Path) -> Iterator[Path]:
+def files_of(path: Path) -> Iterator[Path]:
     """The file itself, or what a folder holds, in order; hidden ones are left out."""
     if not path.is_dir():
         yield path
@@ -136,44 +148,31 @@ def _refuse(error: OSError) -> NoReturn:
     raise DecloakError(f"cannot read the folder: {error.strerror}", place(error.filename)) from None
 
 
-def _kind(path: Path) -> str:
+def kind_of(path: Path) -> str:
     """The ending that says what a file holds, whatever packs it."""
     suffixes = [one.lower() for one in path.suffixes if one.lower() not in (".gz", ".xz")]
     return suffixes[-1] if suffixes else ""
 
 
-def _whole(stream: IO[bytes], path: Path) -> str:
+def whole_text(stream: IO[bytes], path: Path) -> str:
+    """All of a file as one document."""
     data = stream.read(LONGEST + 1)
     if len(data) > LONGEST:
         hint = f"at most {LONGEST:,} bytes; with --lines every line is a document"
         raise DecloakError("a document that is too long", place(path), hint)
-    return _decoded(data.removeprefix(b"\xef\xbb\xbf"), path, 1)
+    return decoded(data.removeprefix(b"\xef\xbb\xbf"), path, 1, UTF8)
 
 
-def _lines(stream: IO[bytes], path: Path) -> Iterator[Line]:
+def lines_of(stream: IO[bytes], path: Path) -> Iterator[Line]:
     """The lines that are not blank."""
     name, number = os.fspath(path), 0
     while data := stream.readline(LONGEST + 1):
         number += 1
         if len(data) > LONGEST:
             raise DecloakError("a line that is too long", place(path, number), f"at most {LONGEST:,} bytes")
-        text = _decoded(data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data, path, number)
+        text = decoded(data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data, path, number, UTF8)
         if text and not text.isspace():
             yield Line(name, number, text.removesuffix("\n").removesuffix("\r"))
-
-
-def _decoded(data: bytes, path: Path, number: int) -> str:
-    zero = data.find(b"\0")
-    try:
-        if zero >= 0:
-            raise UnicodeDecodeError("utf-8", data, zero, zero + 1, "a zero byte")
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise DecloakError(
-            f"not UTF-8 text: byte 0x{data[error.start]:02x}",
-            place(path, number + data.count(b"\n", 0, error.start)),
-            "save it as UTF-8; what is packed must end in .gz or .xz",
-        ) from None
 
 
 def _csv(lines: Iterable[Line], reading: Reading) -> Iterator[tuple[Line, Values]]:
@@ -219,4 +218,4 @@ def _jsonl(lines: Iterable[Line], reading: Reading) -> Iterator[tuple[Line, Valu
         yield line, value
 
 
-_RECORDS = {".csv": _csv, ".tsv": _tsv, ".jsonl": _jsonl}
+RECORDS = {".csv": _csv, ".tsv": _tsv, ".jsonl": _jsonl}

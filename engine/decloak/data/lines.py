@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from decloak.errors import DecloakError, shown
 
-__all__ = ["LONGEST_LINE", "FilePath", "Line", "check_name", "place", "read_lines", "write_lines"]
+__all__ = ["LONGEST_LINE", "FilePath", "Line", "check_name", "decoded", "place", "read_lines", "write_lines"]
 
 LONGEST_LINE = 1_000_000
 """Characters a line may have, quoted line ends inside a CSV record included."""
@@ -40,7 +40,8 @@ class Line(NamedTuple):
 
 def read_lines(path: FilePath, *, longest: int = LONGEST_LINE) -> list[Line]:
     """Every line of a text file without its line end; blank lines at the end of the file are left out."""
-    text = _decoded(path, _bytes(path)).replace("\r\n", "\n")
+    data = _bytes(path).removeprefix(b"\xef\xbb\xbf")
+    text = decoded(data, path, 1, "unpack it if it is compressed, or save it as UTF-8").replace("\r\n", "\n")
     if "\r" in text:
         raise DecloakError(
             "a carriage return inside the line",
@@ -81,8 +82,8 @@ def _neighbour(path: Path) -> str:
     return f"did you mean {shown(close[0])}?" if close else "check the name and the folder"
 
 
-def _decoded(path: FilePath, data: bytes) -> str:
-    data = data.removeprefix(b"\xef\xbb\xbf")
+def decoded(data: bytes, path: FilePath, number: int, hint: str) -> str:
+    """Bytes that begin on a line of a file, as text."""
     zero = data.find(b"\0")
     try:
         if zero >= 0:
@@ -91,8 +92,8 @@ def _decoded(path: FilePath, data: bytes) -> str:
     except UnicodeDecodeError as error:
         raise DecloakError(
             f"not UTF-8 text: byte 0x{data[error.start]:02x}",
-            place(path, data.count(b"\n", 0, error.start) + 1),
-            "unpack it if it is compressed, or save it as UTF-8",
+            place(path, number + data.count(b"\n", 0, error.start)),
+            hint,
         ) from None
 
 

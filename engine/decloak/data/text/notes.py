@@ -6,9 +6,8 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from decloak.data import documents
 from decloak.data.dataset import Dataset
-from decloak.data.documents import Reading
+from decloak.data.documents import RECORDS, Reading, Values, files_of, kind_of, lines_of, text_of, whole_text
 from decloak.data.lines import FilePath, Line, place
 from decloak.data.record import Labels, Names
 from decloak.data.text.headers import without_headers
@@ -64,23 +63,23 @@ class _Document(NamedTuple):
 def _documents(path: Path, field: str | None, ids: str | None) -> Iterator[_Document]:
     """Every document with the place it is at and its name; records are numbered over all files."""
     numbers = count(1)
-    for file in documents._files(path):
+    for file in files_of(path):
         with unpacked(file, hashlib.sha256()) as stream:
-            read = documents._RECORDS.get(documents._kind(file))
+            read = RECORDS.get(kind_of(file))
             if read is None:
                 if field is not None or ids is not None:
                     raise DecloakError("plain text has no fields", place(file), "of a folder, name neither")
                 label = file.relative_to(path).as_posix() if file != path else file.name
-                yield _Document(Line(str(file), 1, ""), label, documents._whole(stream, file))
+                yield _Document(Line(str(file), 1, ""), label, whole_text(stream, file))
             elif field is None:
                 raise DecloakError("which field holds the text?", place(file), "name it as the field")
             else:
-                for line, values in read(documents._lines(stream, file), Reading(field)):
+                for line, values in read(lines_of(stream, file), Reading(field)):
                     label = str(next(numbers)) if ids is None else _label(line, values, ids)
-                    yield _Document(line, label, documents._text(line, values, field))
+                    yield _Document(line, label, text_of(line, values, field))
 
 
-def _label(line: Line, values: documents.Values, ids: str) -> str:
+def _label(line: Line, values: Values, ids: str) -> str:
     if ids not in values:
         hint = nearest(ids, values) or f"there are {len(values)} fields; name one of them"
         raise line.wrong(f"no field {shown(ids)}", hint)
