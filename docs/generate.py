@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from decloak.cli import COMMANDS
+from decloak.data.generalised_file import json_schema as generalised_schema
 from decloak.data.release_file import json_schema as release_schema
 from decloak.rules.load import Catalogue
 from decloak.scenario import json_schema
@@ -86,6 +87,7 @@ def generated() -> Iterator[tuple[Path, str]]:
     yield reference / "commands.md", command_reference()
     yield reference / "rules.md", rule_reference()
     yield reference / "release.schema.json", _json(release_schema())
+    yield reference / "generalised-release.schema.json", _json(generalised_schema())
     yield ROOT / "scenarios" / "scenario.schema.json", _json(json_schema())
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decloak.data.generalised import Generalised
-from decloak.data.generalised_file import read_generalised, write_generalised
+from decloak.data.generalised_file import json_schema, read_generalised, write_generalised
 from decloak.errors import DecloakError
 
 HEADER = '{"decloak": "release", "version": 1, "method": "generalisation", "k": 5, "m": 2}'
@@ -149,3 +149,13 @@ def test_lines_are_json_and_say_what_is_promised(tmp_path):
         {"label": "é", "items": ["flu", "cold"]},
         ["é"],
     ]
+
+
+def test_the_schema_names_the_keys_that_are_read(tmp_path):
+    by_title = {one["title"]: one for one in json_schema()["oneOf"]}
+    release = Generalised((("A",), ()), {"A": ("a", "b")}, ("p", "q"), k=2, m=1)
+    write_generalised(release, tmp_path / "release.jsonl", ids=True)
+    header, label, named, _ = map(json.loads, (tmp_path / "release.jsonl").read_text().splitlines())
+    for title, line in (("header", header), ("label", label), ("transaction with an id", named)):
+        assert set(by_title[title]["properties"]) == set(line)
+    assert by_title["header"]["required"] == ["decloak", "version", "method"]

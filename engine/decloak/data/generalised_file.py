@@ -18,11 +18,11 @@ from decloak.data.jsonl import transaction_of
 from decloak.data.jsonvalue import json_value
 from decloak.data.lines import FilePath, Line, check_name, place, read_lines, write_lines
 from decloak.data.record import Labels
-from decloak.data.release_header import Header, header_of
+from decloak.data.release_header import MOST, Header, closed, header_of
 from decloak.data.writers import check_labels
 from decloak.errors import DecloakError, nearest, shown
 
-__all__ = ["METHOD", "read_generalised", "write_generalised"]
+__all__ = ["METHOD", "json_schema", "read_generalised", "write_generalised"]
 
 METHOD = "generalisation"
 LABEL = 'write {"label": "infection", "items": ["flu", "cold"]}'
@@ -113,3 +113,22 @@ def _objects(release: Generalised, ids: bool) -> Iterator[Any]:
         yield {"label": label, "items": list(release.members[label])}
     for name, row in zip(release.ids, release.transactions, strict=True):
         yield {"id": name, "items": list(row)} if ids else list(row)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of one line: the header, a label or a transaction."""
+    whole = {"type": "integer", "minimum": 1, "maximum": MOST}
+    name = {"type": "string", "minLength": 1}
+    names = {"type": "array", "items": name, "uniqueItems": True}
+    header = {key: {"const": value} for key, value in Header(METHOD).value.items()} | {"k": whole, "m": whole}
+    ids = {"type": ["string", "integer"], "minLength": 1}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A line of a generalised release",
+        "oneOf": [
+            closed("header", header),
+            closed("label", {"label": name, "items": names | {"minItems": 1}}),
+            {"title": "transaction"} | names,
+            closed("transaction with an id", {"id": ids, "items": names}),
+        ],
+    }

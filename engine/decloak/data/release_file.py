@@ -14,7 +14,7 @@ from typing import Any
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
 from decloak.data.jsonvalue import json_value
 from decloak.data.lines import FilePath, Line, check_name, place, read_lines, write_lines
-from decloak.data.release_header import MOST, Header, header_of, whole
+from decloak.data.release_header import MOST, Header, closed, header_of, whole
 from decloak.errors import DecloakError, nearest, shown
 
 __all__ = ["LONGEST_CLUSTER", "json_schema", "read_disassociated", "write_disassociated"]
@@ -204,13 +204,6 @@ def json_schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A line of a disassociated release",
-        "oneOf": [_closed(kind, fields) for kind, fields in kinds.items()],
-        "$defs": {"chunk": _closed("chunk", {"items": items | {"minItems": 1}, "subrecords": subrecords})},
+        "oneOf": [closed(kind, fields) for kind, fields in kinds.items()],
+        "$defs": {"chunk": closed("chunk", {"items": items | {"minItems": 1}, "subrecords": subrecords})},
     }
-
-
-def _closed(title: str, fields: dict[str, Any]) -> dict[str, Any]:
-    required = [key for key in fields if key not in ("k", "m")]
-    return {
-        "title": title, "type": "object", "properties": fields, "required": required, "additionalProperties": False,
-    }  # fmt: skip

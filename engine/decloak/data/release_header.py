@@ -6,7 +6,7 @@ from decloak.data.jsonvalue import json_value
 from decloak.data.lines import Line
 from decloak.errors import nearest, shown
 
-__all__ = ["MOST", "VERSION", "Header", "header_of", "same", "whole"]
+__all__ = ["MOST", "VERSION", "Header", "closed", "header_of", "same", "whole"]
 
 VERSION = 1
 MOST = 1_000_000_000
@@ -64,3 +64,11 @@ def whole(line: Line, name: str, value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST:
         raise line.wrong(f"{name} is {shown(value)}", f"write a whole number from 1 to {MOST:,}")
     return value
+
+
+def closed(title: str, fields: dict[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of an object with these keys and no others; only k and m may be left out."""
+    required = [key for key in fields if key not in ("k", "m")]
+    return {
+        "title": title, "type": "object", "properties": fields, "required": required, "additionalProperties": False,
+    }  # fmt: skip
