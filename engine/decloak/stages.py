@@ -62,7 +62,9 @@ class _Execution:
 
     def _read_original(self) -> Write:
         plan = self.plan
-        data, form = original_of(plan.scenario, plan.folder)
+        data, form = original_of(
+            plan.scenario, plan.folder, lambda done, of: self.progress(f"reading: {done:,} of {of:,}")
+        )
         note = sorted_warning(data)
         return lambda connection: writing.write_dataset(connection, str(plan.original), data, "original", form, note)
 
