@@ -197,6 +197,13 @@ def dripping(handler: Handler) -> None:
         handler.wfile.write(b" ")
 
 
+def dripping_head(handler: Handler) -> None:
+    """Never come to the end of the first header."""
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
+    while not handler.server.closing.wait(0.02):
+        handler.wfile.write(b"x")
+
+
 def fine(_: Handler) -> object:
     """No fault at this request."""
     return PASS

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from decloak.errors import DecloakError
 from decloak.measure.agreement import agreement
 from decloak.relate.judgements import judged, thirty_pairs
+from loopback import serving
 
 values = st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=4, max_size=12)
 
@@ -53,6 +54,14 @@ def test_nothing_is_said_of_too_few_or_of_equal_values():
     assert agreement([1, 2, 3, 4, 5], [1, 2, 3, None, None]).pairs == 3
 
 
+def test_huge_values_correlate_like_small_ones():
+    small = agreement([1, -2, 3, 4], [1, 2, 3, 5])
+    huge = agreement([1e307, -2e307, 3e307, 4e307], [1e-310, 2e-310, 3e-310, 5e-310])
+    assert huge.pearson == pytest.approx(small.pearson)
+    assert huge.spearman == pytest.approx(small.spearman)
+    assert agreement([1.7e308, -1.7e308, 1, 2], [0, 0, 0, 0]).pearson.value is None
+
+
 def test_the_shipped_pairs_give_the_figures_of_the_thesis_to_a_rounding():
     """Table 3.1 prints 0.72, 0.72, 0.64; from the figures it prints follow 0.714, 0.725, 0.646."""
     data = thirty_pairs()
@@ -90,3 +99,31 @@ def test_the_command_prints_every_measure_beside_the_thesis(call, tmp_path: Path
     assert rows[1].startswith("scores scores.csv,28,1.0,1.00 to 1.00,1.0,1.00 to 1.00,")
     assert [row.split(",")[0] for row in rows[2:]] == ["NGD' of the thesis", "Li et al.", "Islam et al."]
     assert rows[2].endswith(",0.72")
+
+
+SERVICE = """\
+scenario: What does a service know?
+data: {{file: data.txt, format: basket}}
+anonymise: {{method: sets, size: 2}}
+relate: {{measure: ngd, source: provider, service: mediawiki, url: "{url}/wiki/api.php", rate: 1000}}
+attack: [rba]
+"""
+
+
+def test_a_service_is_asked_once_ever_and_what_has_no_score_is_noted(call, tmp_path: Path):
+    (tmp_path / "pairs.csv").write_text("a,b,human\nflu,cough,3\nfever,cough,2\nheart,chest,2\nheart,moon,1\n")
+    given = ["relate", "benchmark", "--pairs", tmp_path / "pairs.csv", "--scenario", tmp_path / "s.yaml"]
+    with serving() as server:
+        (tmp_path / "s.yaml").write_text(SERVICE.format(url=server.url))
+        first = call(*given, "--store", tmp_path / "kept.db")
+        asked = len(server.asked)
+        again = call(*given, "--store", tmp_path / "kept.db")
+        assert 0 < asked == len(server.asked)
+    assert (first.code, again) == (0, first)
+    of_it = "note: ngd provider of s.yaml: "
+    assert f"{of_it}of 6 terms 5 were found as a phrase, 0 by their words, 1 not at all: 'moon'\n" in first.err
+
+
+def test_without_a_service_no_store_is_made(call, tmp_path: Path):
+    assert call("relate", "benchmark", "--store", tmp_path / "none.db").code == 0
+    assert not (tmp_path / "none.db").exists()

@@ -388,6 +388,15 @@ def test_an_index_is_written_only_where_nothing_is(tmp_path, out, message):
     assert (tmp_path / "there").read_text() == "a letter"
 
 
+def test_an_index_does_not_take_the_place_of_what_came_there_in_the_meantime(tmp_path):
+    (tmp_path / "text").write_text("a letter")
+    out = tmp_path / "index"
+    with pytest.raises(DecloakError, match="there is something already"):
+        build([Documents(tmp_path / "text", Reading())], out, progress=lambda count: out.touch())
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["index", "text"]
+    assert out.read_bytes() == b""
+
+
 # The command line
 
 

@@ -238,7 +238,7 @@ class Uncounted(Texts):
 
 def test_who_cannot_know_n_is_told_before_any_question():
     counter = Uncounted(["a"])
-    with pytest.raises(DecloakError, match=r"^texts: nobody tells N, the number of documents; give it"):
+    with pytest.raises(DecloakError, match=r"^texts: nobody tells N, the number of documents; give it, such as pages"):
         distances(Counted(counter), [("a", "b")])
     assert counter.asked == []
     assert Counted(counter, n=10).n == 10

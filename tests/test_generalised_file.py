@@ -68,7 +68,7 @@ def test_what_the_description_shows_is_read(tmp_path):
     ("lines", "number", "message"),
     [
         (["[]"], 1, "the first line is not the header of a release"),
-        ([HEADER.replace("generalisation", "disassociation"), LABELS, "[]"], 1, "unknown method 'disassociation'"),
+        ([HEADER.replace("generalisation", "disassociation"), LABELS, "[]"], 1, "a release by disassociation"),
         ([HEADER.replace("generalisation", "generalization"), LABELS, "[]"], 1, "; did you mean 'generalisation'"),
         ([HEADER.replace("5", "0"), LABELS, "[]"], 1, "k is '0'; write a whole number from 1"),
         ([HEADER.replace('"version": 1', '"version": 2'), LABELS, "[]"], 1, "unknown version '2'"),

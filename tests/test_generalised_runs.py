@@ -212,6 +212,66 @@ def test_diversity_keeps_sensitive_items_and_hides_who_has_them(folder):
     assert sum("s" in row for row in release.transactions) == 1
 
 
+def test_a_sensitive_item_that_is_nowhere_or_generalised_is_refused_before_anything_is_made(folder, call):
+    diversity = f"method: diversity, l: 2, m: 1, {HIERARCHY}"
+    for sensitive, expected in (
+        ("[zz]", "the sensitive item 'zz' is in no transaction; check the spelling, or leave it out"),
+        ("[b2]", "the sensitive item 'b2' is in the hierarchy; leave it out of one of them"),
+    ):
+        said = call("run", written(folder, f"{diversity}, sensitive: {sensitive}"))
+        assert (said.code, said.out) == (2, "")
+        assert expected in said.err
+        assert not (folder / "store.db").exists()
+
+
+def test_the_widest_label_is_a_share_of_all_items_also_of_those_that_are_not_published(folder):
+    (folder / "tree.csv").write_text(TREE + "c1,ALL\nc2,ALL\n")
+    wide = decloak.run(written(folder, METHODS["cut"], "measure: [loss]"), store="store.db")
+    assert [one.value for one in wide.measures if one.measure == "largest"] == [pytest.approx(2 / 6)]
+    (folder / "few.txt").write_text("a\nb\nb, c\nb, c\nc\n")
+    coat = "method: coat, k: 3, privacy: [[a], [b], [b, c]], utility: [[b, c]]"
+    scenario = written(folder, coat, "measure: [loss]", "{file: few.txt, format: basket}")
+    run = decloak.run(scenario, store="store.db")
+    assert [one.value for one in run.measures if one.measure == "largest"] == [pytest.approx(2 / 3)]
+
+
+def test_the_labels_are_not_written_over_the_release_and_a_name_they_cannot_carry_writes_nothing(folder, call):
+    decloak.run(written(folder, METHODS["cut"]), store="store.db")
+    said = call("publish", "last", "out.csv", "--cut", "./out.csv")
+    assert said.code == 2
+    assert said.err == "decloak: out.csv: the release and its labels go to the same file; choose another name for one\n"
+    (folder / "rows.jsonl").write_text(json.dumps(["a\nb"]) + "\n" + json.dumps(["a\nb"]) + "\n")
+    method = "method: cut, k: 2, m: 1, hierarchy: {by: names}"
+    decloak.run(written(folder, method, data="{file: rows.jsonl, format: jsonl}"), store="store.db")
+    assert call("publish", "last", "out.jsonl", "--cut", "out.csv").code == 2
+    assert not [*folder.glob("out.*")]
+
+
+def test_a_release_of_coat_does_not_claim_to_hide_every_item_among_k(folder, call):
+    decloak.run(written(folder, OTHERS["coat"]), store="store.db")
+    assert call("publish", "last", "out.jsonl").code == 0
+    assert "k" not in json.loads((folder / "out.jsonl").read_text().splitlines()[0])
+
+
+def test_a_release_with_an_m_beyond_all_items_can_be_read_again(folder, call):
+    decloak.run(written(folder, METHODS["cut"].replace("m: 2", "m: 20000000000")), store="store.db")
+    assert call("publish", "last", "out.jsonl").code == 0
+    assert call("check", "out.jsonl").code == 0
+
+
+def test_checked_names_cannot_be_taken_for_several_and_the_separator_can_be_told(folder, call):
+    (folder / "rows.jsonl").write_text(json.dumps(["a, b", "c"]) + "\n")
+    said = call("check", "rows.jsonl", "--input", "jsonl", "--k", 2, "--m", 2)
+    assert [line.split("  ")[0] for line in said.out.splitlines()[2:]] == ['"a, b"', "c", '"a, b", c']
+    (folder / "spaced.dat").write_text("1 2\n1 2 3\n")
+    said = call("check", "spaced.dat", "--input", "basket", "--separator", " ", "--k", 2, "--m", 1, "--format", "csv")
+    assert said.out.splitlines() == ["itemset,support", "3,1"]
+    said = call("check", "spaced.dat", "--separator", " ")
+    assert said.err == "decloak: a release has no separator to choose; leave --separator out\n"
+    one = call("check", "rows.jsonl", "--input", "jsonl", "--k", 2, "--m", 2, "--negative", "--most", 1)
+    assert one.err == "1 or more violations\n"
+
+
 def test_what_somebody_knows_not_to_be_there_can_be_checked_too(folder, call):
     (folder / "rows.txt").write_text("a, b\na, b\na\n")
     assert call("check", "rows.txt", "--input", "basket", "--k", 1, "--m", 1, "--negative").code == 0
@@ -245,3 +305,24 @@ def test_what_a_hierarchy_could_not_be_related_by_is_told(folder):
     scenario = written(folder, f"method: cut, k: 2, m: 2, hierarchy: {{by: relatedness, fanout: 2, relate: {relate}}}")
     notes = decloak.run(scenario, store="store.db").variants[0].notes
     assert [note for note in notes if note.startswith("no count (or a negative one), so no score, for 'a2'")]
+
+
+def test_a_release_in_the_wrong_place_of_a_scenario_is_told_its_place(folder, call):
+    decloak.run(written(folder, METHODS["cut"]), store="store.db")
+    assert call("publish", "last", "release.jsonl", "--cut", "nowhere/cut.csv").code == 2
+    assert not (folder / "release.jsonl").exists()
+    assert call("publish", "last", "release.jsonl").code == 0
+    (folder / "t.yaml").write_text("scenario: t\ndata: {release: release.jsonl}\nattack: [cover]\n")
+    said = call("run", "t.yaml")
+    assert said.code == 2
+    assert "a release by generalisation; in a scenario that is data: {published: FILE}" in said.err
+
+
+def test_a_deep_chain_of_single_nodes_is_no_more_work(folder):
+    """Five hundred nodes above each of three items: every choice of ancestors would be 125 million."""
+    items = ["a", "b", "c"]
+    parents = {f"{item}{level}": f"{item}{level + 1}" for item in items for level in range(500)}
+    parents |= {f"{item}500": "*" for item in items}
+    tree = decloak.Hierarchy.from_parents(parents)
+    release = decloak.anonymise([["a0"], ["b0", "c0"], ["a0", "b0", "c0"]], "cut", k=2, m=3, hierarchy=tree)
+    assert release.cut == ("*",)

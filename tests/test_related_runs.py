@@ -192,3 +192,40 @@ def test_coat_keeps_to_what_wordnet_says_is_related(folder):
     cats, instruments = {"lion", "tiger", "leopard"}, {"piano", "violin", "guitar"}
     assert labels
     assert all(label <= cats or label <= instruments for label in labels)
+
+
+def test_a_pseudo_count_above_one_is_refused_where_it_stands(tmp_path, call):
+    (tmp_path / "s.yaml").write_text(
+        "scenario: s\ndata: {file: x.txt, format: basket}\nanonymise: {method: sets, size: 2}\n"
+        "relate: {measure: ngd, source: counts, file: c.csv, unseen: {pseudo_count: 2}}\nattack: [ra]\n"
+    )
+    said = call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db")
+    assert said.code == 2
+    assert f"{tmp_path / 's.yaml'}:4:" in said.err
+    assert said.err.endswith(": 2 is not a pseudo-count; write a number above 0, at most 1\n")
+
+
+def test_measures_are_compared_on_the_same_release(folder):
+    (folder / "s.yaml").write_text(
+        "scenario: s\ndata: {file: records.txt, format: basket}\nanonymise: {method: sets, size: 2, share: 0.8}\n"
+        f"relate: {SOURCES['counts']}\nattack: [ra]\n"
+        f"vary: {{relate: [{SOURCES['counts']}, {SOURCES['corpus']}, {SOURCES['release']}]}}\n"
+    )
+    decloak.run("s.yaml", store="store.db")
+    with closing(connect_readonly("store.db")) as connection:
+        assert connection.execute("select count(distinct release), count(*) from run").fetchone() == (1, 3)
+
+
+def test_what_was_missing_offline_is_there_once_somebody_asked(folder, monkeypatch):
+    monkeypatch.setitem(KINDS, "sets", ("{method: sets, sets: [[fever, cold], [flu, chest]]}", "rba", "precision"))
+    (folder / "records.txt").write_text("heart, flu, fever, cough\ncough, cold\nheart, cough, chest\n")
+    with serving() as server:
+        online = f"measure: ngd, source: provider, service: mediawiki, url: '{server.url}/wiki/api.php', rate: 1000"
+        offline = f"{{{online}, pages: 5, offline: true}}"
+        assert "offline" in notes(decloak.run(scenario(folder, offline), store="store.db"))
+        assert not decloak.run(scenario(folder, offline), store="store.db").variants[0].fresh
+        assert not server.queries
+        decloak.run(scenario(folder, f"{{{online}}}"), store="store.db")
+    again = decloak.run(scenario(folder, offline), store="store.db")
+    assert again.variants[0].fresh
+    assert "offline" not in notes(again)

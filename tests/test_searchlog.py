@@ -163,3 +163,16 @@ def test_figure_5_3_of_the_thesis_differs_as_documented(tmp_path):
         *["fertility", "methotrexate", "love", "eid al"],
     ]
     assert [item for item in found if item not in expected] == ["que te", "vas"]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("HanTa") is None, reason="needs the extra text")
+def test_no_query_is_kept_whole_when_none_may_be(tmp_path, call):
+    (tmp_path / "log.txt").write_text(log(("7", "treat knee")))
+    for short in (0, 2):
+        store = tmp_path / f"{short}.db"
+        assert (
+            call("import", tmp_path / "log.txt", "--format", "searchlog", "--short", short, "--store", store).code == 0
+        )
+    found = [call("sql", "select name from item", "--store", tmp_path / f"{short}.db").out for short in (0, 2)]
+    assert "treat knee" in found[1]
+    assert "treat" not in found[0]

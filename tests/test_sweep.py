@@ -76,7 +76,8 @@ def test_repetitions_share_the_name_and_differ_in_number_title_and_seed(tmp_path
         (f"anonymise.size={size}", number) for size in (2, 4) for number in (1, 2, 3)
     ]
     assert found[2].title == "anonymise.size=2 #3"
-    assert len({variant.seed for variant in found}) == 6
+    assert [variant.seed for variant in found[:3]] == [variant.seed for variant in found[3:]]
+    assert len({variant.seed for variant in found}) == 3
     assert all(0 <= variant.seed < 2**63 for variant in found)
 
 
@@ -88,7 +89,8 @@ def test_more_values_and_more_repetitions_leave_the_seeds_there_were(tmp_path: P
     few = seeds(sweep_of(tmp_path, vary={"anonymise.size": [2, 4]}, repeat={"times": 2, "seed": 7}))
     more = seeds(sweep_of(tmp_path, vary={"anonymise.size": [3, 4, 2]}, repeat={"times": 5, "seed": 7}))
     assert few.items() <= more.items()
-    assert len(set(more.values())) == len(more) == 15
+    assert len(more) == 15
+    assert len(set(more.values())) == 5
 
 
 @pytest.mark.parametrize(
@@ -103,6 +105,9 @@ def test_more_values_and_more_repetitions_leave_the_seeds_there_were(tmp_path: P
         {"repeat": {"times": 1, "seed": 0}},
         {"data": {"format": "long", "file": "visits.csv", "transaction": "tid"}},
         {"vary": {}},
+        {"anonymise": {"method": "sets", "size": 5}},
+        {"attacker": {"context": 3}},
+        {"relate": {"measure": "ngd", "source": "scores", "file": "counts.csv"}},
     ],
 )
 def test_what_no_random_choice_depends_on_leaves_the_seed(tmp_path: Path, change: dict[str, Any]) -> None:
@@ -113,10 +118,7 @@ def test_what_no_random_choice_depends_on_leaves_the_seed(tmp_path: Path, change
     "change",
     [
         {"repeat": {"seed": 1}},
-        {"anonymise": {"method": "sets", "size": 5}},
-        {"attacker": {"context": 3}},
         {"data": {"file": "other.csv", "format": "long"}},
-        {"relate": {"measure": "ngd", "source": "scores", "file": "counts.csv"}},
     ],
 )
 def test_what_random_choices_depend_on_changes_the_seed(tmp_path: Path, change: dict[str, Any]) -> None:
@@ -130,7 +132,7 @@ def test_a_varied_value_has_the_seed_it_has_when_written_in_place(tmp_path: Path
 
 
 def test_a_seed_is_the_same_on_every_machine_and_in_every_version(tmp_path: Path) -> None:
-    parts = {"data": BASE["data"], "anonymise": BASE["anonymise"], "relate": BASE["relate"]}
+    parts = {"data": BASE["data"]}
     text = json.dumps([parts, 3, 1], sort_keys=True, separators=(",", ":"))
     assert digest([parts, 3, 1]) == hashlib.sha256(text.encode()).hexdigest()
     assert sweep_of(tmp_path, repeat={"seed": 3})[0].seed == int(digest([parts, 3, 1])[:16], 16) // 2

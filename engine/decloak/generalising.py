@@ -1,6 +1,6 @@
 """The methods that generalise in a hierarchy, from transactions to a release; none of them checks what it made."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from decloak.anonymisers.apriori import aa, da
@@ -13,9 +13,9 @@ from decloak.anonymisers.release import Local, generalised
 from decloak.anonymisers.top_down import partition
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, nearest, shown
 
-__all__ = ["GLOBAL", "Options", "diverse", "everywhere", "in_parts"]
+__all__ = ["GLOBAL", "Options", "check_sensitive", "diverse", "everywhere", "in_parts"]
 
 Options = Mapping[str, Any]
 GLOBAL: Mapping[str, Callable[..., Ints]] = {"cut": cut, "aa": aa, "da": da, "oa": oa, "vpa": vpa}
@@ -43,8 +43,7 @@ def in_parts(data: Dataset, method: str, options: Options) -> Generalised:
 def diverse(data: Dataset, method: str, options: Options) -> Generalised:
     """Only what is not sensitive is generalised."""
     tree, sensitive = _tree(options), frozenset(options["sensitive"])
-    for item in sorted(sensitive.intersection(tree.labels)):
-        raise DecloakError(f"the sensitive item {shown(item)} is in the hierarchy", hint="leave it out of one of them")
+    check_sensitive(sensitive, data, tree.labels)
     rows = tuple(tuple(item for item in row if item not in sensitive) for row in data.transactions)
     plain = Dataset(rows, data.labels, data.origin)
     hidden = [sorted(sensitive.intersection(row)) for row in data.transactions]
@@ -55,6 +54,15 @@ def diverse(data: Dataset, method: str, options: Options) -> Generalised:
     rows = tuple(tuple(sorted([*row, *held])) for row, held in zip(made.transactions, hidden, strict=True))
     members = {**made.members, **{item: (item,) for item in sensitive.intersection(data.items)}}
     return Generalised(rows, members, data.labels, method, None, options["m"], made.ncp, data.origin)
+
+
+def check_sensitive(sensitive: Collection[str], data: Dataset, labels: Collection[str] = ()) -> None:
+    """Refuse sensitive items that are generalised as well, and those no transaction holds: they would hide nothing."""
+    for item in sorted(set(sensitive).intersection(labels)):
+        raise DecloakError(f"the sensitive item {shown(item)} is in the hierarchy", hint="leave it out of one of them")
+    for item in sorted(set(sensitive).difference(data.items)):
+        hint = nearest(item, data.items[:5000]) or "check the spelling, or leave it out"
+        raise DecloakError(f"the sensitive item {shown(item)} is in no transaction", hint=hint)
 
 
 def _tree(options: Options) -> Hierarchy:

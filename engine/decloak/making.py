@@ -27,6 +27,7 @@ from decloak.anonymisers.sets import by_sets, random_sets
 from decloak.anonymising import anonymise
 from decloak.data.dataset import Dataset, Published
 from decloak.data.hierarchy_file import read_hierarchy
+from decloak.generalising import check_sensitive
 from decloak.methods import (
     Coat,
     Disassociation,
@@ -105,11 +106,15 @@ def _check_constraints(method: Coat, data: Dataset, folder: Path) -> None:
 
 def _check_tree(method: Generalisation | Lra | Vpa | Partition | Diversity, data: Dataset, folder: Path) -> None:
     part = method.hierarchy
+    if isinstance(method, Diversity):
+        check_sensitive(method.sensitive, data)
     if part.relate is not None:
         check_relate(part.relate, folder)
     elif part.file is not None:
         tree = Hierarchy.from_parents(read_hierarchy(folder / part.file, str(part.format)), part.file)
         tree.code(_generalised_rows(method, data))
+        if isinstance(method, Diversity):
+            check_sensitive(method.sensitive, data, tree.labels)
     if not isinstance(method, Diversity):
         check_enough(sum(map(bool, data.transactions)), method.k)
 

@@ -13,6 +13,7 @@ from decloak.data.lines import place
 from decloak.digest import digest
 from decloak.errors import DecloakError
 from decloak.parts import Attack, Collected, Distances, Part
+from decloak.relatedness import Provider
 from decloak.release_measuring import RELEASE_FAMILIES
 from decloak.rules.load import Catalogue, Rule, in_order
 from decloak.rules.running import Settings
@@ -63,6 +64,8 @@ class Files:
     """Digests of what is in files and folders, each read once a process."""
 
     folder: Path
+    kept: int = 0
+    """Counts that the store keeps: what somebody can go by who asks for no more of them."""
     _known: dict[str, str] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> str:
@@ -104,7 +107,10 @@ def plan(variant: Variant, files: Files, catalogue: Catalogue) -> Plan:
     context = "anchor" if scenario.torn else config["attacker"]["context"]
     relatedness = None
     if scenario.relate is not None:
-        relatedness = _key("relatedness", release, context, config["relate"], _digests(files, scenario.relate))
+        offline = isinstance(scenario.relate, Provider) and scenario.relate.offline
+        relatedness = _key(
+            "relatedness", release, context, config["relate"], _digests(files, scenario.relate), files.kept * offline
+        )
     scoring = _key("scoring", release, context, relatedness)
     attacker = _attacker(scenario, files, release, variant.seed) if scenario.torn else None
     attacks = tuple(_planned(scenario, catalogue, files, scoring, attacker, variant.seed))

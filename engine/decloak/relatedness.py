@@ -47,6 +47,12 @@ class PseudoCount(Part):
     pseudo_count: float = Field(gt=0)
     """In how many pages terms that are never seen together count as seen."""
 
+    def mistakes(self) -> Found:
+        """A count that says more than once is no longer one in place of zero."""
+        if self.pseudo_count > 1:
+            message = f"{self.pseudo_count:g} is not a pseudo-count"
+            yield ("pseudo_count",), DecloakError(message, hint="write a number above 0, at most 1")
+
 
 class _Bounded(Part):
     measure: Literal["ngd"]

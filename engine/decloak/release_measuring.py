@@ -34,20 +34,22 @@ def measure_release(
     row = connection.execute("select original from truth_release where release = ?", (release,)).fetchone()
     original = None if row is None else read_dataset(connection, row[0])
     shown = Generalised.of(read_published(connection, release))
-    if family == "loss":
-        figures, note = _loss(told, shown, original)
-        return [*figures, *_optimum(connection, release, original)], note
     tree = read_tree(connection, release)
+    if family == "loss":
+        figures, note = _loss(told, shown, original, tree)
+        return [*figures, *_optimum(connection, release, original, tree)], note
     if original is None:
         return [], UNKNOWN.format("what mining finds")
     return _mining(shown, original, tree, **settings)
 
 
-def _loss(told: Mapping[str, Any], shown: Generalised, original: Dataset | None) -> tuple[list[Figure], str | None]:
-    left = labels_left(shown)
-    items = len(shown.items if original is None else set(shown.items).union(original.items))
+def _loss(
+    told: Mapping[str, Any], shown: Generalised, original: Dataset | None, tree: Hierarchy | None
+) -> tuple[list[Figure], str | None]:
+    items = {*shown.items, *(original.items if original else ()), *(tree.items if tree else ())}
+    left = labels_left(shown, items)
     figures: list[Figure] = [(POOLED, name, told[name], None, None) for name in TOLD if name in told]
-    figures.append((POOLED, "labels", left.left, left.left, items))
+    figures.append((POOLED, "labels", left.left, left.left, len(items)))
     figures.append((POOLED, "largest", float(left.widest), None, None))
     if original is None:
         return figures, UNKNOWN.format("the loss of information")
@@ -56,10 +58,12 @@ def _loss(told: Mapping[str, Any], shown: Generalised, original: Dataset | None)
     return [*figures, (POOLED, "support_error", support_error(original, shown), None, None)], None
 
 
-def _optimum(connection: sqlite3.Connection, release: int, original: Dataset | None) -> list[Figure]:
+def _optimum(
+    connection: sqlite3.Connection, release: int, original: Dataset | None, tree: Hierarchy | None
+) -> list[Figure]:
     """The least that one cut for all records can lose, where the hierarchy has few enough to know."""
     method, text = connection.execute("select method, parameters from release where id = ?", (release,)).fetchone()
-    tree, settings = read_tree(connection, release), json.loads(text)
+    settings = json.loads(text)
     if tree is None or original is None or method not in GLOBAL:
         return []
     found = optimum(tree, tree.code(original.transactions), settings["k"], settings["m"], FEW_CUTS)

@@ -16,6 +16,7 @@ from decloak.rules.load import Catalogue, Rule
 from decloak.rules.model import ItemsetsRule
 from decloak.scenario import Document, load
 from decloak.stages import execute
+from decloak.store.counts import kept_counts
 from decloak.store.opening import connect_readonly, open_store
 from decloak.store.results import notes_of, pooled
 from decloak.store.writing import find
@@ -99,7 +100,7 @@ def run(
     `overrides` are "key=value" texts, put on top of the file.
     """
     document = load(scenario, overrides)
-    planned = plans(document)
+    planned = plans(document, kept_counts(store))
     told = progress or Progress()
     originals = Originals()
     checked = set() if Path(store).exists() else {planned[0].release}
@@ -123,8 +124,8 @@ def run(
     return _summed_up(document, Path(store), found)
 
 
-def plans(document: Document) -> list[Plan]:
-    """Check everything a scenario names, and plan its variants."""
+def plans(document: Document, kept: int = 0) -> list[Plan]:
+    """Check everything a scenario names, and plan its variants; `kept` counts are in the store."""
     folder = document.path.parent
     catalogue = Catalogue()
     attacks = [(case.scenario, *one) for case in document.cases for one in enumerate(case.scenario.attacks)]
@@ -137,7 +138,7 @@ def plans(document: Document) -> list[Plan]:
             _require_effect(attack, rule)
             for one in (rule, *catalogue.needed(rule)):
                 check_fits(scenario, one)
-    files = Files(folder)
+    files = Files(folder, kept)
     return [plan(variant, files, catalogue) for variant in variants(document)]
 
 

@@ -85,7 +85,7 @@ class Raised:
 
 
 def cure(raised: Raised, rank: Ints, itemset: Sequence[int], k: int, support: Support) -> tuple[int, ...]:
-    """The nodes to commit so that k records hold the itemset or what it is then published as.
+    """The nodes to commit so that k records hold what an itemset of fewer is then published as.
 
     Every member may stay or be replaced by any node above it, the root included, not all staying. Of the choices
     that k records hold, the one with the least key is taken: the price of the whole cut, the leaves of the new nodes,
@@ -105,7 +105,7 @@ def _cheapest_first(raised: Raised, itemset: Sequence[int]) -> Iterator[set[tupl
     of all there are only those are looked at that are cheaper than the cure, and what is one step above them.
     """
     tree = raised.tree
-    paths = [(node, *tree.ancestors(node)) for node in itemset]
+    paths = [(node, *_wider(tree, node)) for node in itemset]
     waiting = [(0, 0, (0,) * len(itemset))]
     seen = {waiting[0][2]}
     while waiting:
@@ -121,6 +121,19 @@ def _cheapest_first(raised: Raised, itemset: Sequence[int]) -> Iterator[set[tupl
                     seen.add(more)
                     heappush(waiting, (*_cost(raised, itemset, paths, more), more))
         yield alike
+
+
+def _wider(tree: Hierarchy, node: int) -> Iterator[int]:
+    """The nodes above a node with more leaves than what is below; of a chain with the same leaves the top.
+
+    The others in a chain are held by the same records and cost the same, and the top comes before them in tree order.
+    """
+    path = [node, *tree.ancestors(node)]
+    for at, above in enumerate(path[1:], 1):
+        if tree.leaves[above] > tree.leaves[node] and (
+            at + 1 == len(path) or tree.leaves[path[at + 1]] > tree.leaves[above]
+        ):
+            yield above
 
 
 def _new(tree: Hierarchy, itemset: Sequence[int], choice: Sequence[int]) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
 """`check`: verify a guarantee of a data file or of a release."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -31,6 +31,7 @@ ITEMSETS = ("itemset", "support")
     help="What the file is: release (a release file), published, basket, long, onehot, jsonl or spmf.",
 )
 @click.option("--ids", is_flag=True, help="The first name of a line is the transaction's id.")
+@click.option("--separator", help="The character between names of a data file, when it is not a comma.")
 @click.option("--k", type=int, help="How many must hold an itemset that occurs; a release may say it itself.")
 @click.option("--m", type=int, help="How many items somebody may know of a person; likewise.")
 @click.option(
@@ -42,7 +43,16 @@ ITEMSETS = ("itemset", "support")
 @click.option("--most", type=click.IntRange(min=1), default=20, show_default=True, help="Violations to print.")
 @form_option
 def check_command(
-    file: Path, kind: str, ids: bool, k: int | None, m: int | None, links: bool, negative: bool, most: int, form: str
+    file: Path,
+    kind: str,
+    ids: bool,
+    separator: str | None,
+    k: int | None,
+    m: int | None,
+    links: bool,
+    negative: bool,
+    most: int,
+    form: str,
 ) -> int:
     """Check that a release keeps its guarantee, or that a data file is k^m-anonymous.
 
@@ -54,7 +64,9 @@ def check_command(
     transactions have in common, for somebody who knows of up to M items whether they are there, must be true of K.
     Exit code 3: something violates it.
     """
-    release = _read(file, ids, k, m) if kind == "release" else _plain(file, kind, ids, k, m)
+    if separator is not None and kind in ("release", "published"):
+        raise DecloakError("a release has no separator to choose", hint="leave --separator out")
+    release = _read(file, ids, k, m) if kind == "release" else _plain(file, kind, ids, separator, k, m)
     if isinstance(release, _Plain):
         if links:
             raise DecloakError("links are of disassociated releases", hint="leave --links out")
@@ -65,8 +77,8 @@ def check_command(
         columns, rows = _links(release) if links else _broken(release)
     emit(columns, rows[:most], form)
     rest = f", {len(rows) - most} more not shown" if len(rows) > most else ""
-    noun = "violation" if len(rows) == 1 else "violations"
     cut_off = " or more" if negative and len(rows) == most else ""
+    noun = "violation" if len(rows) == 1 and not cut_off else "violations"
     click.echo(f"{len(rows)}{cut_off} {noun}{rest}" if rows else "it holds", err=True)
     return EXIT_EXPECTATION if rows else 0
 
@@ -78,6 +90,14 @@ class _Plain(NamedTuple):
     domain: Sequence[str]
     k: int
     m: int
+    named: bool = True
+    """Whether they go by their names, which are put in quotes where they would be misread in a list."""
+
+    def listed(self, itemset: Iterable[str]) -> str:
+        """Items or labels as one line."""
+        from decloak.data.published import written
+
+        return ", ".join(map(written, itemset) if self.named else itemset)
 
 
 def _read(file: Path, ids: bool, k: int | None, m: int | None) -> "Disassociated | _Plain":
@@ -98,7 +118,7 @@ def _read(file: Path, ids: bool, k: int | None, m: int | None) -> "Disassociated
     return replace(release, k=k, m=m)
 
 
-def _plain(file: Path, kind: str, ids: bool, k: int | None, m: int | None) -> _Plain:
+def _plain(file: Path, kind: str, ids: bool, separator: str | None, k: int | None, m: int | None) -> _Plain:
     """A data file, or published transactions whose generalised items are one item each."""
     from decloak.data.published import read_published, written
     from decloak.data.readers import read
@@ -106,10 +126,10 @@ def _plain(file: Path, kind: str, ids: bool, k: int | None, m: int | None) -> _P
     if k is None or m is None:
         raise DecloakError("a data file does not say its k and m", hint="give --k and --m")
     if kind != "published":
-        data = read(file, kind, ids=ids)
+        data = read(file, kind, ids=ids, separator=separator)
         return _Plain(data.transactions, data.items, k, m)
     release = read_published(file, ids=ids)
-    return _Plain([tuple(written(_sorted(one)) for one in row) for row in release.transactions], (), k, m)
+    return _Plain([tuple(written(_sorted(one)) for one in row) for row in release.transactions], (), k, m, False)
 
 
 def _broken(release: "Disassociated") -> tuple[Sequence[str], list[tuple[Any, ...]]]:
@@ -133,7 +153,7 @@ def _rare(plain: _Plain) -> list[tuple[Any, ...]]:
     from decloak.measure.guarantees import violations
 
     found = violations(plain.records, k=plain.k, m=plain.m)
-    return [(", ".join(sorted(itemset)), support) for itemset, support in found]
+    return [(plain.listed(sorted(itemset)), support) for itemset, support in found]
 
 
 def _negative(plain: _Plain, most: int) -> tuple[Sequence[str], list[tuple[Any, ...]]]:
@@ -141,7 +161,7 @@ def _negative(plain: _Plain, most: int) -> tuple[Sequence[str], list[tuple[Any, 
     from decloak.measure.generalisation_guarantee import negative_violations
 
     found = islice(negative_violations(plain.records, plain.domain, plain.k, plain.m), most)
-    rows = [(", ".join(one.present), ", ".join(one.absent), one.support) for one in found]
+    rows = [(plain.listed(one.present), plain.listed(one.absent), one.support) for one in found]
     return ("has", "has not", "support"), rows
 
 

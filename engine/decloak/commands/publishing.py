@@ -1,9 +1,9 @@
 """`publish`: write what a run anonymised to a file."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -43,20 +43,24 @@ def publish_command(run: str, file: Path, ids: bool, text: bool, cut: Path | Non
     for one in (file, cut):
         if one is not None and one.exists():
             raise DecloakError("there is something already", str(one), "choose another name")
+        if one is not None and not one.parent.is_dir():
+            raise DecloakError("there is no such folder", str(one.parent), "make it, or name another")
+    if cut is not None and cut.resolve() == file.resolve():
+        raise DecloakError("the release and its labels go to the same file", str(cut), "choose another name for one")
     with closing(connect_readonly(store)) as connection:
         release = results.release_of(connection, results.find_run(connection, run))
         if not release.torn:
             if text:
                 raise DecloakError("the release is set-generalised, and a text as it is", hint="leave --text out")
             published = read_published(connection, release.number)
-            k, m = (release.parameters.get(name) for name in ("k", "m"))
-            generalised = Generalised.of(published, k, m)
+            generalised = Generalised.of(published, *_promised(release.parameters))
+            labels = [] if cut is None else ["label,item", *_cut(generalised)]
             if file.suffix == ".jsonl":
                 generalised.write(file, ids=ids)
             else:
                 write_published(published, file, ids=ids)
             if cut is not None:
-                write_lines(["label,item", *_cut(generalised)], cut)
+                write_lines(labels, cut)
         elif ids or cut is not None:
             raise DecloakError("a disassociated release has no ids and no labels", hint="leave --ids and --cut out")
         elif text:
@@ -64,6 +68,12 @@ def publish_command(run: str, file: Path, ids: bool, text: bool, cut: Path | Non
         else:
             write_disassociated(read_torn(connection, release.number), file)
     click.echo(f"wrote {file}")
+
+
+def _promised(parameters: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """k and m of a release; one alone is of another promise, such as that of COAT, which covers chosen items only."""
+    k, m = parameters.get("k"), parameters.get("m")
+    return (k, m) if k is not None and m is not None else (None, None)
 
 
 def _cut(release: "Generalised") -> Iterator[str]:

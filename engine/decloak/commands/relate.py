@@ -1,18 +1,20 @@
 """`relate`: score pairs of terms, and see which measure agrees with people."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from decloak.commands.options import form_option
+from decloak.commands.options import form_option, store_option
 from decloak.data.lines import place
 from decloak.errors import DecloakError
 from decloak.report.table import emit
 
 if TYPE_CHECKING:
     from decloak.measure.agreement import Agreement, Correlation
+    from decloak.relate.counting import Cache
     from decloak.relate.judgements import Judgements
     from decloak.relatedness import Relate
 
@@ -50,20 +52,23 @@ def _paths(name: str, text: str) -> Callable[[Callable[..., None]], Callable[...
 @_paths("vectors", "Word vectors: GloVe or word2vec.")
 @_paths("wordnet", "Wu-Palmer by a folder of WordNet's files.")
 @click.option("--installed", is_flag=True, help="Also the vectors and the WordNet of installed packages.")
+@store_option
 @form_option
 def benchmark_command(
-    pairs: Path | None, scenario: tuple[Path, ...], installed: bool, form: str, **paths: tuple[Path, ...]
+    pairs: Path | None, scenario: tuple[Path, ...], installed: bool, store: Path, form: str, **paths: tuple[Path, ...]
 ) -> None:
     """Compare measures with human judgement: correlations, with 95% intervals, over pairs of terms people have judged.
 
     Without --pairs these are the thirty pairs of the thesis, with what it says of three methods. Each measure has the
     settings a scenario would give it; pairs without a score are left out of its row, so look at their number too.
+    What a search service counted is kept in the store, and taken from there; nothing else opens it.
     """
     from decloak.measure.agreement import agreement
     from decloak.relate.judgements import judged, thirty_pairs
 
     data = thirty_pairs() if pairs is None else judged(pairs)
-    rows = [_row(name, agreement(data.human, scores)) for name, scores in _measured(data, scenario, installed, paths)]
+    wanted = [*_of_scenarios(scenario), *_named(installed, paths)]
+    rows = [_row(name, agreement(data.human, scores)) for name, scores in _measured(data, wanted, store)]
     for name, scores in data.others.items():
         rows.append(_row(name, agreement(data.human, scores), PRINTED.get(name) if pairs is None else None))
     columns = ["measure", "pairs", "Pearson", "Pearson 95%", "Spearman", "Spearman 95%"]
@@ -81,16 +86,33 @@ def _between(one: "Correlation") -> str | None:
 
 
 def _measured(
-    data: "Judgements", scenarios: Sequence[Path], installed: bool, paths: dict[str, tuple[Path, ...]]
+    data: "Judgements", wanted: Sequence[tuple[str, "Relate", Path]], store: Path
 ) -> Iterator[tuple[str, list[float | None]]]:
-    """Every measure's name and its scores, larger is closer."""
+    """Every measure's name and its scores, larger is closer; what it could not use is noted."""
     from decloak.relating import related
 
-    for name, part, folder in [*_of_scenarios(scenarios), *_named(installed, paths)]:
-        scores = related(part, folder, data.pairs, documents=lambda: ()).scores
+    for name, part, folder in wanted:
+        with _cache(part, store) as cache:
+            scored = related(part, folder, data.pairs, documents=lambda: (), cache=cache)
+        for warning in scored.warnings:
+            click.echo(f"note: {name}: {warning}", err=True)
         sign = -1 if part.closer == "smaller" else 1
-        found = [scores.get(pair) for pair in data.pairs]
+        found = [scored.scores.get(pair) for pair in data.pairs]
         yield name, [None if score is None else sign * score for score in found]
+
+
+@contextmanager
+def _cache(part: "Relate", store: Path) -> Iterator["Cache | None"]:
+    """Where the counts of a service are kept: it is asked once ever."""
+    from decloak.relatedness import Provider
+    from decloak.store.counts import StoredCounts
+    from decloak.store.opening import open_store
+
+    if isinstance(part, Provider):
+        with open_store(store) as opened:
+            yield StoredCounts(opened)
+    else:
+        yield None
 
 
 def _of_scenarios(scenarios: Sequence[Path]) -> Iterator[tuple[str, "Relate", Path]]:

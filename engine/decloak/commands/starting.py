@@ -70,7 +70,7 @@ def import_command(file: Path, form: str, store: Path, **options: Any) -> None:
     text       a folder of documents, or a table of them: their nouns and noun phrases
     searchlog  AnonID, Query, QueryTime, ... with tabs: what each person looked for
     """
-    given = {name: value for name, value in options.items() if value}
+    given = {name: value for name, value in options.items() if value or type(value) is int}  # --short 0
     allowed = ALLOWED.get(form, ("ids", "separator", "transaction", "item"))
     for name in given.keys() - set(allowed):
         named = "--header" if name == "headers" else f"--{name.replace('_', '-')}"

@@ -46,6 +46,9 @@ def header_of(line: Line, *methods: str) -> Header:
         remedy = f"this decloak reads and writes version {VERSION}"
         raise line.wrong(f"unknown version {shown(value['version'])}", remedy)
     method = value["method"]
+    if method in ("disassociation", "generalisation") and method not in methods:
+        key = "release" if method == "disassociation" else "published"
+        raise line.wrong(f"a release by {method}", f"in a scenario that is data: {{{key}: FILE}}")
     if not any(same(method, one) for one in methods):
         near = nearest(method, methods) if isinstance(method, str) else None
         raise line.wrong(

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
@@ -43,7 +44,7 @@ def agreement(human: Sequence[float], scores: Sequence[float | None], level: flo
     (4, 0.944, 1.0)
     """
     known = [(said, score) for said, score in zip(human, scores, strict=True) if score is not None]
-    x, y = np.array(known, dtype=float).reshape(-1, 2).T
+    x, y = map(_scaled, np.array(known, dtype=float).reshape(-1, 2).T)
     if len(known) < 4 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return Agreement(len(known), NONE, NONE)
     ranks = rankdata(x), rankdata(y)
@@ -52,6 +53,12 @@ def agreement(human: Sequence[float], scores: Sequence[float | None], level: flo
         _between(float(np.corrcoef(x, y)[0, 1]), 1.0, len(known), level),
         _between(float(np.corrcoef(*ranks)[0, 1]), 1.06, len(known), level),
     )
+
+
+def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Values of at most 1, which no correlation can tell from the others, and whose squares are no infinity."""
+    largest = np.abs(values).max(initial=0.0)
+    return values / largest if largest > 0 else values
 
 
 def _between(r: float, variance: float, n: int, level: float) -> Correlation:

@@ -26,15 +26,17 @@ class Labels(NamedTuple):
     widest: Fraction
 
 
-def labels_left(release: Release) -> Labels:
+def labels_left(release: Release, items: Iterable[str] = ()) -> Labels:
     """Count the labels that occur; a low information loss may hide that they are few.
+
+    `items` are those that no label may stand for: suppressed ones, and what the hierarchy has and no transaction.
 
     >>> labels_left(Published((("knee", ("flu", "cold")), ("knee",)), ("1", "2")))
     Labels(left=2, widest=Fraction(2, 3))
     """
     used = {element for row in _rows(release) for element in row}
     widest = max((len(_members(element)) for element in used), default=0)
-    return Labels(len(used), Fraction(widest, max(1, len(_items(release)))))
+    return Labels(len(used), Fraction(widest, max(1, len(_items(release).union(items)))))
 
 
 def information_loss(original: Dataset, release: Release) -> Fraction | None:

@@ -131,7 +131,7 @@ class Counted:
             n = self._counter.n
             if n is None:
                 message = "nobody tells N, the number of documents"
-                raise DecloakError(message, self._counter.origin, "give it, such as n: 50000")
+                raise DecloakError(message, self._counter.origin, "give it, such as pages: 50000")
             self._cache.keep_n(self._counter.origin, n)
         return n
 

@@ -6,20 +6,24 @@ is longer. Any other failure ends the run with one line, and so does a redirect:
 given for and nowhere else.
 """
 
+import io
 import re
 import socket
 import ssl
 import time
 from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
-from http.client import HTTPException, HTTPResponse, IncompleteRead, RemoteDisconnected, responses
-from typing import NamedTuple, TypeVar
+from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteRead, RemoteDisconnected, responses
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.error import URLError
 from urllib.parse import parse_qsl, urljoin, urlsplit
-from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request
+from urllib.request import AbstractHTTPHandler, HTTPHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request
 
 from decloak.errors import DecloakError, shown
 from decloak.version import __version__
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 __all__ = ["CLOCK", "LARGEST", "LONGEST_WAIT", "Client", "Clock", "Passing", "check_url", "retry_after", "site"]
 
@@ -76,7 +80,7 @@ class Client:
         self._clock = clock
         self._free = clock.now()
         self._opener = OpenerDirector()  # with no handler of redirects, of error codes, of other schemes
-        for handler in (ProxyHandler(), HTTPHandler(), HTTPSHandler()):
+        for handler in (ProxyHandler(), _Plain(), _Secure()):
             self._opener.add_handler(handler)
 
     def ask(self, url: str, body: bytes | None, read: Callable[[bytes], Answer]) -> Answer:
@@ -105,11 +109,10 @@ class Client:
         headers = self._headers if body is None else {**self._headers, "Content-Type": "application/json"}
         request = Request(url, data=body, headers=headers)
         self._pace()
-        deadline = self._clock.now() + self._timeout
         try:
             with self._opener.open(request, timeout=self._timeout) as response:
                 self._check(url, response)
-                return self._all_of(response, deadline)
+                return self._all_of(response)
         except (OSError, HTTPException) as error:
             raise self._failure(error) from None
         except ValueError:  # url and headers were checked: what is left is what the environment says of proxies
@@ -132,15 +135,13 @@ class Client:
         if status != 200:
             raise DecloakError(said, hint=MENDS.get(status, RESUME))
 
-    def _all_of(self, response: HTTPResponse, deadline: float) -> bytes:
-        """The body; read in pieces, so that neither a long one nor a slow one is waited for."""
+    def _all_of(self, response: HTTPResponse) -> bytes:
+        """The body; read in pieces, so that a long one is not waited for."""
         found = bytearray()
         while piece := response.read1(PIECE):
             found += piece
             if len(found) > LARGEST:
                 raise DecloakError(f"answered more than {LARGEST:,} bytes", hint="ask it for the count alone")
-            if self._clock.now() > deadline:
-                raise TimeoutError
         told = response.headers.get("Content-Length", "")
         if told.isdecimal() and len(found) < float(told) and not response.chunked:
             raise IncompleteRead(bytes(found))
@@ -156,6 +157,52 @@ class Client:
             if isinstance(reason, kind):
                 return Passing(what)
         return Passing(f"the connection failed ({type(reason).__name__})")
+
+
+class _Timely(io.RawIOBase):
+    """The bytes of a socket, all of which have to come within its timeout: a head can drip as well as a body."""
+
+    def __init__(self, stream: io.RawIOBase, connected: socket.socket) -> None:
+        self._stream, self._socket = stream, connected
+        self._deadline = time.monotonic() + (connected.gettimeout() or 0.0)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int | None:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._socket.settimeout(left)
+        return self._stream.readinto(buffer)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
+class _Answer(HTTPResponse):
+    def __init__(self, sock: socket.socket, *rest: Any, **named: Any) -> None:
+        super().__init__(sock, *rest, **named)
+        self.fp: io.BufferedReader = io.BufferedReader(_Timely(self.fp.detach(), sock))
+
+
+class _Limited(AbstractHTTPHandler):
+    def do_open(self, http_class: Callable[..., HTTPConnection], *rest: Any, **named: Any) -> HTTPResponse:
+        def connection(*to: Any, **how: Any) -> HTTPConnection:
+            made = http_class(*to, **how)
+            made.response_class = _Answer
+            return made
+
+        return super().do_open(connection, *rest, **named)
+
+
+class _Plain(_Limited, HTTPHandler):
+    pass
+
+
+class _Secure(_Limited, HTTPSHandler):
+    pass
 
 
 _FAILURES: dict[type[Exception], str] = {
@@ -212,9 +259,12 @@ def check_url(url: str) -> None:
     if "@" in parts.netloc:
         raise DecloakError("a user name or a password in the url", "url", _HEADER)
     for name, _ in parse_qsl(parts.query):
-        if name.lower() in _SECRETS:
+        if re.sub("[^a-z]", "", name.lower()) in _SECRETS:
             raise DecloakError(f"the url seems to hold a secret, the parameter {shown(name)}", "url", _HEADER)
 
 
-_SECRETS = {"key", "apikey", "api_key", "api-key", "token", "access_token", "auth", "secret", "password", "signature"}
+_SECRETS = {
+    "key", "apikey", "xapikey", "accesskey", "subscriptionkey", "appid", "token", "accesstoken", "authtoken", "auth",
+    "authorization", "secret", "clientsecret", "password", "passwd", "pwd", "signature", "sig",
+}  # fmt: skip
 _HEADER = "send it in a header, which takes it from an environment variable"

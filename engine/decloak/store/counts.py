@@ -2,13 +2,29 @@
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
 
+from decloak.errors import DecloakError
 from decloak.relate.asking import Both, Query
-from decloak.store.opening import Store
+from decloak.store.opening import Store, connect_readonly
 
-__all__ = ["StoredCounts"]
+__all__ = ["StoredCounts", "kept_counts"]
 
 _FORMS = {False: "phrase", True: "words"}
+
+
+def kept_counts(path: str | Path) -> int:
+    """How many answers a store keeps; 0 where there is none yet, or something else: opening it will say so."""
+    try:
+        connection = connect_readonly(path)
+    except DecloakError:
+        return 0
+    with closing(connection):
+        (count,) = connection.execute(
+            "select (select count(*) from counted) + (select count(*) from counted_pair)"
+        ).fetchone()
+    return int(count)
 
 
 class StoredCounts:
