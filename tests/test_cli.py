@@ -503,11 +503,11 @@ def test_a_closed_pipe_is_no_error(store):
         assert process.returncode == 0
 
 
-def interrupted(command: list[str], ready) -> tuple[int, bytes]:
+def interrupted(command: list[str], ready, by: signal.Signals = signal.SIGINT) -> tuple[int, bytes]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         ready(process)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(by)
         _, err = process.communicate(timeout=30)
     return process.returncode, err
 
@@ -528,8 +528,9 @@ def select_pause() -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to know when the query runs")
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("way", ["sql", "run"])
-def test_ctrl_c_ends_an_endless_query_with_130(store, example, way):
+def test_ctrl_c_or_a_request_to_end_ends_an_endless_query_with_130(store, example, way, by):
     endless = "with recursive n(x) as (select 1 union all select x + 1 from n) select max(x) as x from n"
     if way == "sql":
         arguments = ["sql", endless, "--store", str(store)]
@@ -539,8 +540,8 @@ def test_ctrl_c_ends_an_endless_query_with_130(store, example, way):
         path = example / "scenario.yaml"
         path.write_text(path.read_text().replace("[mda, tba, wba, gba, rba]", "[./slow.yaml]"))
         arguments = ["run", str(path), "--store", str(store)]
-    code, err = interrupted([sys.executable, "-m", "decloak", *arguments], busy)
-    assert err.strip() == b"decloak: interrupted; finished stages are kept, run it again to go on"
+    code, err = interrupted([sys.executable, "-m", "decloak", *arguments], busy, by)
+    assert err.strip() == b"decloak: interrupted; what was finished is kept, run it again to go on"
     assert code == 130
 
 

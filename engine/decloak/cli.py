@@ -5,6 +5,7 @@ Commands live in `decloak.commands` and are imported when they are called, so th
 
 import io
 import os
+import signal
 import sys
 from importlib import import_module
 from typing import Any
@@ -80,6 +81,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a name the terminal's encoding has not got
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # to clean up behind it as behind Ctrl-C
     sys.exit(_code(arguments))
 
 
@@ -97,7 +99,7 @@ def _code(arguments: list[str] | None) -> int:
     except click.exceptions.Exit as error:
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        _say("interrupted; finished stages are kept, run it again to go on")
+        _say("interrupted; what was finished is kept, run it again to go on")
         return EXIT_INTERRUPTED
     except SystemExit:  # click's answer to a closed pipe
         return 0

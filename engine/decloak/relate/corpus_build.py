@@ -97,7 +97,7 @@ def _made_whole(out: Path) -> Iterator[Path]:
     _check_free(out)
     if "\0" in str(out) or not out.parent.is_dir():
         raise DecloakError("no such folder", place(out.parent), "make it first")
-    path = out.with_name(f".{secrets.token_hex(8)}.part")
+    path = out.with_name(f".{out.name[:60]}.{secrets.token_hex(8)}.part")
     try:
         yield path
         _check_free(out)  # another build may have put its index there in the meantime
