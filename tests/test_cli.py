@@ -219,6 +219,15 @@ def test_a_run_without_originals_notes_what_it_cannot_measure(call, example, tmp
     assert said.err.startswith("note: recovery cannot be measured: the original transactions are not known\n")
 
 
+def test_init_writes_any_scenario_that_needs_no_file(call, tmp_path):
+    path = tmp_path / "mine.yaml"
+    assert call("init", path, "--like", "clinic-generalised").code == 0
+    assert call("run", path, "--store", tmp_path / "store.db").code == 0
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["mine.yaml", "scenario.schema.json", "store.db"]
+    assert "there is something already" in one_line(call("init", path, "--like", "clinic-coat"))
+    assert "did you mean 'clinic-coat'?" in one_line(call("init", tmp_path / "other.yaml", "--like", "clinic-cot"))
+
+
 def test_init_makes_what_runs_and_overwrites_nothing(call, tmp_path):
     path = tmp_path / "new" / "demo.yaml"
     assert call("init", path).code == 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from decloak.commands.options import progress_bar, store_option
-from decloak.errors import DecloakError
+from decloak.errors import DecloakError, nearest, shown
 
 if TYPE_CHECKING:
     from decloak.data.dataset import Dataset
@@ -21,28 +21,47 @@ ALLOWED = {
     "searchlog": ("short",),
 }
 """Options of the formats that are not files of plain transactions."""
+STANDALONE = ("gallery", "papers/km-anonymity")
+"""Folders of scenarios whose data are generated."""
 SCHEMA = "scenario.schema.json"
 """What an editor completes and checks the scenario by; its first line names it."""
 
 
 @click.command("init")
 @click.argument("scenario", type=click.Path(path_type=Path), default="scenario.yaml")
-def init_command(scenario: Path) -> None:
-    """Write a scenario to begin with, and the small clinic it attacks, beside each other."""
+@click.option("--like", help="Another scenario that comes with decloak and needs no file, such as clinic-coat.")
+def init_command(scenario: Path, like: str | None) -> None:
+    """Write a scenario to begin with, and the small clinic it attacks, beside each other.
+
+    With --like it is one of the gallery or of the experiments of the k^m-anonymity paper, whose data are made up.
+    """
     from decloak.resources import bundled
 
     source, data = Path(str(bundled("scenarios"))), "quickstart"
-    for target in (scenario, scenario.parent / data):
+    begun = source / f"{data}.yaml" if like is None else _shipped(source, like)
+    for target in (scenario, *([scenario.parent / data] if like is None else [])):
         if target.exists() or scenario.name == data:
             raise DecloakError("there is something already", str(target), "choose another name or folder")
     try:
         scenario.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(source / data, scenario.parent / data)
-        shutil.copyfile(source / f"{data}.yaml", scenario)
+        if like is None:
+            shutil.copytree(source / data, scenario.parent / data)
+        _, text = begun.read_text(encoding="utf-8").split("\n", 1)
+        scenario.write_text(f"# yaml-language-server: $schema={SCHEMA}\n{text}", encoding="utf-8")
         shutil.copyfile(source / SCHEMA, scenario.parent / SCHEMA)
     except OSError as error:
         raise DecloakError(f"cannot write: {error.strerror}", str(scenario), "choose another folder") from None
-    click.echo(f"wrote {scenario} and {scenario.parent / data}/; next: decloak run {scenario}")
+    beside = f" and {scenario.parent / data}/" if like is None else ""
+    click.echo(f"wrote {scenario}{beside}; next: decloak run {scenario}")
+
+
+def _shipped(source: Path, name: str) -> Path:
+    """A scenario that needs no file, by its name."""
+    found = {path.stem: path for folder in STANDALONE for path in sorted((source / folder).glob("*.yaml"))}
+    if name not in found:
+        hint = nearest(name, found) or f"one of {', '.join(found)}"
+        raise DecloakError(f"no scenario {shown(name)} comes with decloak", "--like", hint)
+    return found[name]
 
 
 @click.command("import")
