@@ -10,7 +10,7 @@ from decloak.anonymisers.hierarchy import Hierarchy, Ints
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 
-__all__ = ["Local", "generalised", "local_ncp", "recoded"]
+__all__ = ["Local", "generalised", "local_ncp"]
 
 
 class Local(NamedTuple):
@@ -25,22 +25,27 @@ class Local(NamedTuple):
         return cls(np.zeros(records, np.int64), (cut,))
 
 
-def recoded(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> sparse.csr_array[Any]:
+def local_ncp(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> Fraction:
+    """The information loss over occurrences, each by the cut of its record; exact."""
+    return _loss(tree, _nodes(tree, records, recoding))
+
+
+def _loss(tree: Hierarchy, nodes: Ints) -> Fraction:
+    """The same of the nodes that occurrences are published by."""
+    leaves = tree.leaves[nodes]
+    total = int(leaves[leaves > 1].sum())
+    return Fraction(total, len(nodes) * len(tree.items)) if len(nodes) else Fraction(0)
+
+
+def _matrix(tree: Hierarchy, records: sparse.csr_array[Any], nodes: Ints) -> sparse.csr_array[Any]:
     """Records × nodes, 1 where a record is published with a node."""
     shape = (records.shape[0], len(tree.labels))
     ones = np.ones(records.nnz, np.int8)
-    # Summing duplicates writes into the row starts, which are the caller's without a copy.
-    found = sparse.csr_array((ones, _nodes(tree, records, recoding), records.indptr.copy()), shape)
+    # Summing duplicates writes into both index arrays, which would be the caller's without a copy.
+    found = sparse.csr_array((ones, nodes.copy(), records.indptr.copy()), shape)
     found.sum_duplicates()
     found.data[:] = 1
     return found
-
-
-def local_ncp(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> Fraction:
-    """The information loss over occurrences, each by the cut of its record; exact."""
-    leaves = tree.leaves[_nodes(tree, records, recoding)]
-    total = int(leaves[leaves > 1].sum())
-    return Fraction(total, records.nnz * len(tree.items)) if records.nnz else Fraction(0)
 
 
 def _nodes(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> Ints:
@@ -67,7 +72,8 @@ def generalised(
 ) -> Generalised:
     """The release of a recoding."""
     alphabet = np.argsort(np.argsort(np.array(tree.labels, dtype=object)))
-    found = recoded(tree, records, recoding)
+    nodes = _nodes(tree, records, recoding)
+    found = _matrix(tree, records, nodes)
     row = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
     ordered = found.indices[np.lexsort((alphabet[found.indices], row))].tolist()
     start = found.indptr.tolist()
@@ -75,5 +81,4 @@ def generalised(
         tuple(tree.labels[node] for node in ordered[start[at] : start[at + 1]]) for at in range(found.shape[0])
     )
     members = {tree.labels[node]: tree.members(node) for node in np.unique(np.concatenate(recoding.cuts)).tolist()}
-    ncp = local_ncp(tree, records, recoding)
-    return Generalised(rows, members, data.labels, method, k, m, ncp, data.origin)
+    return Generalised(rows, members, data.labels, method, k, m, _loss(tree, nodes), data.origin)
