@@ -15,7 +15,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.errors import DecloakError, nearest, shown
 
-__all__ = ["GLOBAL", "Options", "check_sensitive", "diverse", "everywhere", "in_parts"]
+__all__ = ["GLOBAL", "Options", "check_sensitive", "diverse", "everywhere", "in_parts", "without"]
 
 Options = Mapping[str, Any]
 GLOBAL: Mapping[str, Callable[..., Ints]] = {"cut": cut, "aa": aa, "da": da, "oa": oa, "vpa": vpa}
@@ -44,16 +44,21 @@ def diverse(data: Dataset, method: str, options: Options) -> Generalised:
     """Only what is not sensitive is generalised."""
     tree, sensitive = _tree(options), frozenset(options["sensitive"])
     check_sensitive(sensitive, data, tree.labels)
-    rows = tuple(tuple(item for item in row if item not in sensitive) for row in data.transactions)
-    plain = Dataset(rows, data.labels, data.origin)
+    plain = without(data, sensitive)
     hidden = [sorted(sensitive.intersection(row)) for row in data.transactions]
-    records = tree.code(rows)
+    records = tree.code(plain.transactions)
     cut_found = diversity(tree, records, hidden, options["l"], options["m"])
     found = Local.everywhere(cut_found, records.shape[0])
     made = generalised(plain, tree, records, found, method=method, k=None, m=options["m"])
     rows = tuple(tuple(sorted([*row, *held])) for row, held in zip(made.transactions, hidden, strict=True))
     members = {**made.members, **{item: (item,) for item in sensitive.intersection(data.items)}}
     return Generalised(rows, members, data.labels, method, None, options["m"], made.ncp, data.origin)
+
+
+def without(data: Dataset, sensitive: Collection[str]) -> Dataset:
+    """The data without the items that are published as they are."""
+    rows = tuple(tuple(item for item in row if item not in sensitive) for row in data.transactions)
+    return Dataset(rows, data.labels, data.origin)
 
 
 def check_sensitive(sensitive: Collection[str], data: Dataset, labels: Collection[str] = ()) -> None:

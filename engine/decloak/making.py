@@ -27,7 +27,7 @@ from decloak.anonymisers.sets import by_sets, random_sets
 from decloak.anonymising import anonymise
 from decloak.data.dataset import Dataset, Published
 from decloak.data.hierarchy_file import read_hierarchy
-from decloak.generalising import check_sensitive
+from decloak.generalising import check_sensitive, without
 from decloak.methods import (
     Coat,
     Disassociation,
@@ -70,7 +70,7 @@ def made(method: Method, data: Dataset, folder: Path, seed: int, cache: Cache | 
     if isinstance(method, Coat):
         return _constrained(method, data, folder, seed, cache)
     assert not isinstance(method, Disassociation)
-    plain = Dataset(_generalised_rows(method, data), data.labels)
+    plain = _generalised_part(method, data)
     tree, notes = tree_of(method.hierarchy, plain, folder, seed, cache)
     options = method.model_dump(exclude={"method", "hierarchy"})
     if not options.get("refine"):
@@ -112,7 +112,7 @@ def _check_tree(method: Generalisation | Lra | Vpa | Partition | Diversity, data
         check_relate(part.relate, folder)
     elif part.file is not None:
         tree = Hierarchy.from_parents(read_hierarchy(folder / part.file, str(part.format)), part.file)
-        tree.code(_generalised_rows(method, data))
+        tree.code(_generalised_part(method, data).transactions)
         if isinstance(method, Diversity):
             check_sensitive(method.sensitive, data, tree.labels)
     if not isinstance(method, Diversity):
@@ -134,12 +134,9 @@ def tree_of(
     return ordered(data, str(part.by), part.fanout, seed), ()
 
 
-def _generalised_rows(method: Method, data: Dataset) -> tuple[tuple[str, ...], ...]:
-    """The transactions without the items that are published as they are."""
-    if not isinstance(method, Diversity):
-        return data.transactions
-    sensitive = frozenset(method.sensitive)
-    return tuple(tuple(item for item in row if item not in sensitive) for row in data.transactions)
+def _generalised_part(method: Method, data: Dataset) -> Dataset:
+    """The data without the items that are published as they are."""
+    return without(data, frozenset(method.sensitive)) if isinstance(method, Diversity) else data
 
 
 def _by_sets(method: Sets, data: Dataset, seed: int) -> Made:
