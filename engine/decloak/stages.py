@@ -5,8 +5,8 @@ the last stage that was committed.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any
 
 from decloak.data.disassociated import Disassociated
@@ -17,7 +17,7 @@ from decloak.measuring import count_findings, measure
 from decloak.parts import Distances
 from decloak.planning import Plan, Planned
 from decloak.preparing import distance_tables, original_of, published_of, relate, relate_torn, torn_of
-from decloak.release_measuring import RELEASE_FAMILIES, measure_release
+from decloak.release_measuring import RELEASE_FAMILIES, Measured
 from decloak.rules.running import Struck, facts, give, strike
 from decloak.rules.strategy import GROUP_KINDS
 from decloak.store import findings, torn, writing
@@ -42,7 +42,6 @@ class _Execution:
     plan: Plan
     store: Store
     progress: Progress
-    measured: dict[str, tuple[list[Figure], str | None]] = field(default_factory=dict)
 
     def stage(self, kind: str, key: str, make: Callable[[], Write]) -> int:
         """The number of a finished stage; when it is not there, `make` computes and its result writes."""
@@ -219,18 +218,18 @@ class _Execution:
         if family == "findings":
             figures, note = count_findings(connection, attack)
         elif family in RELEASE_FAMILIES:
-            figures, note = self._of_release(family, release, settings)
+            figures, note = self.measured(family)
         elif self.plan.scenario.torn:
             figures, note = measure_torn(connection, family, attack, self.torn, self.known, settings, self.plan.folder)
         else:
             figures, note = measure(connection, family, attack, release, settings)
         return lambda connection: writing.write_measurement(connection, key, attack, family, figures, note)
 
-    def _of_release(self, family: str, release: int, settings: Mapping[str, Any]) -> tuple[list[Figure], str | None]:
-        """What is measured of the release alone, worked out once for all attacks."""
-        if family not in self.measured:
-            self.measured[family] = measure_release(self.store.connection, family, release, settings)
-        return self.measured[family]
+    @cached_property
+    def measured(self) -> Callable[[str], tuple[list[Figure], str | None]]:
+        """What is measured of the release alone, by family: worked out once for all attacks."""
+        released = Measured(self.store.connection, self.release)
+        return cache(lambda family: released.figures(family, self.plan.scenario.settings_of(family)))
 
 
 def _strikes(one: Struck) -> findings.Strikes:
