@@ -13,7 +13,6 @@ from decloak.data.lines import place
 from decloak.digest import digest
 from decloak.errors import DecloakError
 from decloak.parts import Attack, Collected, Distances, Part
-from decloak.relatedness import Provider
 from decloak.release_measuring import RELEASE_FAMILIES
 from decloak.rules.load import Catalogue, Rule, in_order
 from decloak.rules.running import Settings
@@ -107,10 +106,8 @@ def plan(variant: Variant, files: Files, catalogue: Catalogue) -> Plan:
     context = "anchor" if scenario.torn else config["attacker"]["context"]
     relatedness = None
     if scenario.relate is not None:
-        offline = isinstance(scenario.relate, Provider) and scenario.relate.offline
-        relatedness = _key(
-            "relatedness", release, context, config["relate"], _digests(files, scenario.relate), files.kept * offline
-        )
+        known = files.kept if scenario.offline else 0
+        relatedness = _key("relatedness", release, context, config["relate"], _digests(files, scenario.relate), known)
     scoring = _key("scoring", release, context, relatedness)
     attacker = _attacker(scenario, files, release, variant.seed) if scenario.torn else None
     attacks = tuple(_planned(scenario, catalogue, files, scoring, attacker, variant.seed))
@@ -199,12 +196,8 @@ def _measures(
     """What is measured of an attack: the families that fit its form, with their settings."""
     yield "findings", _key("findings", attack), {}
     for family in scenario.families:
-        whole = family in RELEASE_FAMILIES
-        if (
-            not whole
-            and family not in FITTING.get(rule.model.form, ())
-            and (family != "breach" or rule.derives.name != "cover")
-        ):
+        fits = family in RELEASE_FAMILIES or family in FITTING.get(rule.model.form, ())
+        if not fits and (family != "breach" or rule.derives.name != "cover"):
             continue
         settings = scenario.settings_of(family)
         content = files[settings["vectors"]] if family == "wmd" else None

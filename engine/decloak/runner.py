@@ -100,7 +100,8 @@ def run(
     `overrides` are "key=value" texts, put on top of the file.
     """
     document = load(scenario, overrides)
-    planned = plans(document, kept_counts(store))
+    offline = any(case.scenario.offline for case in document.cases)
+    planned = plans(document, kept_counts(store) if offline else 0)
     told = progress or Progress()
     originals = Originals()
     checked = set() if Path(store).exists() else {planned[0].release}

@@ -37,7 +37,7 @@ from decloak.parts import (
     Repeat,
 )
 from decloak.positions import Loc, Mistakes, Source, check, check_all, read
-from decloak.relatedness import Relate
+from decloak.relatedness import Provider, Relate
 from decloak.sweep import combinations, compact
 from decloak.yamltree import Place, compose
 
@@ -159,6 +159,11 @@ class Scenario(_Plan):
     def torn(self) -> bool:
         """Whether the published data are disassociated."""
         return isinstance(self.data, Release) or isinstance(self.anonymise, Disassociation)
+
+    @property
+    def offline(self) -> bool:
+        """Whether it goes by the counts that the store keeps, and asks for no more."""
+        return isinstance(self.relate, Provider) and self.relate.offline
 
     @property
     def random_release(self) -> bool:
