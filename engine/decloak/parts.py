@@ -15,7 +15,7 @@ from decloak.data.readers import FORMATS
 from decloak.data.record import Options
 from decloak.errors import DecloakError, shown
 from decloak.positions import Loc, Mistakes
-from decloak.relate.wordnet_files import FILES
+from decloak.relate.wordnet_files import files_in
 
 __all__ = [
     "Attack", "Attacker", "Collected", "Data", "Distances", "File", "Found", "Generalised", "Generated", "Item",
@@ -263,8 +263,7 @@ class Nouns(Part):
 
     def named(self) -> Iterator[str]:
         """The files that decide which words there are."""
-        if self.folder is not None:
-            yield from (f"{self.folder}/{name}" for name in FILES)
+        yield from files_in(self.folder)
 
 
 class Attacker(Part):

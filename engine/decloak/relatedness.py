@@ -10,7 +10,7 @@ from decloak.errors import DecloakError, shown
 from decloak.parts import File, Found, Part
 from decloak.positions import Mistakes
 from decloak.relate.provider import ProviderSettings
-from decloak.relate.wordnet_files import FILES
+from decloak.relate.wordnet_files import files_in
 
 __all__ = [
     "Clinic",
@@ -210,8 +210,7 @@ class Wordnet(Part):
 
     def named(self) -> Iterator[str]:
         """The files that decide what is found."""
-        if self.folder is not None:
-            yield from (f"{self.folder}/{name}" for name in FILES)
+        yield from files_in(self.folder)
 
 
 Ngd = Annotated[Counts | Corpus | Clinic | Within | Provider | Scores, Discriminator("source")]

