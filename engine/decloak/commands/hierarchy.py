@@ -86,9 +86,11 @@ def _candidates(
 
 def _tried(data: "Dataset", tree: "Hierarchy", k: int, m: int) -> tuple[str, int, float, int, int, float]:
     from decloak.anonymising import anonymise
+    from decloak.measure.loss import labels_left
 
     release = anonymise(data, "cut", k=k, m=m, hierarchy=tree)
-    used = {label for row in release.transactions for label in row}
-    largest = max((len(release.members[label]) for label in used), default=0) / len(tree.items)
+    labels = labels_left(release, tree.items)
     assert release.ncp is not None
-    return tree.origin, int(tree.level.max()) + 1, float(release.ncp), len(used), len(data.items), largest
+    return (
+        tree.origin, int(tree.level.max()) + 1, float(release.ncp), labels.left, len(data.items), float(labels.widest),
+    )  # fmt: skip
