@@ -82,7 +82,7 @@ class _Search:
         self._support = supporting(tree, records)
         first, end = within or (0, len(tree.items))
         self._inside = (tree.first >= first) & (tree.first + tree.leaves <= end)
-        counts = np.bincount(records.indices, minlength=len(tree.items))
+        counts = tree.occurrences(records)
         self._raised = Raised(tree, counts, None if start is None else tree.above(start))
 
     def raised_by(self, sizes: Iterable[int]) -> Raised:

@@ -213,7 +213,7 @@ def supports(tree: Hierarchy, records: sparse.csr_array[Any]) -> Ints:
     node, is 1 or 0; and neighbours are both below what is above or at their lowest common ancestor.
     """
     own = np.zeros(len(tree.labels), np.int64)
-    own[tree.leaf] = np.bincount(records.indices, minlength=len(tree.items))
+    own[tree.leaf] = tree.occurrences(records)
     inside = np.ones(len(records.indices), bool)
     inside[records.indptr[:-1][np.diff(records.indptr) > 0]] = False
     right = np.flatnonzero(inside)

@@ -64,7 +64,7 @@ class _Search:
         self._by_label = np.argsort(np.array(tree.labels, dtype=object), kind="stable")
         self._place = np.argsort(self._by_label)
         self._waiting: list[tuple[int, tuple[int, ...]]] = []
-        self.raised = Raised(tree, np.bincount(records.indices, minlength=len(tree.items)))
+        self.raised = Raised(tree, tree.occurrences(records))
 
     def cure_all(self, size: int) -> None:
         """Raise the cut until no set of 1 to `size` nodes violates, when none of fewer does."""

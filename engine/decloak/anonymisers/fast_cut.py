@@ -58,7 +58,7 @@ def cut(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, *, acce
     check_km(k, m)
     check_feasible(records, k)
     held = supports(tree, records)
-    raised = Raised(tree, np.bincount(records.indices, minlength=len(tree.items)))
+    raised = Raised(tree, tree.occurrences(records))
     if k == 1:
         return raised.cut
     walker = _Walker(raised, held, ranks(tree, held), ends(tree), k, counter(accelerated, records.nnz))
@@ -165,7 +165,7 @@ def refine(
     """
     check_km(k, m)
     held, end, rare = supports(tree, records), ends(tree), counter(accelerated, records.nnz)
-    price = prices(tree, np.bincount(records.indices, minlength=len(tree.items)))
+    price = prices(tree, tree.occurrences(records))
     data = coded(tree, records)
     waiting = [(-int(price[node]), node) for node in cut.tolist() if tree.children[node]]
     heapify(waiting)

@@ -178,6 +178,10 @@ class Hierarchy:
         shape = (len(start) - 1, len(position))
         return sparse.csr_array((data, np.array(indices, np.int32), np.array(start, np.int64)), shape)
 
+    def occurrences(self, records: sparse.csr_array[Any]) -> Ints:
+        """C_p: how many records hold the item of every leaf position."""
+        return np.bincount(records.indices, minlength=len(self.items))
+
     def _unknown(self, record: int, transaction: Iterable[str], position: Mapping[str, int]) -> DecloakError:
         item = next(item for item in transaction if not isinstance(item, str) or item not in position)
         if item in self.number:

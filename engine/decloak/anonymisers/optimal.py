@@ -55,7 +55,7 @@ def oa(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> Ints:
         many = f"{number:,}" if number < 10**15 else f"about 10^{log10(number):.0f}"
         message = f"the hierarchy has {many} cuts, more than the {MOST_CUTS:,} that oa looks at"
         raise DecloakError(message, hint="use cut or aa, or a smaller hierarchy")
-    counts = np.bincount(records.indices, minlength=len(tree.items))
+    counts = tree.occurrences(records)
     best = _cheapest(tree, prices(tree, counts).tolist(), _offending(tree, records, k, longest(records, m)))
     return np.array([node for node in range(len(tree.labels)) if best >> node & 1], np.int64)
 
@@ -64,7 +64,7 @@ def optimum(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, mos
     """The least information that one cut can lose; None when the tree has more than `most` cuts."""
     if cuts(tree) > most:
         return None
-    return ncp(tree, np.bincount(records.indices, minlength=len(tree.items)), oa(tree, records, k, m))
+    return ncp(tree, tree.occurrences(records), oa(tree, records, k, m))
 
 
 def _cheapest(tree: Hierarchy, price: list[int], offending: list[tuple[int, ...]]) -> int:
