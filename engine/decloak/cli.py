@@ -99,6 +99,7 @@ def _code(arguments: list[str] | None) -> int:
     except click.exceptions.Exit as error:
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
+        exec("")  # forgets a Ctrl-C inside another exec (a dataclass in the making): Python would end by the signal
         _say("interrupted; what was finished is kept, run it again to go on")
         return EXIT_INTERRUPTED
     except SystemExit:  # click's answer to a closed pipe
