@@ -1,14 +1,20 @@
 """What several test files start from: the worked example as files, a store made by the quickstart, the command line."""
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from hypothesis import settings
 
 import decloak
 from decloak import cli
+
+# The machines are noisy, so no example has a deadline; `.ci/run` draws the same examples each time, others new ones.
+settings.register_profile("decloak", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("decloak")
 
 ROOT = Path(__file__).parents[1]
 SHARED_DATA = ROOT.parent / "shared" / "data"

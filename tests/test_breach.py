@@ -49,13 +49,13 @@ def test_figure_3_only_who_knows_e_with_the_covered_c_breaches():
     assert breach(release, [("x", "c", "e")]) == 1
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(naive.RELEASES, naive.KNOWLEDGE, st.sampled_from(READINGS))
 def test_the_total_is_what_algorithm_1_counts(release, knowledge, reading):
     assert breach(release, knowledge, reading) == naive.total(release, knowledge, reading)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(naive.RELEASES, naive.KNOWLEDGE, naive.KNOWLEDGE)
 def test_more_knowledge_never_breaches_less_and_the_readings_are_ordered(release, known, further):
     for reading in READINGS:
@@ -64,7 +64,7 @@ def test_more_knowledge_never_breaches_less_and_the_readings_are_ordered(release
     assert breach(release, known, "per_item") <= breach(release, known, "sound") <= breach(release, known, "sum")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(naive.made_clusters(rows=8), st.none() | st.lists(st.sets(st.integers(0, 4)), max_size=6))
 def test_vulnerable_records_hold_a_known_itemset_with_a_covered_pair(made, knowledge):
     cluster, records, _, _ = made

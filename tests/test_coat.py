@@ -73,7 +73,7 @@ def test_figure_1_3_becomes_figure_1_5_of_the_thesis(privacy):
     assert marked(made.transactions) == FIG_1_3["published"]
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(RECORDS, PRIVACY, utility_constraints(), st.integers(1, 6))
 def test_equals_the_naive_twin(records, privacy, utility, k):
     k = possible(records, k)
@@ -84,7 +84,7 @@ def test_equals_the_naive_twin(records, privacy, utility, k):
     assert made.ul == twin.loss()
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(st.sets(st.sampled_from(range(12)), max_size=7), min_size=6, max_size=20).filter(any), st.data())
 def test_equals_the_naive_twin_on_long_constraints(numbers, data):
     records = [{f"i{number:02}" for number in one} for one in numbers]
@@ -95,7 +95,7 @@ def test_equals_the_naive_twin_on_long_constraints(numbers, data):
     assert made.trace == tuple(NaiveCoat(records, privacy[:2], [items[:9]], k, items).trace)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(RECORDS, PRIVACY, utility_constraints(), st.integers(1, 6))
 def test_every_release_has_every_property(records, privacy, utility, k):
     k = possible(records, k)
@@ -103,7 +103,7 @@ def test_every_release_has_every_property(records, privacy, utility, k):
     assert_sound(records, made, privacy, utility, k, ITEMS)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(RECORDS, PRIVACY, utility_constraints(), st.integers(1, 6), st.randoms(use_true_random=False))
 def test_neither_names_nor_the_order_of_records_matter(records, privacy, utility, k, shuffler):
     """Names decide ties by their order, and by nothing else."""

@@ -24,7 +24,7 @@ def unordered(items):
     return frozenset(items)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(PUBLISHED, PRIVACY, st.integers(1, 5))
 def test_broken_combinations_are_those_found_by_trying_all(published, privacy, k):
     """Some smallest broken combination of every constraint that has one; also where items are not sent to one set."""

@@ -65,7 +65,7 @@ pieces = st.sampled_from(
 texts = st.lists(pieces, max_size=12).map("".join)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.lists(texts, max_size=8),
     st.lists(st.builds(Query, texts, st.booleans()), max_size=6),

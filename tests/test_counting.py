@@ -88,7 +88,7 @@ TEXT = st.lists(WORDS, max_size=6).map(" ".join)
 TERM = st.lists(WORDS, min_size=1, max_size=3).map(" ".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(TEXT, min_size=1, max_size=6),
     st.lists(st.tuples(TERM, TERM), max_size=8),
@@ -355,7 +355,7 @@ def test_what_is_wrong_in_a_counts_file_in_json_has_its_place(tmp_path, text, ex
     assert re.match(re.escape(str(path)) + expected, message), message
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),

@@ -74,14 +74,14 @@ def test_golden_counts_of_cover_problems(case):
     assert sum(one.size > 1 for one in covers(release)) == counts["nontrivial"]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(naive.RELEASES, st.booleans())
 def test_the_kernel_finds_what_the_definition_says(release, adjacent):
     expected = {key: (len(above), covered) for key, (above, covered) in naive.problems(release, adjacent).items()}
     assert listed(release, adjacent) == expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(naive.RELEASES)
 def test_problems_come_by_cluster_chunk_item_and_earlier_chunk(release):
     found = cover_problems(release)
@@ -89,7 +89,7 @@ def test_problems_come_by_cluster_chunk_item_and_earlier_chunk(release):
     assert set(cover_problems(release, adjacent=True)) == {one for one in found if one.earlier == one.chunk - 1}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(naive.made_clusters(items=4))
 def test_a_covered_pair_stays_below_k_whenever_the_algorithm_could_have_published(made):
     cluster, _, k, m = made
@@ -134,7 +134,7 @@ def expected_facts(release, adjacent):
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(naive.RELEASES)
 def test_the_rules_derive_what_the_kernel_finds(release):
     assert derived(release) == [expected_facts(release, adjacent) for adjacent in (False, True)]

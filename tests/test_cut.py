@@ -51,7 +51,7 @@ def loss(tree, records, found):
     return ncp(tree, np.bincount(records.indices, minlength=len(tree.items)), found)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(naive.cases())
 def test_the_cut_is_what_the_definition_finds(case):
     parent, data, k, m = case
@@ -61,7 +61,7 @@ def test_the_cut_is_what_the_definition_finds(case):
     assert labels(tree, found) == naive_cut.cut(twin, data, k, m)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(naive.cases())
 def test_the_cut_and_what_refines_it_are_anonymous_for_labels_and_for_items(case):
     parent, data, k, m = case
@@ -73,7 +73,7 @@ def test_the_cut_and_what_refines_it_are_anonymous_for_labels_and_for_items(case
         assert naive.anonymous_on_items(twin, rows, k, m)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(naive.cases(), st.booleans())
 def test_a_refined_cut_is_minimal_and_what_the_definition_finds(case, from_the_root):
     parent, data, k, m = case
@@ -119,7 +119,7 @@ def test_larger_cuts_are_what_the_definitions_find(seed):
     assert supports(tree, records).tolist() == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(naive.cases(), st.randoms(use_true_random=False))
 def test_neither_the_order_of_records_nor_repeated_items_matter(case, chance):
     parent, data, k, m = case
@@ -131,7 +131,7 @@ def test_neither_the_order_of_records_nor_repeated_items_matter(case, chance):
     assert refine(tree, tree.code(other), k, m, found).tolist() == refined.tolist()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(naive.cases())
 def test_every_node_is_counted_once_a_record(case):
     parent, data, _, _ = case

@@ -118,7 +118,7 @@ def test_golden_rule_that_no_record_is_empty(example):
     assert no_empty_record([[number] for number in held], held, size, k, m) == holds
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(RECORDS | SKEWED, PARAMETERS)
 def test_equals_the_naive_twin(records, parameters):
     k, m, above, refine, strict = parameters
@@ -149,7 +149,7 @@ def joints_of(clusters, k, m):
     return found, expected
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(st.lists(st.sets(st.integers(1, 4)), min_size=3, max_size=4), min_size=2, max_size=5),
     st.integers(2, 3),
@@ -187,7 +187,7 @@ def test_a_shared_chunk_with_an_item_of_an_inner_shared_chunk_is_k_anonymous():
     assert found[-1][1] == [[(4,)] * 4, [(3,)] * 3]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(RECORDS | SKEWED, PARAMETERS)
 def test_every_release_has_every_property(records, parameters):
     k, m, above, refine, strict = parameters
@@ -215,7 +215,7 @@ def assert_maximal(chunks, rows, k, m):
                 assert not anonymous([row & {*chunk.items, item} for row in rows], k, m)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(RECORDS | SKEWED, PARAMETERS, st.randoms(use_true_random=False))
 def test_no_order_of_the_records_shows(records, parameters, shuffler):
     """No tie is decided by a record's number: every permutation of the records gives the same release."""
@@ -230,7 +230,7 @@ def test_no_order_of_the_records_shows(records, parameters, shuffler):
         assert Counter(frozenset(records[one]) for one in ids) == Counter(frozenset(shuffled[one]) for one in others)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(RECORDS, PARAMETERS)
 def test_names_matter_only_by_their_order(records, parameters):
     k, m, above, refine, strict = parameters

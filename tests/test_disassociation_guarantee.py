@@ -45,7 +45,7 @@ def tiny_clusters(draw):
     return Cluster(size, tuple(chunks), terms)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(tiny_clusters(), st.integers(2, 3), st.integers(1, 3))
 @example(cluster(5, "a a a", "b b"), 2, 2)  # no sub-record to spare: nothing can stand together
 @example(cluster(4, "a a a", "b b"), 2, 2)  # one to spare: a and b can stand together once, never twice
@@ -58,7 +58,7 @@ def test_the_closed_form_promises_what_enumeration_finds(one, k, m):
     assert (check_release(Disassociated((one,), k=k, m=m)) == []) == (missed == [])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(tiny_clusters())
 def test_the_largest_support_is_the_one_enumeration_finds(one):
     largest = largest_supports([one], 3)
@@ -67,7 +67,7 @@ def test_the_largest_support_is_the_one_enumeration_finds(one):
         assert support == bound if one.term_chunk else support <= bound
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tiny_clusters())
 def test_no_reconstruction_means_too_few_sub_records(one):
     possible = next(reconstructions([one]), None) is not None
@@ -75,7 +75,7 @@ def test_no_reconstruction_means_too_few_sub_records(one):
     assert possible == (bool(one.term_chunk) or spare >= 0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(*[st.sets(st.sampled_from("xyz"), max_size=2)] * 2), min_size=2, max_size=3), st.booleans())
 def test_shared_chunks_keep_the_guarantee(pairs, mixed):
     """Clusters of two records that REFINE joins: every itemset of a record reaches k in a reconstruction."""

@@ -43,7 +43,7 @@ def test_a_cut_that_is_diverse_may_have_one_above_it_that_is_not():
     assert labels(tree, diversity(tree, tree.code(rows), hidden, 2, 1)) == ["a1", "a2"]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(cases())
 def test_it_finds_what_the_definition_finds_and_no_more_certainty_is_left(case):
     parent, data, hidden, l, m = case  # noqa: E741

@@ -151,7 +151,7 @@ def same(done, rows, plan, threshold=None):
 
 
 @pytest.mark.parametrize("name", IN_ROUNDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(batch=st.lists(tables(), min_size=1, max_size=4))
 def test_rounds_are_those_of_the_naive_twin(name, batch):
     attack, plan = IN_ROUNDS[name]
@@ -161,7 +161,7 @@ def test_rounds_are_those_of_the_naive_twin(name, batch):
 
 # A mean is not the same to the last digit however it is added up: with it, "nearly" would not be sharp.
 @pytest.mark.parametrize("name", [name for name in IN_ROUNDS if "spread" not in name])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 10**6), threshold=st.sampled_from([0.05, 0.25]))
 def test_rounds_take_nearly_equal_values_as_equal(name, seed, threshold):
     attack, plan = IN_ROUNDS[name]
@@ -186,7 +186,7 @@ def test_a_shut_group_does_not_end_the_attack_for_its_equal():
     same(done, rows, naive.Plan(by_distance, "r", naive.largest_of), 0.25)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(batch=st.lists(tables(), min_size=1, max_size=4), seed=st.integers(0, 2**64 - 1))
 def test_single_passes_are_those_of_the_naive_twin(batch, seed):
     seeds = [(seed + number) % 2**64 for number in range(len(batch))]
@@ -202,7 +202,7 @@ def test_single_passes_are_those_of_the_naive_twin(batch, seed):
     ]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6))
 def test_descending_order_takes_nearly_equal_distances_as_equal(seed):
     batch = nudged(seed)
@@ -211,7 +211,7 @@ def test_descending_order_takes_nearly_equal_distances_as_equal(seed):
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(batch=st.lists(tables(largest=9), min_size=2, max_size=8))
 def test_a_batch_is_its_tables_one_by_one(name, batch):
     seeds = list(range(len(batch)))
@@ -223,7 +223,7 @@ def test_a_batch_is_its_tables_one_by_one(name, batch):
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(rows=tables())
 def test_every_row_and_column_keeps_an_item(name, rows):
     done = eliminate([rows], ATTACKS[name], seeds=[1], **({} if name == "ra" else {"threshold": 0.0}))[0]
@@ -237,7 +237,7 @@ def test_every_row_and_column_keeps_an_item(name, rows):
 
 
 @pytest.mark.parametrize("name", ["mda", "tba", "wba", "gba", "rba"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(shape=st.tuples(st.integers(2, 9), st.integers(2, 9)), seed=st.integers(0, 10**6), data=st.data())
 def test_relabelling_rows_and_columns_relabels_the_result(name, shape, seed, data):
     """As long as no decision falls to the order of cells or groups.
@@ -253,7 +253,7 @@ def test_relabelling_rows_and_columns_relabels_the_result(name, shape, seed, dat
     np.testing.assert_array_equal(relabelled.kept, done.kept[by_row][:, by_col])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(rows=tables(cell=TIED), factor=st.sampled_from([0.5, 2.0, 16.0]))
 @pytest.mark.parametrize("name", ["mda", "tba", "wba", "gba", "rba"])
 def test_scaling_every_distance_changes_nothing_but_the_values(name, rows, factor):

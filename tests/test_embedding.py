@@ -79,7 +79,7 @@ words = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), m
 numbers = st.floats(width=32, allow_nan=False, allow_infinity=False)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data(), st.integers(2, 5), st.sampled_from([64, 100, 1 << 24]))
 def test_every_form_of_a_file_gives_the_same_words_and_vectors(data, dim, size):
     vectors = data.draw(st.dictionaries(words, st.tuples(*[numbers] * dim), min_size=1, max_size=12))
@@ -244,7 +244,7 @@ def test_the_cache_is_where_the_user_keeps_caches(tmp_path, large, monkeypatch):
     assert cache_folder() == tmp_path / "home" / ".cache" / "decloak"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.binary(max_size=3).filter(lambda word: not set(word) & set(b" \n\r")), min_size=1, max_size=30))
 def test_every_word_has_its_first_vector_and_no_other_word_any(names):
     content = b"".join(name + b" " + struct.pack("<f", at) for at, name in enumerate(names))
@@ -310,7 +310,7 @@ terms = st.lists(pieces, min_size=1, max_size=3).flatmap(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.data())
 def test_scores_are_those_of_the_naive_reading(data):
     vocabulary = st.sampled_from(["flu", "heart", "new_york", "low-fat", "low", "fat", "x", "Paris", "york"])
@@ -325,7 +325,7 @@ def test_scores_are_those_of_the_naive_reading(data):
         assert found[a, b] == (None if expected is None else pytest.approx(expected, abs=1e-9))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(st.tuples(*[st.sampled_from("abcdefg?")] * 2)), st.integers(0, 9))
 def test_pairs_are_picked_out_of_blocks_of_any_size(pairs, block):
     number = {name: at for at, name in enumerate("gfedcba")}

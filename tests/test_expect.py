@@ -175,7 +175,7 @@ LOGIC = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(text=LOGIC, a=st.integers(-4, 4), b=st.integers(-4, 4))
 def test_with_everything_known_the_verdict_is_pythons_and_survives_being_told(text: str, a: int, b: int) -> None:
     text += " or f(a) > 100"
@@ -186,7 +186,7 @@ def test_with_everything_known_the_verdict_is_pythons_and_survives_being_told(te
     assert expectation.explain(values).endswith("holds" if python else "does not hold")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(text=LOGIC, b=st.integers(-4, 4))
 def test_a_verdict_reached_without_a_figure_never_changes_when_it_is_known(text: str, b: int) -> None:
     expectation = Expectation.parse(text + " or f(a) > 100")
@@ -195,7 +195,7 @@ def test_a_verdict_reached_without_a_figure_never_changes_when_it_is_known(text:
     assert early is None or late == {early}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=40) | st.text("f(ab) <>=!andornot-+*/,.1", max_size=40))
 def test_any_text_is_an_expectation_or_a_decloak_error(text: str) -> None:
     try:

@@ -77,7 +77,7 @@ def as_arrays(values):
     return {name: scores(np.array(column, dtype=float)) for name, column in values.items()}
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(text=WITH_LOGARITHMS, values=columns())
 def test_numpy_and_sqlite_agree_on_every_cell(connection, text, values):
     formula = built(text)
@@ -86,7 +86,7 @@ def test_numpy_and_sqlite_agree_on_every_cell(connection, text, values):
     assert not np.isinf(found).any()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(text=SUMMARIES, values=columns())
 def test_numpy_and_sqlite_agree_on_a_summary(connection, text, values):
     formula = built(text, summary=True)

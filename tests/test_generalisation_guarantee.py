@@ -55,7 +55,7 @@ def test_golden_verdicts(case):
         assert len(faults) == sum(one["verdict"]["n_violations_by_size"])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(ROWS, st.integers(1, 4), st.integers(1, 4))
 def test_label_sets_and_whole_records_are_told_when_too_few_have_them(rows, k, m):
     data, release = dataset(rows), as_they_are(rows)
@@ -67,7 +67,7 @@ def test_label_sets_and_whole_records_are_told_when_too_few_have_them(rows, k, m
     assert len(check_whole(data, release, k)) == len(alone)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(ROWS, st.integers(1, 4), st.integers(1, 3), st.sets(st.sampled_from("abcxe"), max_size=3))
 def test_sensitive_items_are_told_when_labels_make_them_too_certain(rows, l, m, sensitive):  # noqa: E741
     plain = [set(row) - sensitive for row in rows]
@@ -153,7 +153,7 @@ def test_golden_negative_knowledge(case):
     assert len(list(found)) == expected["negative_violations"]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(ROWS, st.sets(st.sampled_from("abxy")), st.integers(1, 4), st.integers(1, 4))
 def test_every_rare_pattern_of_presence_and_absence_is_found(rows, domain, k, m):
     found = list(negative_violations(rows, domain, k, m))

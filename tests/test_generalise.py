@@ -199,7 +199,7 @@ def test_of_cures_that_cost_the_same_the_one_over_fewer_items_is_taken(method):
     assert labels(tree, method(tree, tree.code(data), 2, 2)) == ["A", "b1", "b2", "b3"]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(naive.cases())
 def test_a_cut_is_anonymous_for_labels_and_for_items_and_oa_is_the_best(case):
     parent, data, k, m = case
@@ -216,7 +216,7 @@ def test_a_cut_is_anonymous_for_labels_and_for_items_and_oa_is_the_best(case):
             assert frozenset(labels(tree, cut)) in best
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(naive.cases())
 def test_da_and_aa_find_what_the_definition_finds(case):
     parent, data, k, m = case
@@ -232,7 +232,7 @@ def test_da_and_aa_find_what_the_definition_finds(case):
     assert found == list(naive.Heuristic(twin, data, k).count_tree(range(1, m + 1)).items())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(naive.cases())
 def test_aa_goes_on_from_a_cut_and_never_below_it(case):
     parent, data, k, m = case
@@ -244,7 +244,7 @@ def test_aa_goes_on_from_a_cut_and_never_below_it(case):
     assert all(any(twin.leaves[node] <= twin.leaves[above] for above in found) for node in start.cut())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(naive.cases())
 def test_an_m_longer_than_every_record_is_as_the_longest(case):
     parent, data, k, _ = case

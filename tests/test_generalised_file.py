@@ -28,7 +28,7 @@ def releases(draw):
     return Generalised(rows, members, ids, "cut", draw(promised), draw(promised))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(releases(), st.booleans())
 def test_a_written_release_reads_as_the_same(tmp_path_factory, release, ids):
     path = tmp_path_factory.mktemp("release") / "release.jsonl"

@@ -75,7 +75,7 @@ numbers = st.integers(0, 9)
 
 
 @given(st.dictionaries(numbers, labels, min_size=1), st.lists(st.tuples(numbers, numbers)))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 def test_any_label_is_read_back_or_replaced_where_xml_cannot_hold_it(names, pairs):
     graph = nx.MultiDiGraph()
     graph.add_nodes_from((f"item:{number}", {"kind": "item", "label": name}) for number, name in names.items())

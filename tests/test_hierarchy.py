@@ -171,7 +171,7 @@ def test_what_is_no_tree_is_named(parents, faults):
         Hierarchy.from_parents(parents, "tree.csv")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(naive.parents(9))
 def test_a_tree_is_numbered_as_defined(parent):
     twin, tree = naive.Tree(parent), Hierarchy.from_parents(parent)
@@ -188,7 +188,7 @@ def test_a_tree_is_numbered_as_defined(parent):
     assert tree.items == tuple(tree.labels[node] for node in tree.leaf)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(parent=naive.parents(6), data=st.data())
 def test_a_written_hierarchy_reads_as_the_same(tmp_path_factory, parent, data):
     nodes = sorted({*parent, *parent.values()})
@@ -201,7 +201,7 @@ def test_a_written_hierarchy_reads_as_the_same(tmp_path_factory, parent, data):
     assert again.parent.tolist() == tree.parent.tolist()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(parent=naive.parents(6))
 def test_all_forms_of_a_tree_read_as_the_same(tmp_path_factory, parent):
     tree = Hierarchy.from_parents(parent)
@@ -230,7 +230,7 @@ def test_names_that_no_file_can_carry_are_not_written(tmp_path, name):
     assert not path.exists()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(1, 60), st.integers(2, 7))
 def test_a_balanced_tree_groups_neighbours_and_makes_no_group_of_one(items, fanout):
     names = [f"i{number}" for number in range(items)]
@@ -275,7 +275,7 @@ def dataset(rows):
     return Dataset(tuple(map(tuple, rows)), tuple(str(number) for number in range(len(rows))))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ROWS.map(lambda rows: [sorted(row) for row in rows]), st.integers(2, 4), st.integers(0, 3))
 def test_hierarchies_made_from_data_keep_its_items_and_come_out_the_same(rows, fanout, seed):
     data = dataset(rows)

@@ -42,7 +42,7 @@ def counted(records, size, weights=None):
     return total
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     RECORDS,
     st.integers(1, 5),
@@ -74,7 +74,6 @@ def test_supports_equal_plain_enumeration(records, size, low, high, leading, pie
 
 
 @given(RECORDS, st.integers(1, 4), st.integers(7, 20))
-@settings(deadline=None)
 def test_a_block_is_never_empty_nor_longer_than_the_piece_asked_for(records, size, piece):
     assert all(0 < len(block.supports) <= piece for block in supports(matrix(records), size, piece=piece))
 
@@ -173,7 +172,7 @@ def violations_by_hand(transactions, k, m):
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(TRANSACTIONS, st.integers(1, 5), st.integers(1, 4))
 def test_violations_equal_the_definition(transactions, k, m):
     expected = violations_by_hand(transactions, k, m)

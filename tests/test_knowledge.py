@@ -4,7 +4,7 @@ import random
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from decloak.attack.knowledge import explicit, moderate, strong_pairs, weak
@@ -21,7 +21,6 @@ def test_the_strong_attacker_knows_every_itemset_of_every_record_once(records, m
     assert strong_pairs(records, m) == sorted(expected)
 
 
-@settings(deadline=None)
 @given(RECORDS, st.integers(1, 4), st.sampled_from([0.1, 0.5, 0.999999999999]), st.integers())
 def test_the_moderate_attacker_knows_one_itemset_of_each_record_of_a_strict_subset(records, m, share, seed):
     known = moderate(records, m, share, seed)

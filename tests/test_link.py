@@ -107,14 +107,14 @@ def attacked(draw):
     return before, after, [original for _, _, original in rows]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(attacked(), st.integers(1, 5), st.integers(1, 4), st.integers(0, 5))
 def test_the_link_attack_equals_its_definition(states, k, m, most):
     found = link(*states, k=k, m=m, examples=most)
     assert found == by_hand(*states, k, m, most)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(attacked(), st.integers(1, 4), st.permutations("abcde"))
 def test_renaming_items_changes_no_count(states, k, names):
     renamed = [[{names["abcde".index(item)] for item in held} for held in state] for state in states]

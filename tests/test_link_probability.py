@@ -86,7 +86,7 @@ def tiny_clusters(draw):
     return cluster, k, m, draw(st.booleans())
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(tiny_clusters(), st.data())
 def test_every_count_equals_brute_force_over_labelled_placements(tiny, data):
     cluster, k, m, empty_rows = tiny
@@ -100,7 +100,7 @@ def test_every_count_equals_brute_force_over_labelled_placements(tiny, data):
     assert consistent_ways(cluster, itemset, k=k, m=m, empty_rows=empty_rows) == expected
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(tiny_clusters())
 def test_every_pair_that_may_occur_has_its_mean_of_one_over_s(tiny):
     cluster, k, m, empty_rows = tiny

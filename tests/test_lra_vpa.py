@@ -92,7 +92,7 @@ def test_figure_8_the_domain_is_split_at_the_classes_of_a_level():
     assert runs_of_classes(tree, 4, 3) == [(0, 8)]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(naive.cases(), PARTS, st.integers(0, 3))
 def test_vpa_finds_what_the_definition_finds_and_is_anonymous(case, parts, level):
     parent, data, k, m = case
@@ -106,7 +106,7 @@ def test_vpa_finds_what_the_definition_finds_and_is_anonymous(case, parts, level
     assert loss(tree, records, cut) >= loss(tree, records, oa(tree, records, k, m))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(naive.cases(), PARTS, st.integers(0, 4))
 def test_lra_finds_what_the_definition_finds_and_is_anonymous_in_each_part_and_whole(case, parts, flexibility):
     parent, data, k, m = case
@@ -123,7 +123,7 @@ def test_lra_finds_what_the_definition_finds_and_is_anonymous_in_each_part_and_w
     assert local_ncp(tree, tree.code(data), local) * sum(map(len, data)) == paid
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.sets(st.integers(0, 7)), max_size=12), st.integers(8, 10))
 def test_gray_code_order_is_that_of_the_signatures(data, leaves):
     tree = Hierarchy.balanced(map(str, range(leaves)), 3)

@@ -77,7 +77,7 @@ def releases(draw):
     return parent, rows, part, [draw(cuts), draw(cuts)], draw(st.integers(1, 5))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(releases())
 def test_mining_losses_are_those_of_the_definition(case):
     parent, rows, part, cuts, minsup = case
@@ -90,7 +90,7 @@ def test_mining_losses_are_those_of_the_definition(case):
     assert all(0 <= level.published <= level.original for level in found.levels)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(releases())
 def test_what_is_published_as_it_is_loses_nothing(case):
     parent, rows, *_ = case
@@ -153,7 +153,7 @@ def test_a_share_of_the_records_is_rounded_up_and_exactly():
     assert least_support(0.5, 0) == 1
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.sets(st.integers(0, 6)), max_size=20), st.integers(1, 5), st.sampled_from([1, 7, 1 << 21]))
 def test_frequent_itemsets_are_all_and_each_once_whatever_the_pieces(rows, low, piece):
     start = np.cumsum([0, *map(len, rows)])
@@ -184,7 +184,7 @@ def test_a_label_is_not_taken_for_an_item_of_the_same_name():
     assert tkd_labels(release, [["flu"], ["flu"]], 1) == 1
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(releases())
 def test_information_loss_and_support_error_are_those_of_the_definition(case):
     parent, rows, part, cuts, _ = case

@@ -94,7 +94,7 @@ def cases(draw):
     return parent, data, min(draw(st.integers(2, 4)), max(1, sum(map(bool, data))))
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(cases())
 def test_every_record_is_published_like_k_and_as_the_search_in_words_has_it(case):
     parent, data, k = case

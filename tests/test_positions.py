@@ -219,7 +219,7 @@ def as_json(value: object) -> str:
 
 
 @BOTH
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(value=values)
 def test_what_json_says_is_read_as_json_means_it(loader: Any, value: object) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -240,7 +240,7 @@ def assert_places(source: Source, value: object, loc: tuple[str | int, ...]) -> 
 
 
 @BOTH
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.binary(max_size=60))
 def test_random_bytes_give_a_value_or_one_line(loader: Any, data: bytes, tmp_path_factory: Any) -> None:
     path = tmp_path_factory.getbasetemp() / "random.yaml"
@@ -251,7 +251,7 @@ def test_random_bytes_give_a_value_or_one_line(loader: Any, data: bytes, tmp_pat
 
 
 @BOTH
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(text=st.text("[]{}:,&*!-?|>'\"%@ \n\tab1.e#<~\\xU0\r", max_size=25))
 def test_random_yaml_marks_give_a_value_or_one_line(loader: Any, text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -485,7 +485,7 @@ def test_recursive_and_root_models_are_followed() -> None:
     ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.dictionaries(st.sampled_from([*Model.model_fields, "as", "zz"]), values | st.just({"method": "cut"}), max_size=4)
 )

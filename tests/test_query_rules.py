@@ -58,7 +58,7 @@ edges = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=14)
 
 
 @given(edges)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_fixpoint_is_the_transitive_closure_and_its_rounds_are_distances(reach, pairs):
     graph = nx.DiGraph(pairs)
     found = derived(reach, {"related": [(a, b, 0.5) for a, b in pairs]})

@@ -21,7 +21,7 @@ CHANCE = Reassociation.build(match="random")
 EVERYTHING = [ABA, Reassociation.build(combine="bayes", match="assignment")]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     releases(),
     scores(),
@@ -37,7 +37,7 @@ def test_every_unit_on_its_own_goes_where_the_naive_attack_puts_it(made, known, 
     assert reassociate(release, known, strategy, closer=closer) == expected
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(releases(), scores(), st.integers(0, 5))
 def test_chance_is_the_same_for_the_same_seed_and_gives_each_unit_its_rows(made, known, seed):
     release, _, _ = made
@@ -71,7 +71,7 @@ def test_the_rows_drawn_in_a_cluster_do_not_depend_on_the_other_clusters():
     assert one == two
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(releases(), scores(), st.sampled_from([*EVERYTHING, CHANCE]))
 def test_names_mean_nothing_but_their_order(made, known, strategy):
     release, _, _ = made
@@ -93,7 +93,7 @@ def test_names_mean_nothing_but_their_order(made, known, strategy):
     assert again == [one._replace(unit=renamed(one.unit)) for one in reassociate(release, known, strategy)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(releases(), scores(), st.sampled_from(EVERYTHING))
 def test_the_order_of_a_pair_and_of_the_scores_means_nothing(made, known, strategy):
     release, _, _ = made
@@ -101,7 +101,7 @@ def test_the_order_of_a_pair_and_of_the_scores_means_nothing(made, known, strate
     assert reassociate(release, turned, strategy) == reassociate(release, known, strategy)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(releases(), scores(), st.sampled_from(EVERYTHING))
 def test_distances_are_similarities_turned_round(made, known, strategy):
     release, _, _ = made

@@ -31,7 +31,7 @@ def values_of(release, known, strategy):
     return {(one.cluster, one.chunk, one.unit): one.values for one in row_values(release, known, strategy)}
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(releases(most_records=5), scores(), st.sampled_from(["mean", "upper_half", "best", "bayes"]))
 def test_an_assignment_is_the_best_of_all_ways(made, known, combine):
     release, _, _ = made
@@ -49,7 +49,7 @@ def test_an_assignment_is_the_best_of_all_ways(made, known, combine):
             assert sum(rows) == lowest
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(releases(), scores())
 def test_an_assignment_gives_terms_and_lonely_subrecords_their_best_rows(made, known):
     release, _, _ = made
@@ -103,7 +103,7 @@ def ways(units, size):
             yield found
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     releases(most_clusters=1, most_records=4, items="abcde"),
     scores("abcde"),

@@ -78,7 +78,7 @@ def test_the_papers_example_by_all_measures():
     assert broken == TransactionBreakage(wanted["broken_row"], wanted["broken_class"], wanted["records"])
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(attacked())
 def test_accuracy_is_what_counting_row_by_row_gives(made):
     found, wanted = accuracy(*made), naive.accuracy(*made)
@@ -87,7 +87,7 @@ def test_accuracy_is_what_counting_row_by_row_gives(made):
     assert (found.correct_exp, found.expected) == (wanted["correct_exp"], wanted["expected"])
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(attacked(), st.integers(1, 4), st.integers(1, 3))
 def test_breakage_is_what_brute_force_finds(made, k, m):
     release, records, truth, given_rows = made
@@ -98,7 +98,7 @@ def test_breakage_is_what_brute_force_finds(made, k, m):
     assert found == tuple(len({itemset for _, itemset in some}) for some in (by_row, by_class, protected))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(attacked())
 def test_measures_are_ordered_and_bounded(made):
     found, broken = accuracy(*made), transaction_breakage(*made)
@@ -109,7 +109,7 @@ def test_measures_are_ordered_and_bounded(made):
     assert exposed.row <= exposed.by_class <= exposed.protected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(attacked(most_clusters=1, most_records=4))
 def test_the_headline_is_the_mean_over_all_ways_to_tell_identical_anchors_apart(made):
     release, records, truth, given_rows = made
@@ -146,7 +146,7 @@ def test_units_given_to_nobody_lower_recall_not_accuracy():
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(attacked())
 def test_reconstructions_are_the_rows_in_the_order_of_the_records(made):
     release, records, truth, given_rows = made
@@ -157,7 +157,7 @@ def test_reconstructions_are_the_rows_in_the_order_of_the_records(made):
     assert reconstructed(release, truth, given_rows) == [wanted[record] for record in range(len(records))]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(releases(), st.integers(1, 12))
 def test_utility_is_what_counting_gives(made, top):
     release, records, _ = made

@@ -106,7 +106,7 @@ def _mean_correct(candidates, original, strikes):
     return sum(ways) / len(ways)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(tables())
 def test_counts_equal_counting_by_hand(table):
     found, expected = recovery(*table), by_hand(*table)
@@ -114,14 +114,14 @@ def test_counts_equal_counting_by_hand(table):
     assert found == Recovery(**{**vars(expected), "expected": found.expected})
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(tables(), st.randoms(use_true_random=False))
 def test_the_order_of_rows_and_columns_changes_nothing(table, random):
     rows, cols = (random.sample(range(n), n) for n in table[0].shape)
     assert recovery(*(part[np.ix_(rows, cols)] for part in table)) == recovery(*table)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(tables(), max_size=4))
 def test_pooling_sums_counts_and_density_is_a_mean_over_tables(parts):
     found = [recovery(*part) for part in parts]

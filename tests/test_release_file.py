@@ -57,7 +57,7 @@ def written(folder, *lines):
     return file
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(releases())
 def test_reading_is_the_inverse_of_writing(tmp_path_factory, release):
     path = tmp_path_factory.mktemp("release") / "r.jsonl"

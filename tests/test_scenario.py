@@ -497,7 +497,7 @@ def accepted(load_it: Callable[[], object]) -> bool:
     return True
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(config=SCENARIOS)
 def test_a_valid_scenario_comes_back_as_it_was_written(config: dict[str, Any], place: Path) -> None:
     document = load(written(place, config))
@@ -539,7 +539,7 @@ def mutated(config: Any, loc: tuple[Any, ...], kind: str, junk: Any) -> Any:
     return copy
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(config=SCENARIOS, data=st.data(), kind=MUTATIONS, junk=JUNK)
 def test_one_changed_key_is_answered_never_with_a_traceback(
     config: dict[str, Any], data: st.DataObject, kind: str, junk: Any, place: Path
@@ -549,14 +549,14 @@ def test_one_changed_key_is_answered_never_with_a_traceback(
     assert fits(changed, SCHEMA, SCHEMA) or not is_loaded
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(data=st.binary(max_size=80))
 def test_random_bytes_are_answered(data: bytes, place: Path) -> None:
     place.write_bytes(data)
     accepted(lambda: load(place))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     at=st.integers(0, len(FULL) - 1), text=st.text("[]{}:,&*!-?|>'\"%@ \n\ta1.e#<~", max_size=3), gone=st.integers(0, 3)
 )
@@ -565,7 +565,7 @@ def test_a_scenario_with_a_slip_of_the_pen_is_answered(at: int, text: str, gone:
     accepted(lambda: load(place))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(override=st.text(max_size=20) | st.text("anonymise.size=attack0123{}[],:", max_size=30))
 def test_any_set_is_answered(override: str, place: Path) -> None:
     place.write_text(FULL, encoding="utf-8")

@@ -7,7 +7,7 @@ import decloak
 from decloak.strategies import Case, cases, keeps_km
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(cases())
 def test_our_own_methods_keep_what_they_promise(case: Case):
     for method in ("cut", "aa", "da", "vpa", "lra"):

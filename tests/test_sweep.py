@@ -155,7 +155,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(VALUES, min_size=2, max_size=5))
 def test_different_values_are_never_written_alike(values: list[object]) -> None:
     different = {json.dumps(value) for value in values}
@@ -163,7 +163,7 @@ def test_different_values_are_never_written_alike(values: list[object]) -> None:
     assert not any(character in compact(values) for character in "\n\r\x1b\u202e")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.dictionaries(
         st.sampled_from(["a.b", "a.c", "d", "e.0", "f.g.h"]),

@@ -57,7 +57,7 @@ def clinic(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(records, st.booleans())
 def test_what_is_written_is_read_back_with_the_truth(tmp_path_factory, rows, refine):
     data = Dataset(tuple(map(tuple, rows)), tuple(map(str, range(len(rows)))))

@@ -36,7 +36,7 @@ def test_golden_distances(some, others, wanted):
     assert distance(some, others, Vectors(GOLDEN["small"]["wmd_vectors"])) == pytest.approx(wanted, abs=1e-8)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(WORD_SETS, WORD_SETS, SPACES)
 def test_the_distance_is_that_of_the_linear_programme(some, others, space):
     assert distance(some, others, Vectors(space)) == pytest.approx(programme(some, others, space), abs=1e-7)
@@ -50,7 +50,7 @@ def test_many_words_cost_what_the_linear_programme_says(sizes):
     assert distance(some, others, Vectors(space)) == pytest.approx(programme(some, others, space), abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(WORD_SETS, WORD_SETS, WORD_SETS, SPACES)
 def test_it_is_a_distance(some, others, third, space):
     vectors = Vectors(space)

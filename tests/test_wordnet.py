@@ -108,7 +108,7 @@ def taxonomies(draw):
     return tree
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(taxonomies())
 def test_scores_are_those_of_the_naive_reading(tree):
     with tempfile.TemporaryDirectory() as folder:
