@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from decloak import parts
 from decloak.data.readers import FORMATS
 from decloak.errors import DecloakError, Faults
+from decloak.measures import MEASURES, TORN_MEASURES
 from decloak.parts import Attack, Distances, Original, Pair, Published, PublishedFile
-from decloak.scenario import MEASURES, TORN_MEASURES, Document, Scenario, json_schema, load
+from decloak.scenario import Document, Scenario, json_schema, load
 
 FULL = """\
 scenario: How well do sets hide a clinic's records?

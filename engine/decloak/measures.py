@@ -1,23 +1,30 @@
-"""What a scenario may say of its measures: those that have settings, as types."""
+"""What a scenario may measure: families of measures by name, those that have settings as types."""
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
 from pydantic import Field
 
 from decloak.parts import File, Part
 
-__all__ = [
-    "Breach",
-    "BreachMeasure",
-    "Link",
-    "LinkMeasure",
-    "Mining",
-    "MiningMeasure",
-    "Utility",
-    "UtilityMeasure",
-    "Wmd",
-    "WmdMeasure",
-]
+__all__ = ["MEASURES", "SET_MEASURES", "TORN_MEASURES", "Measure", "family_of", "settings_of"]
+
+MEASURES = {
+    "findings": ("findings",),
+    "recovery": ("struck", "correct", "added", "precision", "chance", "lift", "recall", "f", "auc", "density"),
+    "link": ("exposed", "exposed_true", "vanished", "unique", "unique_before"),
+    "loss": ("ncp", "optimum", "ul_log10", "labels", "largest", "suppressed", "support_error"),
+    "cost": ("cpu_seconds", "seconds"),
+    "mining": ("ml2", "dml2", "dml2_lost", "tkd"),
+    "accuracy": ("assigned", "true", "accuracy", "accuracy_row", "accuracy_class", "chance", "recall"),
+    "breakage": ("transaction_breakage", "transaction_breakage_class", "km_breakage", "km_breakage_class"),
+    "breach": ("cover_problems", "nontrivial", "breach", "vulnerable_items", "vulnerable_records"),
+    "utility": ("tkd", "re", "tlost"),
+    "wmd": ("wmd",),
+}
+"""What an expectation may compare, by what must be measured for it; the findings are always counted."""
+SET_MEASURES = ("recovery", "link", "loss", "cost", "mining")
+TORN_MEASURES = ("accuracy", "breakage", "breach", "utility", "wmd")
 
 
 class Link(Part):
@@ -92,3 +99,22 @@ class WmdMeasure(Part):
 
     wmd: Wmd
     """The vectors."""
+
+
+WithSettings = LinkMeasure | MiningMeasure | BreachMeasure | UtilityMeasure | WmdMeasure
+Measure = (
+    Literal["recovery", "link", "loss", "cost", "mining", "accuracy", "breakage", "breach", "utility"] | WithSettings
+)
+
+
+def family_of(measure: str | WithSettings) -> str:
+    """The name of a measure; with settings it is its one key."""
+    return measure if isinstance(measure, str) else next(iter(type(measure).model_fields))
+
+
+def settings_of(family: str, measures: Sequence[str | WithSettings]) -> dict[str, Any]:
+    """The settings of a family, defaults included."""
+    given = [getattr(one, family) for one in measures if not isinstance(one, str) and family_of(one) == family]
+    defaults = {"link": Link(), "mining": Mining(), "breach": Breach(), "utility": Utility()}
+    settings: Part | None = given[0] if given else defaults.get(family)
+    return {} if settings is None else settings.model_dump()

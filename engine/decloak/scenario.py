@@ -6,23 +6,13 @@ Paths are relative to the scenario file.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, ConfigDict, Field
 
 from decloak.errors import DecloakError, Faults, nearest, shown
 from decloak.expect import Expectation
-from decloak.measures import (
-    Breach,
-    BreachMeasure,
-    Link,
-    LinkMeasure,
-    Mining,
-    MiningMeasure,
-    Utility,
-    UtilityMeasure,
-    WmdMeasure,
-)
+from decloak.measures import MEASURES, SET_MEASURES, TORN_MEASURES, Measure, family_of, settings_of
 from decloak.methods import Disassociation, Method, by_chance
 from decloak.parts import (
     Attack,
@@ -41,39 +31,12 @@ from decloak.relatedness import Provider, Relate
 from decloak.sweep import combinations, compact
 from decloak.yamltree import Place, compose
 
-__all__ = ["MEASURES", "Case", "Document", "Scenario", "json_schema", "load"]
-
-MEASURES = {
-    "findings": ("findings",),
-    "recovery": ("struck", "correct", "added", "precision", "chance", "lift", "recall", "f", "auc", "density"),
-    "link": ("exposed", "exposed_true", "vanished", "unique", "unique_before"),
-    "loss": ("ncp", "optimum", "ul_log10", "labels", "largest", "suppressed", "support_error"),
-    "cost": ("cpu_seconds", "seconds"),
-    "mining": ("ml2", "dml2", "dml2_lost", "tkd"),
-    "accuracy": ("assigned", "true", "accuracy", "accuracy_row", "accuracy_class", "chance", "recall"),
-    "breakage": ("transaction_breakage", "transaction_breakage_class", "km_breakage", "km_breakage_class"),
-    "breach": ("cover_problems", "nontrivial", "breach", "vulnerable_items", "vulnerable_records"),
-    "utility": ("tkd", "re", "tlost"),
-    "wmd": ("wmd",),
-}
-"""What an expectation may compare, by what must be measured for it; the findings are always counted."""
-SET_MEASURES = ("recovery", "link", "loss", "cost", "mining")
-TORN_MEASURES = ("accuracy", "breakage", "breach", "utility", "wmd")
-_NAMES = tuple(dict.fromkeys(name for names in MEASURES.values() for name in names))
+__all__ = ["Case", "Document", "Scenario", "json_schema", "load"]
 
 VARIED = ("data", "anonymise", "relate", "attacker", "attack", "measure")
 """The parts of a scenario that may vary."""
 DEEPEST = 10
 """Keys that a dotted key may join."""
-
-
-MeasureName = Literal["recovery", "link", "loss", "cost", "mining", "accuracy", "breakage", "breach", "utility"]
-MeasureSettings = LinkMeasure | MiningMeasure | BreachMeasure | UtilityMeasure | WmdMeasure
-
-
-def _family(measure: MeasureSettings) -> str:
-    """The one key of a measure with settings is its name."""
-    return next(iter(type(measure).model_fields))
 
 
 def _readable(text: str) -> str:
@@ -145,7 +108,7 @@ class Scenario(_Plan):
     """What the attacker knows, and how far the attacker looks."""
     attack: Annotated[tuple[Annotated[str, Field(min_length=1)] | Attack, ...], Field(min_length=1)]
     """The attacks: names of rules, paths of rule files, or rules with settings."""
-    measure: Annotated[tuple[MeasureName | MeasureSettings, ...], Field(min_length=1)] | None = None
+    measure: Annotated[tuple[Measure, ...], Field(min_length=1)] | None = None
     """What is measured; without it recovery, or accuracy where the data are disassociated."""
     expect: tuple[Expression, ...] = ()
     """What must hold for the run to succeed, such as precision(rba) < 0.5."""
@@ -174,16 +137,11 @@ class Scenario(_Plan):
     def families(self) -> tuple[str, ...]:
         """What is measured, by name."""
         default = "accuracy" if self.torn else "recovery"
-        return tuple(one if isinstance(one, str) else _family(one) for one in self.measure or (default,))
+        return tuple(map(family_of, self.measure or (default,)))
 
     def settings_of(self, family: str) -> dict[str, Any]:
         """The settings of a measure, defaults included."""
-        defaults = {"link": Link(), "mining": Mining(), "breach": Breach(), "utility": Utility()}
-        given = [
-            getattr(one, family) for one in self.measure or () if not isinstance(one, str) and family == _family(one)
-        ]
-        settings: Part | None = given[0] if given else defaults.get(family)
-        return {} if settings is None else settings.model_dump()
+        return settings_of(family, self.measure or ())
 
     @property
     def expectations(self) -> tuple[Expectation, ...]:
@@ -195,9 +153,10 @@ class Scenario(_Plan):
         yield from self._stages()
         yield from self._knowledge()
         yield from self._twice()
+        names = tuple(dict.fromkeys(name for names in MEASURES.values() for name in names))
         for number, expectation in enumerate(self.expectations):
             try:
-                expectation.check(_NAMES, [attack.name for attack in self.attacks])
+                expectation.check(names, [attack.name for attack in self.attacks])
                 self._require_measured(expectation)
             except DecloakError as error:
                 yield ("expect", number), error
