@@ -12,8 +12,8 @@ from sqlite_utils import Database
 
 from decloak.errors import DecloakError
 from decloak.store.documentation import markdown, tables
+from decloak.store.inserting import insert
 from decloak.store.opening import APPLICATION, VERSION, connect_readonly, open_store
-from decloak.store.writing import insert
 
 
 def content(path: Path) -> list[str]:

@@ -19,8 +19,10 @@ from decloak.measure.release_utility import re_chunks, tkd_chunks, tlost
 from decloak.measure.transport import mean_distance
 from decloak.rules.load import Catalogue
 from decloak.rules.running import Settings, give
+from decloak.store.assigned import read_assigned
+from decloak.store.attackers import read_knowledge
 from decloak.store.opening import open_store
-from decloak.store.torn import link_rows, read_assigned, read_knowledge, read_torn, read_truth, write_torn
+from decloak.store.torn import link_rows, read_torn, read_truth, write_torn
 from decloak.store.writing import write_dataset
 
 ITEMS = ["a", "b,c", "d e", "f", "g", "h"]

@@ -17,9 +17,9 @@ from decloak.rules.model import ItemsetsRule
 from decloak.scenario import Document, load
 from decloak.stages import execute
 from decloak.store.counts import kept_counts
+from decloak.store.inserting import find
 from decloak.store.opening import connect_readonly, open_store
 from decloak.store.results import notes_of, pooled
-from decloak.store.writing import find
 from decloak.sweep import Variant, variants
 
 __all__ = ["Measure", "Progress", "Run", "RunVariant", "Verdict", "plans", "run"]

@@ -20,7 +20,7 @@ from decloak.preparing import distance_tables, original_of, published_of, relate
 from decloak.release_measuring import RELEASE_FAMILIES, Measured
 from decloak.rules.running import Struck, facts, give, strike
 from decloak.rules.strategy import GROUP_KINDS
-from decloak.store import findings, torn, writing
+from decloak.store import assigned, attackers, findings, inserting, releases, torn, writing
 from decloak.store.opening import Store
 from decloak.store.reading import read_published, read_scores
 from decloak.store.relations import Scope
@@ -45,13 +45,13 @@ class _Execution:
 
     def stage(self, kind: str, key: str, make: Callable[[], Write]) -> int:
         """The number of a finished stage; when it is not there, `make` computes and its result writes."""
-        found = writing.find(self.store, kind, key)
+        found = inserting.find(self.store, kind, key)
         if found is not None:
             return found
         self.progress(kind)
         write = make()
         with self.store.stage() as connection:
-            found = writing.find(self.store, kind, key)  # another run may have been faster
+            found = inserting.find(self.store, kind, key)  # another run may have been faster
             return write(connection) if found is None else found
 
     @cached_property
@@ -80,14 +80,14 @@ class _Execution:
         def write(connection: Any) -> int:
             tree, hierarchy = made.tree, None
             if tree is not None:
-                hierarchy = writing.write_hierarchy(connection, tree.parents(), tree.items, tree.origin)
-            release = writing.write_release(
+                hierarchy = releases.write_hierarchy(connection, tree.parents(), tree.items, tree.origin)
+            release = releases.write_release(
                 connection, plan.release, made.published, made.method, made.parameters, hierarchy, made.loss, made.notes
             )
             if original is not None:
-                writing.link_origins(connection, release, original)
-            writing.mark_originals(connection, release, made.marked)
-            writing.mark_suppressed(connection, release, made.suppressed)
+                releases.link_origins(connection, release, original)
+            releases.mark_originals(connection, release, made.marked)
+            releases.mark_suppressed(connection, release, made.suppressed)
             return release
 
         return write
@@ -168,7 +168,7 @@ class _Execution:
     def _know(self, key: str, release: int) -> Write:
         plan = self.plan
         known = what_is_known(plan.scenario, plan.folder, plan.variant.seed, self.torn, self.known)
-        return lambda connection: torn.write_attacker(connection, key, release, *known)
+        return lambda connection: attackers.write_attacker(connection, key, release, *known)
 
     def _attack(self, planned: Planned, scope: Scope, earlier: Mapping[str, tuple[Planned, int]]) -> Write:
         rule = planned.rule
@@ -205,7 +205,7 @@ class _Execution:
             scores = {} if self.relatedness is None else read_scores(self.store.connection, self.relatedness)
             relate = self.plan.scenario.relate
             given = give(rule, self.torn, scores, settings, "smaller" if relate is None else relate.closer)
-            return lambda connection, attack: torn.write_assigned(connection, attack, scope.release, given)
+            return lambda connection, attack: assigned.write_assigned(connection, attack, scope.release, given)
         found, derives = facts(rule, sandbox, settings), rule.derives
         return lambda connection, attack: findings.write_facts(connection, attack, derives.name, derives.columns, found)
 
@@ -250,7 +250,7 @@ def _strikes(one: Struck) -> findings.Strikes:
 
 def execute(planned: Plan, store: Store, progress: Progress) -> tuple[int, bool]:
     """Carry out a plan; return the number of its run, and whether anything had to be done."""
-    found = writing.find(store, "run", planned.run)
+    found = inserting.find(store, "run", planned.run)
     if found is not None:
         return found, False
     execution = _Execution(planned, store, progress)
@@ -265,7 +265,7 @@ def execute(planned: Plan, store: Store, progress: Progress) -> tuple[int, bool]
         measurements += [execution.measure(family, key, settings, number) for family, key, settings in one.measures]
     variant = planned.variant
     with store.stage() as connection:
-        found = writing.find(store, "run", planned.run)
+        found = inserting.find(store, "run", planned.run)
         if found is not None:
             return found, False
         run = writing.write_run(

@@ -17,8 +17,10 @@ from decloak.measure.reassociation import accuracy, reconstructed
 from decloak.measure.release_utility import re_chunks, tkd_chunks, tlost
 from decloak.measure.transport import mean_distance
 from decloak.rules.reassociate_kernel import Assignment
+from decloak.store.assigned import read_assigned
+from decloak.store.attackers import read_knowledge
 from decloak.store.reading import read_dataset
-from decloak.store.torn import read_assigned, read_knowledge, read_truth
+from decloak.store.torn import read_truth
 
 __all__ = ["Known", "known_of", "measure_torn"]
 

@@ -117,8 +117,9 @@ def _read(file: Path, form: str, given: dict[str, Any]) -> "Dataset":
 def _import_release(file: Path, ids: bool, store: Path) -> None:
     from decloak.data.published import read_published
     from decloak.digest import digest
+    from decloak.store.inserting import find
     from decloak.store.opening import open_store
-    from decloak.store.writing import find, write_release
+    from decloak.store.releases import write_release
 
     release = read_published(file, ids=ids)
     key = digest(["import", release.origin, release.transactions, release.labels])
@@ -133,8 +134,9 @@ def _import_release(file: Path, ids: bool, store: Path) -> None:
 def _import_data(data: "Dataset", form: str, file: Path, store: Path) -> None:
     from decloak.data.text.order import sorted_warning
     from decloak.digest import digest
+    from decloak.store.inserting import find
     from decloak.store.opening import open_store
-    from decloak.store.writing import find, write_dataset
+    from decloak.store.writing import write_dataset
 
     warning = sorted_warning(data)
     key = digest(["import", data.origin, form, data.transactions, data.labels])

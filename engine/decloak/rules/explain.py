@@ -9,9 +9,10 @@ from decloak.errors import DecloakError, nearest, shown
 from decloak.rules.because import sentence_sql
 from decloak.rules.load import Derives, read_text, sentence_columns
 from decloak.rules.model import AnyRule, QueryRule
-from decloak.store import findings, results
+from decloak.store import evidence, findings, results
 from decloak.store.derivation import make_steps
-from decloak.store.results import Attacked, Context, Finding, Judged
+from decloak.store.evidence import Context, Finding, Judged
+from decloak.store.results import Attacked
 from decloak.store.sandbox import Sandbox, quoted
 
 __all__ = ["Evidence", "Explanation", "Found", "explain", "explain_finding", "list_findings"]
@@ -59,13 +60,13 @@ def explain(
         _explained(connection, one, cell, transaction, item)
         for one in attacks
         if one.form == "eliminate"
-        for cell in results.cells_named(connection, one.attack, transaction, item)
+        for cell in evidence.cells_named(connection, one.attack, transaction, item)
     ]
     found += [
         _given(connection, one, *row)
         for one in attacks
         if one.form == "reassociate"
-        for row in results.units_given(connection, one.attack, transaction, item)
+        for row in evidence.units_given(connection, one.attack, transaction, item)
     ]
     if not found:
         raise _not_there(connection, run, transaction, item)
@@ -77,15 +78,15 @@ def list_findings(connection: sqlite3.Connection, run: int, label: str | None, m
     found = []
     for one in _attacks(connection, run, label):
         because, table = _because(one)
-        rows = results.sentences(connection, one.attack, because, table, most=most)
+        rows = evidence.sentences(connection, one.attack, because, table, most=most)
         found += [Found(one.label, finding, sentence) for finding, sentence in rows]
     return found
 
 
 def explain_finding(connection: sqlite3.Connection, path: Path, run: int, finding: int) -> tuple[Found, list[Evidence]]:
     """One finding, and for a query the rows of its evidence steps, derived again from what the rule saw."""
-    where = results.find_finding(connection, run, finding)
-    found = Found(where.label, finding, results.sentence(connection, finding, *_because(where)))
+    where = evidence.find_finding(connection, run, finding)
+    found = Found(where.label, finding, evidence.sentence(connection, finding, *_because(where)))
     model, derives = read_text(where.text)
     if not isinstance(model, QueryRule):
         return found, []
@@ -94,7 +95,7 @@ def explain_finding(connection: sqlite3.Connection, path: Path, run: int, findin
             other, others = _rule_of(connection, attack)
             findings.show_findings(sandbox, attack, others, other.form)
         make_steps(sandbox, model.let, {})
-        fact = results.fact(connection, finding, derives.name)
+        fact = evidence.fact(connection, finding, derives.name)
         rows = [_behind(sandbox, step, fact) for step in model.evidence]
     return found, [_named(connection, one) for one in rows]
 
@@ -108,16 +109,16 @@ def _behind(sandbox: Sandbox, step: str, fact: dict[str, Any]) -> Evidence:
     return Evidence(step, columns, sandbox.engine(f"select * from temp.{quoted(step)} where {where}", values))
 
 
-def _named(connection: sqlite3.Connection, evidence: Evidence) -> Evidence:
+def _named(connection: sqlite3.Connection, step: Evidence) -> Evidence:
     """The same with names in the columns item and txn, where the store has numbers."""
     rows = [
         tuple(
-            results.name_of(connection, column, value) if column in results.NAMED else value
-            for column, value in zip(evidence.columns, row, strict=True)
+            evidence.name_of(connection, column, value) if column in evidence.NAMED else value
+            for column, value in zip(step.columns, row, strict=True)
         )
-        for row in evidence.rows
+        for row in step.rows
     ]
-    return evidence._replace(rows=rows)
+    return step._replace(rows=rows)
 
 
 def _attacks(connection: sqlite3.Connection, run: int, label: str | None) -> list[Attacked]:
@@ -133,12 +134,12 @@ def _attacks(connection: sqlite3.Connection, run: int, label: str | None) -> lis
 def _because(attack: Attacked | Finding) -> tuple[str, str]:
     """The sentence of the rule text that ran, as SQL, and the findings it is about, as a table expression."""
     model, derives = read_text(attack.text)
-    facts = findings.NAMED.get(model.form) or results.facts_sql(derives.name)
+    facts = findings.NAMED.get(model.form) or evidence.facts_sql(derives.name)
     return sentence_sql(model.because, sentence_columns(model, derives), "x"), facts
 
 
 def _rule_of(connection: sqlite3.Connection, attack: int) -> tuple[AnyRule, Derives]:
-    return read_text(results.rule_text(connection, attack))
+    return read_text(evidence.rule_text(connection, attack))
 
 
 def _explained(
@@ -147,8 +148,8 @@ def _explained(
     if cell.finding is None:
         text = _spared(cell, transaction, item)
     else:
-        text = results.sentence(connection, cell.finding, *_because(attack))
-    contexts = tuple(results.contexts(connection, cell))
+        text = evidence.sentence(connection, cell.finding, *_because(attack))
+    contexts = tuple(evidence.contexts(connection, cell))
     return Explanation(attack.label, cell.finding, text, cell.d, cell.weight, cell.generalised, contexts)
 
 
@@ -156,8 +157,8 @@ def _given(
     connection: sqlite3.Connection, attack: Attacked, finding: int, value: float | None, unit: str
 ) -> Explanation:
     """Why a unit went to a record: the items of its anchor with their scores for the items of the unit."""
-    text = results.sentence(connection, finding, *_because(attack))
-    contexts = tuple(results.anchor_scores(connection, finding))
+    text = evidence.sentence(connection, finding, *_because(attack))
+    contexts = tuple(evidence.anchor_scores(connection, finding))
     return Explanation(attack.label, finding, text, None, value, unit, contexts)
 
 
@@ -170,7 +171,7 @@ def _spared(cell: Judged, transaction: str, item: str) -> str:
 
 
 def _not_there(connection: sqlite3.Connection, run: int, transaction: str, item: str) -> DecloakError:
-    labels, members = results.attackable(connection, run)
+    labels, members = evidence.attackable(connection, run)
     if transaction not in labels:
         hint = nearest(transaction, labels) or "name a transaction by its id, or its line number"
         return DecloakError(f"run {run} attacked no transaction {shown(transaction)}", hint=hint)

@@ -1,11 +1,9 @@
 """Find, read and check rule files, and put the rules of a run in the order they depend on each other."""
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import networkx as nx
 from pydantic import RootModel
@@ -15,10 +13,10 @@ from decloak.errors import DecloakError, nearest, shown
 from decloak.positions import Source, check, read
 from decloak.resources import bundled
 from decloak.rules.because import sentence_sql
-from decloak.rules.model import AnyRule, EliminateRule, ItemsetsRule, QueryRule, ReassociateRule
+from decloak.rules.checking import Derives, derives_of, reassociation_of, strategy_of
+from decloak.rules.model import AnyRule, ReassociateRule
 from decloak.rules.reassociation import Reassociation
 from decloak.rules.strategy import Strategy
-from decloak.store.derivation import LAST_ROUND, THIS_ROUND, make_steps
 from decloak.store.findings import START
 from decloak.store.relations import RELATIONS
 from decloak.store.sandbox import Sandbox
@@ -35,13 +33,6 @@ __all__ = [
     "sentence_columns",
 ]
 
-_DERIVES = re.compile(r"^([a-z][a-z0-9_]{0,40})\(([a-z][a-z0-9_]*(?:, *[a-z][a-z0-9_]*)*)\)$")
-OWN = {
-    "eliminate": ("table", "row", "col", "round"),
-    "reassociate": ("cluster", "chunk", "unit", "row"),
-    "itemsets": ("itemset", "size", "support"),
-}
-"""What the rules of a form derive, under their own name; a query says itself what it derives."""
 SENTENCE = {
     "eliminate": (
         *("round", "transaction", "item", "generalised", "group"),
@@ -54,13 +45,6 @@ SENTENCE = {
 
 class _RuleFile(RootModel[AnyRule]):
     """A rule file of any form."""
-
-
-class Derives(NamedTuple):
-    """The relation a rule gives to others."""
-
-    name: str
-    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -111,7 +95,7 @@ def read_text(text: str) -> tuple[AnyRule, Derives]:
     """A rule text that was checked before, as the store keeps it."""
     source = Source.parse(text, "rule")
     model = check(source, _RuleFile).root
-    return model, _derives(model, source)
+    return model, derives_of(model, source)
 
 
 def sentence_columns(model: AnyRule, derives: Derives) -> tuple[str, ...]:
@@ -138,7 +122,7 @@ class Catalogue:
         earlier = self._files.get(model.rule)
         if earlier is not None:
             raise source.error(("rule",), f"the rule {shown(model.rule)} is also in {earlier}", "rename one of them")
-        derives = _derives(model, source)
+        derives = derives_of(model, source)
         other = self.deriving(derives.name)
         if other is not None:
             message = f"the rule {other} derives {derives.name} already"
@@ -195,8 +179,8 @@ class Catalogue:
         known = {name: relation.columns for name, relation in RELATIONS.items()}
         known |= {one.name: one.columns for name, one in self._headers.items() if name != model.rule}
         with Sandbox.empty(known) as sandbox:
-            strategy = _check_sql(sandbox, model, derives, source)
-            torn = _reassociation(model, source) if isinstance(model, ReassociateRule) else None
+            strategy = strategy_of(sandbox, model, derives, source)
+            torn = reassociation_of(model, source) if isinstance(model, ReassociateRule) else None
             reads = frozenset(sandbox.read & known.keys())
         try:
             sentence_sql(model.because, sentence_columns(model, derives), "x")
@@ -246,96 +230,3 @@ def in_order(rules: Iterable[Rule]) -> list[Rule]:
             place,
             "let one rule derive both, with start: and repeat:",
         ) from None
-
-
-def _derives(model: AnyRule, source: Source) -> Derives:
-    if not isinstance(model, QueryRule):
-        return Derives(model.rule, OWN[model.form])
-    match = _DERIVES.match(model.derives)
-    if match is None:
-        raise source.error(
-            ("derives",),
-            f"cannot read {shown(model.derives)}",
-            "write a name and its columns: cover(cluster, item)",
-        )
-    columns = tuple(column.strip() for column in match[2].split(","))
-    taken = match[1] in RELATIONS or match[1] == LAST_ROUND
-    if taken or len(set(columns)) < len(columns) or {"round", "finding", "run"} & set(columns):
-        problem = "is a relation of the store" if taken else "repeats a column, or uses round, finding or run"
-        raise source.error(("derives",), f"{shown(model.derives)} {problem}", "choose other names")
-    return Derives(match[1], columns)
-
-
-def _check_sql(sandbox: Sandbox, model: AnyRule, derives: Derives, source: Source) -> Strategy | None:
-    if isinstance(model, QueryRule):
-        _check_query(sandbox, model, derives, source)
-    elif isinstance(model, EliminateRule):
-        return _check_eliminate(sandbox, model, source)
-    elif isinstance(model, ItemsetsRule):
-        _expect_columns(sandbox.columns(model.of, source.place(("of",))), ("set", "item"), source, "of")
-    return None
-
-
-def _check_query(sandbox: Sandbox, model: QueryRule, derives: Derives, source: Source) -> None:
-    places = {name: source.place(("let", name)) for name in model.let}
-    reserved = {LAST_ROUND, THIS_ROUND, derives.name} if model.repeat is not None else set()
-    for name in (*model.let, *model.evidence):
-        if name in RELATIONS and name in model.let:
-            raise source.error(("let", name), f"{shown(name)} is a relation of the store", "choose another name")
-        if name in reserved and name in model.let:
-            raise source.error(("let", name), f"{shown(name)} is what rounds go by", "choose another name")
-        if name not in model.let:
-            hint = nearest(name, model.let) or "name a step of let:"
-            raise source.error(("evidence",), f"no step named {shown(name)}", hint)
-    make_steps(sandbox, model.let, places)
-    if model.repeat is not None:
-        sandbox.fill(derives.name, derives.columns, ())
-        sandbox.fill(LAST_ROUND, derives.columns, ())
-    parts: Mapping[str, str | None] = {"facts": model.facts, "start": model.start, "repeat": model.repeat}
-    for part, sql in parts.items():
-        if sql is not None:
-            try:
-                found = sandbox.columns(sql, source.place((part,)))
-            except DecloakError as error:
-                if f"no such table: {derives.name}" in error.message:
-                    hint = "write start: and repeat: for a rule that reads what it derives"
-                    raise source.error((part,), f"the rule reads itself: {derives.name}", hint) from None
-                raise
-            _expect_columns(found, derives.columns, source, part)
-
-
-def _expect_columns(found: Sequence[str], expected: Sequence[str], source: Source, part: str) -> None:
-    missing = [column for column in expected if column not in found]
-    if missing:
-        hint = f"select ... as {missing[0]}; it gives {', '.join(map(shown, found))}"
-        raise source.error((part,), f"the SQL gives no column {shown(missing[0])}", hint)
-
-
-def _check_eliminate(sandbox: Sandbox, model: EliminateRule, source: Source) -> Strategy:
-    found = sandbox.columns(model.cells, source.place(("cells",)))
-    _expect_columns(found, ("table", "row", "col", "d"), source, "cells")
-    further = [column for column in found if column not in ("table", "row", "col", "d")]
-    return Strategy.build(
-        weigh=str(model.weigh),
-        redistribute=model.redistribute,
-        groups=tuple(model.groups),
-        suspicion=str(model.suspicion),
-        threshold=None if model.threshold == "none" else str(model.threshold),
-        strike=model.strike,
-        columns=further,
-        places={
-            key: source.place((key,)) for key in ("weigh", "redistribute", "groups", "suspicion", "threshold", "strike")
-        },
-    )
-
-
-def _reassociation(model: ReassociateRule, source: Source) -> Reassociation:
-    keys = ("units", "combine", "give", "match", "consistent")
-    return Reassociation.build(
-        units=model.units,
-        combine=model.combine,
-        give=model.give,
-        match=model.match,
-        consistent=model.consistent,
-        places={key: source.place((key,)) for key in keys},
-    )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decloak.errors import DecloakError
 from decloak.store.derivation import Derived
+from decloak.store.inserting import insert, next_number
 from decloak.store.sandbox import Sandbox, quoted
-from decloak.store.writing import insert, next_number
 
 if TYPE_CHECKING:
     from decloak.rules.load import Derives

@@ -2,23 +2,18 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
-from decloak.rules.reassociate_kernel import Assignment
-from decloak.store.writing import insert, item_numbers, next_number
+from decloak.store.inserting import insert, item_numbers, next_number
 
 __all__ = [
     "link_rows",
-    "read_assigned",
-    "read_knowledge",
     "read_torn",
     "read_truth",
     "row_label",
-    "write_assigned",
-    "write_attacker",
     "write_torn",
 ]
 
@@ -174,41 +169,6 @@ def link_rows(connection: sqlite3.Connection, release: int, original: int, truth
     )
 
 
-def write_attacker(
-    connection: sqlite3.Connection,
-    digest: str,
-    release: int,
-    model: str,
-    known: Sequence[Sequence[str]],
-    note: str | None,
-) -> int:
-    """Write an attacker with the itemsets known."""
-    number = insert(connection, "attacker", digest=digest, release=release, model=model, note=note)
-    items = item_numbers(connection, (item for itemset in known for item in itemset))
-    first = next_number(connection, "knowledge")
-    connection.executemany(
-        "insert into knowledge (id, attacker) values (?, ?)", ((first + at, number) for at in range(len(known)))
-    )
-    connection.executemany(
-        "insert into knows (knowledge, item) values (?, ?)",
-        ((first + at, items[item]) for at, itemset in enumerate(known) for item in itemset),
-    )
-    return number
-
-
-def read_knowledge(connection: sqlite3.Connection, attacker: int) -> list[tuple[str, ...]] | None:
-    """The itemsets an attacker knows; None for the strong attacker, who knows every pair."""
-    (model,) = connection.execute("select model from attacker where id = ?", (attacker,)).fetchone()
-    if model == "strong":
-        return None
-    rows = connection.execute(
-        "select k.id, i.name from knowledge k join knows w on w.knowledge = k.id join item i on i.id = w.item "
-        "where k.attacker = ? order by k.id, i.name",
-        (attacker,),
-    )
-    return [tuple(name for _, name in group) for _, group in groupby(rows, key=lambda row: row[0])]
-
-
 def read_torn(connection: sqlite3.Connection, release: int) -> Disassociated:
     """A disassociated release as it was written."""
     origin, parameters = connection.execute(
@@ -279,51 +239,3 @@ def read_truth(connection: sqlite3.Connection, release: int) -> list[list[int]] 
         (release,),
     ).fetchall()
     return [[one for _, one in group] for _, group in groupby(rows, key=lambda row: row[0])] or None
-
-
-def write_assigned(
-    connection: sqlite3.Connection,
-    attack: int,
-    release: int,
-    found: Iterable[tuple[Assignment, Sequence[float | None]]],
-) -> None:
-    """Write who gets what: a finding for every row a unit was given to, with what the row was ranked by."""
-    txns = {
-        (cluster, row): txn
-        for cluster, row, txn in connection.execute(
-            "select c.number, r.row, r.txn from cluster c join cluster_row r on r.cluster = c.id where c.release = ?",
-            (release,),
-        )
-    }
-    given = [
-        (txns[one.cluster, row], str(one.chunk), json.dumps(one.unit, ensure_ascii=False), value)
-        for one, values in found
-        for row, value in zip(one.rows, values, strict=True)
-    ]
-    first = next_number(connection, "finding")
-    connection.executemany(
-        "insert into finding (id, attack, round) values (?, ?, 1)", ((first + at, attack) for at in range(len(given)))
-    )
-    connection.executemany(
-        "insert into assigned (finding, txn, chunk, unit, value) values (?, ?, ?, ?, ?)",
-        ((first + at, *one) for at, one in enumerate(given)),
-    )
-
-
-def read_assigned(connection: sqlite3.Connection, attack: int) -> list[Assignment]:
-    """What an attack gave to whom."""
-    rows = connection.execute(
-        "select c.number, s.chunk, s.unit, r.row from finding f join assigned s on s.finding = f.id "
-        "join cluster_row r on r.txn = s.txn join cluster c on c.id = r.cluster where f.attack = ? "
-        "order by c.number, s.chunk, s.unit, r.row",
-        (attack,),
-    )
-    return [
-        Assignment(
-            cluster,
-            "T" if chunk == "T" else int(chunk),
-            tuple(json.loads(unit)),
-            tuple(row for *_, row in group),
-        )
-        for (cluster, chunk, unit), group in groupby(rows, key=lambda row: row[:3])
-    ]

@@ -1,0 +1,59 @@
+"""Who was given what: the findings of a reassociate rule."""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from decloak.rules.reassociate_kernel import Assignment
+from decloak.store.inserting import next_number
+
+__all__ = ["read_assigned", "write_assigned"]
+
+
+def write_assigned(
+    connection: sqlite3.Connection,
+    attack: int,
+    release: int,
+    found: Iterable[tuple[Assignment, Sequence[float | None]]],
+) -> None:
+    """Write who gets what: a finding for every row a unit was given to, with what the row was ranked by."""
+    txns = {
+        (cluster, row): txn
+        for cluster, row, txn in connection.execute(
+            "select c.number, r.row, r.txn from cluster c join cluster_row r on r.cluster = c.id where c.release = ?",
+            (release,),
+        )
+    }
+    given = [
+        (txns[one.cluster, row], str(one.chunk), json.dumps(one.unit, ensure_ascii=False), value)
+        for one, values in found
+        for row, value in zip(one.rows, values, strict=True)
+    ]
+    first = next_number(connection, "finding")
+    connection.executemany(
+        "insert into finding (id, attack, round) values (?, ?, 1)", ((first + at, attack) for at in range(len(given)))
+    )
+    connection.executemany(
+        "insert into assigned (finding, txn, chunk, unit, value) values (?, ?, ?, ?, ?)",
+        ((first + at, *one) for at, one in enumerate(given)),
+    )
+
+
+def read_assigned(connection: sqlite3.Connection, attack: int) -> list[Assignment]:
+    """What an attack gave to whom."""
+    rows = connection.execute(
+        "select c.number, s.chunk, s.unit, r.row from finding f join assigned s on s.finding = f.id "
+        "join cluster_row r on r.txn = s.txn join cluster c on c.id = r.cluster where f.attack = ? "
+        "order by c.number, s.chunk, s.unit, r.row",
+        (attack,),
+    )
+    return [
+        Assignment(
+            cluster,
+            "T" if chunk == "T" else int(chunk),
+            tuple(json.loads(unit)),
+            tuple(row for *_, row in group),
+        )
+        for (cluster, chunk, unit), group in groupby(rows, key=lambda row: row[:3])
+    ]

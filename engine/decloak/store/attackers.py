@@ -1,0 +1,44 @@
+"""Attackers in the store: the itemsets each knows."""
+
+import sqlite3
+from collections.abc import Sequence
+from itertools import groupby
+
+from decloak.store.inserting import insert, item_numbers, next_number
+
+__all__ = ["read_knowledge", "write_attacker"]
+
+
+def write_attacker(
+    connection: sqlite3.Connection,
+    digest: str,
+    release: int,
+    model: str,
+    known: Sequence[Sequence[str]],
+    note: str | None,
+) -> int:
+    """Write an attacker with the itemsets known."""
+    number = insert(connection, "attacker", digest=digest, release=release, model=model, note=note)
+    items = item_numbers(connection, (item for itemset in known for item in itemset))
+    first = next_number(connection, "knowledge")
+    connection.executemany(
+        "insert into knowledge (id, attacker) values (?, ?)", ((first + at, number) for at in range(len(known)))
+    )
+    connection.executemany(
+        "insert into knows (knowledge, item) values (?, ?)",
+        ((first + at, items[item]) for at, itemset in enumerate(known) for item in itemset),
+    )
+    return number
+
+
+def read_knowledge(connection: sqlite3.Connection, attacker: int) -> list[tuple[str, ...]] | None:
+    """The itemsets an attacker knows; None for the strong attacker, who knows every pair."""
+    (model,) = connection.execute("select model from attacker where id = ?", (attacker,)).fetchone()
+    if model == "strong":
+        return None
+    rows = connection.execute(
+        "select k.id, i.name from knowledge k join knows w on w.knowledge = k.id join item i on i.id = w.item "
+        "where k.attacker = ? order by k.id, i.name",
+        (attacker,),
+    )
+    return [tuple(name for _, name in group) for _, group in groupby(rows, key=lambda row: row[0])]

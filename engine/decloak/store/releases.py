@@ -1,0 +1,156 @@
+"""A set-generalised release in the store: what was published, the hierarchy behind it, and what it was made from.
+
+Each function works inside the caller's transaction.
+"""
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from decloak.data.dataset import Published
+from decloak.data.published import written
+from decloak.digest import digest as digest_of
+from decloak.store.inserting import insert, item_numbers, next_number, write_txns
+
+__all__ = [
+    "generalised_numbers",
+    "link_origins",
+    "mark_originals",
+    "mark_suppressed",
+    "write_hierarchy",
+    "write_release",
+]
+
+
+def write_release(
+    connection: sqlite3.Connection,
+    digest: str,
+    data: Published,
+    method: str,
+    parameters: Mapping[str, Any],
+    hierarchy: int | None = None,
+    loss: Mapping[str, Any] | None = None,
+    notes: Sequence[str] = (),
+) -> int:
+    """Write a set-generalised release: its transactions, plain items, generalised items and their members."""
+    dataset = insert(connection, "dataset", digest=digest, kind="published", origin=data.origin, format="published")
+    release = insert(
+        connection,
+        "release",
+        digest=digest,
+        dataset=dataset,
+        method=method,
+        parameters=json.dumps(parameters),
+        hierarchy=hierarchy,
+        loss=json.dumps(loss or {}),
+        notes=json.dumps(list(notes)),
+    )
+    txns = write_txns(connection, dataset, data.labels)
+    generalised = _write_generalised(connection, release, data)
+    plain = {element for row in data.transactions for element in row if isinstance(element, str)}
+    items = item_numbers(connection, plain)
+    connection.executemany(
+        "insert into contains (txn, position, item) values (?, ?, ?)",
+        (
+            (txn, position, items[element])
+            for txn, transaction in zip(txns, data.transactions, strict=True)
+            for position, element in enumerate(transaction)
+            if isinstance(element, str)
+        ),
+    )
+    connection.executemany(
+        "insert into published_as (txn, position, generalised) values (?, ?, ?)",
+        (
+            (txn, position, generalised[frozenset(element)])
+            for txn, transaction in zip(txns, data.transactions, strict=True)
+            for position, element in enumerate(transaction)
+            if not isinstance(element, str)
+        ),
+    )
+    return release
+
+
+def _write_generalised(connection: sqlite3.Connection, release: int, data: Published) -> dict[frozenset[str], int]:
+    """Number the generalised items; the same members in another order are the same generalised item."""
+    distinct = {frozenset(members): members for members in reversed(data.generalised)}
+    first = next_number(connection, "generalised")
+    numbers = {members: first + index for index, members in enumerate(reversed(distinct))}
+    items = item_numbers(connection, (item for members in distinct for item in members))
+    connection.executemany(
+        "insert into generalised (id, release, label) values (?, ?, ?)",
+        (
+            (number, release, data.names.get(distinct[members]) or written(distinct[members]))
+            for members, number in numbers.items()
+        ),
+    )
+    connection.executemany(
+        "insert into member_of (generalised, position, item) values (?, ?, ?)",
+        (
+            (number, position, items[item])
+            for members, number in numbers.items()
+            for position, item in enumerate(distinct[members])
+        ),
+    )
+    return numbers
+
+
+def generalised_numbers(connection: sqlite3.Connection, release: int) -> dict[frozenset[str], int]:
+    rows = connection.execute(
+        "select m.generalised, i.name from generalised g join member_of m on m.generalised = g.id "
+        "join item i on i.id = m.item where g.release = ? order by m.generalised",
+        (release,),
+    )
+    return {frozenset(name for _, name in group): number for number, group in groupby(rows, key=lambda row: row[0])}
+
+
+def write_hierarchy(
+    connection: sqlite3.Connection, parents: Mapping[str, str], leaves: Collection[str], origin: str
+) -> int:
+    """Write a hierarchy: its nodes, the items that leaves stand for, and what is below what; once for the same tree."""
+    key = digest_of(["hierarchy", origin, list(parents.items())])
+    found = connection.execute("select id from hierarchy where digest = ?", (key,)).fetchone()
+    if found is not None:
+        return int(found[0])
+    number = insert(connection, "hierarchy", digest=key, origin=origin)
+    items = item_numbers(connection, leaves)
+    first = next_number(connection, "concept")
+    concepts = {label: first + at for at, label in enumerate(dict.fromkeys([*parents.values(), *parents]))}
+    connection.executemany(
+        "insert into concept (id, hierarchy, label, item) values (?, ?, ?, ?)",
+        ((concept, number, label, items.get(label)) for label, concept in concepts.items()),
+    )
+    connection.executemany(
+        "insert into is_a (child, parent) values (?, ?)",
+        ((concepts[child], concepts[parent]) for child, parent in parents.items()),
+    )
+    return number
+
+
+def link_origins(connection: sqlite3.Connection, release: int, original: int) -> None:
+    """Note which original transaction each published one was made from: the one of the same label."""
+    connection.execute("insert into truth_release (release, original) values (?, ?)", (release, original))
+    connection.execute(
+        "insert into truth_origin (txn, original) select p.id, o.id from release r join txn p on p.dataset = r.dataset "
+        "join txn o on o.dataset = ? and o.label = p.label where r.id = ?",
+        (original, release),
+    )
+
+
+def mark_suppressed(connection: sqlite3.Connection, release: int, items: Iterable[str]) -> None:
+    """Note the items of the original that a release shows nowhere."""
+    numbers = item_numbers(connection, items)
+    connection.executemany(
+        "insert into truth_suppressed (release, item) values (?, ?)",
+        ((release, number) for number in sorted(numbers.values())),
+    )
+
+
+def mark_originals(connection: sqlite3.Connection, release: int, marked: Iterable[tuple[str, str]]) -> None:
+    """Note the members that a distance table file marks as original: transaction label and item name."""
+    connection.executemany(
+        "insert or ignore into truth_marked (txn, item) select t.id, i.id from release r "
+        "join txn t on t.dataset = r.dataset join item i on i.name = ? where t.label = ? and r.id = ?",
+        ((item, label, release) for label, item in marked),
+    )
