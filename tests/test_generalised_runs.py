@@ -187,6 +187,18 @@ def test_what_is_refused_is_said_in_one_line_and_leaves_nothing(folder, call, ca
     assert not (folder / "store.db").exists()
 
 
+def test_an_empty_transaction_of_a_file_is_published_empty_and_no_disassociation_takes_it(folder, call):
+    (folder / "rows.jsonl").write_text('["a1"]\n[]\n["a1"]\n')
+    data = "{file: rows.jsonl, format: jsonl}"
+    call("run", written(folder, METHODS["cut"], data=data))
+    call("publish", "last", "release.jsonl")
+    assert (folder / "release.jsonl").read_text().splitlines()[-3:] == ['["a1"]', "[]", '["a1"]']
+    torn = "method: disassociation, k: 2, m: 2, max_cluster: 2"
+    said = call("run", written(folder, torn, "attack: [random]", data), "--store", folder / "none.db")
+    assert said.err == "decloak: transaction 2 has no items; disassociation takes no empty ones: leave it out\n"
+    assert not (folder / "none.db").exists()
+
+
 def test_the_public_function_publishes_the_same(folder):
     tree = decloak.Hierarchy.from_parents({"a1": "A", "a2": "A", "b1": "B", "b2": "B", "A": "ALL", "B": "ALL"})
     for method in ("cut", "aa", "da", "oa", "vpa"):

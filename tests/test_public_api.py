@@ -167,3 +167,35 @@ def test_what_is_wrong_is_said_in_one_line(distances, settings, expected):
 
 def test_the_package_is_typed():
     assert (Path(decloak.__file__).parent / "py.typed").exists()
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (3, "the data are '3', not a list of transactions"),
+        ("milk", "the data are 'milk', not a list of transactions"),
+        ([["a"], 3], "transaction 2 is '3', not a list of items"),
+        ([["a"], None], "transaction 2 is 'None', not a list of items"),
+        ([["a"], "milk"], "transaction 2 is 'milk', not a list of items"),
+        ([["a"], [["b"]]], "an item of transaction 2 is '['b']', not a string"),
+        ([["a"], [b"b"]], "an item of transaction 2 is 'b'b'', not a string"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("cut", {"k": 1, "m": 1, "hierarchy": decloak.Hierarchy.balanced(["a", "b"], fanout=2)}),
+        ("coat", {"k": 1, "privacy": [["a"]], "utility": [["a"]]}),
+        ("disassociation", {"k": 2, "m": 1, "max_cluster": 2}),
+        ("sets", {"sets": [["a", "b"]]}),
+    ],
+)
+def test_data_that_are_no_lists_of_strings_are_refused_by_every_method(method, options, data, message):
+    with pytest.raises(decloak.DecloakError) as error:
+        decloak.anonymise(data, method, **options)
+    assert str(error.value) == f"{message}; give each transaction as a list of strings"
+
+
+def test_transactions_given_as_sets_are_published_in_the_order_of_names():
+    release = decloak.anonymise([{"b", "a", "c"}, frozenset("cab")], "sets", sets=[["a", "c"]])
+    assert release.transactions == ((("a", "c"), "b"),) * 2

@@ -3,8 +3,10 @@
 Every release is checked before it is given back, by code that shares nothing with what made it.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, overload
+
+import numpy as np
 
 from decloak.anonymisers.coat import Coat, coat
 from decloak.anonymisers.disassociation import disassociate
@@ -68,18 +70,21 @@ def anonymise(data: Data, method: str, **options: Any) -> Made:
         raise DecloakError(f"the method {method} has no option {shown(option)}", hint=hint)
     for option in sorted(chosen.needs - options.keys()):
         raise DecloakError(f"the method {method} needs {option}", hint=f"give {option}=")
-    found = _dataset(data)
-    made: Made = chosen.make(found, method, options)
-    for fault in chosen.check(found, made, options):
+    found = Dataset.of(data)
+    given = {option: _plain(value) for option, value in options.items()}
+    made: Made = chosen.make(found, method, given)
+    for fault in chosen.check(found, made, given):
         raise AssertionError(f"{method} broke its own guarantee: {fault}")
     return made
 
 
-def _dataset(data: Data) -> Dataset:
-    if isinstance(data, Dataset):
-        return data
-    rows = tuple(tuple(dict.fromkeys(row)) for row in data)
-    return Dataset(rows, tuple(str(number) for number in range(1, len(rows) + 1)))
+def _plain(value: Any) -> Any:
+    """An option as a release is made by it and then checked: a number of numpy as Python's, and what can be gone
+    through but once as a list.
+    """
+    if isinstance(value, np.generic):
+        return value.item()
+    return [_plain(one) for one in value] if isinstance(value, Iterator | list | tuple) else value
 
 
 def _disassociated(data: Dataset, method: str, options: Options) -> Disassociated:

@@ -2,13 +2,11 @@
 
 from pathlib import Path
 
-from decloak.anonymisers.disassociation import check_count
 from decloak.data.dataset import Dataset
 from decloak.data.distance_file import read_distances
 from decloak.data.release_file import read_disassociated
 from decloak.knowing import known_by_file
 from decloak.making import check_method
-from decloak.methods import Disassociation
 from decloak.parts import Distances, Generated, Original, Release
 from decloak.preparing import original_of, published_beside
 from decloak.relating import check_relate
@@ -38,14 +36,14 @@ def check_inputs(scenario: Scenario, folder: Path, originals: Originals) -> None
     """
     data = scenario.data
     before = originals.of(scenario, folder) if isinstance(data, Original | Generated) else None
+    if scenario.anonymise is not None and before is not None:
+        check_method(scenario.anonymise, before, folder)
     if isinstance(data, Distances):
         read_distances(folder / data.distances)
     elif scenario.torn and (before is not None or isinstance(data, Release)):
         known_by_file(scenario, folder, _items(scenario, folder, before))
     elif scenario.anonymise is None and not scenario.torn:
         published_beside(scenario, folder, before)
-    if scenario.anonymise is not None and before is not None:
-        check_method(scenario.anonymise, before, folder)
     if scenario.relate is not None:
         check_relate(scenario.relate, folder)
 
@@ -55,7 +53,5 @@ def _items(scenario: Scenario, folder: Path, before: Dataset | None) -> tuple[st
     if isinstance(scenario.data, Release):
         release = read_disassociated(folder / scenario.data.release)
         return tuple(sorted({item for cluster in release.clusters for item in cluster.items}))
-    assert isinstance(scenario.anonymise, Disassociation)
     assert before is not None
-    check_count(len(before.transactions), scenario.anonymise.k)
     return before.items

@@ -21,7 +21,7 @@ from decloak.anonymisers.constraints import (
     related_sets,
     utility_constraints,
 )
-from decloak.anonymisers.disassociation import check_count
+from decloak.anonymisers.disassociation import check_records
 from decloak.anonymisers.hierarchy import Hierarchy
 from decloak.anonymisers.sets import by_sets, random_sets
 from decloak.anonymising import anonymise
@@ -85,7 +85,7 @@ def made(method: Method, data: Dataset, folder: Path, seed: int, cache: Cache | 
 def check_method(method: Method, data: Dataset, folder: Path) -> None:
     """Raise what a method would find wrong with its files and with the data, as far as little work tells."""
     if isinstance(method, Disassociation):
-        check_count(len(data.transactions), method.k)
+        check_records(data.transactions, method.k)
     elif isinstance(method, Sets):
         _by_sets(method, data, 0)
     elif isinstance(method, Coat):

@@ -15,7 +15,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Disassociation", "check_count", "disassociate"]
+__all__ = ["Disassociation", "check_records", "disassociate"]
 
 Record = tuple[int, ...]
 
@@ -51,22 +51,27 @@ def disassociate(
     ((0, 1, 2),)
     """
     _check_parameters(k, m, max_cluster)
-    origin = data.origin if isinstance(data, Dataset) else "memory"
-    names, records = _coded(data.transactions if isinstance(data, Dataset) else data)
-    check_count(len(records), k)
+    data = Dataset.of(data)
+    check_records(data.transactions, k)
+    names, records = _coded(data.transactions)
     clusters = pooled(horizontal(records, max_cluster, strict), k)
     leaves = [_leaf([records[one] for one in ids], k, m) for ids in clusters]
     joints = refined(leaves, k, m) if refine else []
     truth = tuple(_anchor_order(leaf, ids) for leaf, ids in zip(leaves, clusters, strict=True))
     published = tuple(_cluster(leaf, names) for leaf in leaves)
     shared = tuple(_joint(one, leaves, names) for one in joints)
-    return Disassociation(Disassociated(published, shared, k, m, origin), truth)
+    return Disassociation(Disassociated(published, shared, k, m, data.origin), truth)
 
 
-def check_count(count: int, k: int) -> None:
-    """Refuse fewer records than one cluster needs."""
-    if count < k:
-        raise DecloakError(f"{count} records cannot hide among k = {k}", hint="add records or lower k")
+def check_records(records: Sequence[Sequence[object]], k: int) -> None:
+    """Refuse fewer records than one cluster needs, and an empty one: every row of a cluster holds something."""
+    if len(records) < k:
+        raise DecloakError(f"{len(records)} records cannot hide among k = {k}", hint="add records or lower k")
+    for number, record in enumerate(records, 1):
+        if not record:
+            raise DecloakError(
+                f"transaction {number} has no items", hint="disassociation takes no empty ones: leave it out"
+            )
 
 
 def _check_parameters(k: int, m: int, max_cluster: int) -> None:
@@ -77,25 +82,12 @@ def _check_parameters(k: int, m: int, max_cluster: int) -> None:
         raise DecloakError(f"max_cluster is {max_cluster} and k is {k}", hint="give a max_cluster of at least k")
 
 
-def _coded(transactions: Iterable[Iterable[str]]) -> tuple[list[str], list[Record]]:
+def _coded(transactions: Sequence[Sequence[str]]) -> tuple[list[str], list[Record]]:
     """The names of the items in order, and every record as ascending codes."""
-    sets = [_item_set(number, transaction) for number, transaction in enumerate(transactions)]
+    sets = [set(items) for items in transactions]
     names = sorted(set().union(*sets))
     code = {name: number for number, name in enumerate(names)}
     return names, [tuple(sorted([code[item] for item in items])) for items in sets]
-
-
-def _item_set(number: int, transaction: Iterable[str]) -> set[str]:
-    hint = "give each record as a list of strings"
-    if isinstance(transaction, str) or not isinstance(transaction, Iterable):
-        raise DecloakError(f"record {number} is {shown(transaction)}, not a list of items", hint=hint)
-    items = list(transaction)
-    for item in items:
-        if not isinstance(item, str):
-            raise DecloakError(f"an item of record {number} is {shown(item)}, not a string", hint=hint)
-    if not items:
-        raise DecloakError(f"record {number} has no items", hint="leave it out, or write its items")
-    return set(items)
 
 
 def _leaf(records: Sequence[Record], k: int, m: int) -> Leaf:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from decloak.data.dataset import Dataset
 from decloak.data.delimited import cells, join, split
 from decloak.data.lines import Line
-from decloak.data.record import Options, Record, take_label
+from decloak.data.record import Options, Record, no_items, take_label
 from decloak.errors import shown
 
 __all__ = ["parse", "render"]
@@ -15,10 +15,13 @@ def parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
     """Read baskets."""
     separator = options.separator or ","
     for line in lines:
+        if not line.text.strip():
+            hint = "remove it; an empty transaction is an id alone, or [] in the format jsonl"
+            raise line.wrong("an empty line", hint)
         if "(" in line.text:
             _refuse_brackets(line, separator)
-        names = split(line, separator) if line.text.strip() else []
-        label = take_label(names, options.ids and bool(names))
+        names = split(line, separator)
+        label = take_label(names, options.ids)
         yield Record(line, label, names)
 
 
@@ -36,4 +39,6 @@ def _refuse_brackets(line: Line, separator: str) -> None:
 def render(dataset: Dataset, options: Options) -> Iterator[str]:
     """Write baskets."""
     for label, items in zip(dataset.labels, dataset.transactions, strict=True):
+        if not (items or options.ids):
+            raise no_items(label, "basket without ids")
         yield join((label, *items) if options.ids else items, options.separator or ",")

@@ -1,12 +1,14 @@
 """The three shapes of data decloak reads: plain transactions, set-generalised ones, distance tables."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from decloak.errors import DecloakError, shown
 
 __all__ = ["Dataset", "DistanceTable", "Element", "Published"]
 
@@ -30,6 +32,33 @@ class Dataset:
     def items(self) -> tuple[str, ...]:
         """Every item once, in code point order."""
         return tuple(sorted({item for transaction in self.transactions for item in transaction}))
+
+    @classmethod
+    def of(cls, data: "Dataset | Iterable[Iterable[str]]") -> "Dataset":
+        """A data set as it is, or made of transactions however they come, numbered from 1; a set's items are sorted.
+
+        >>> Dataset.of([["milk", "bread", "milk"], {"tea", "milk"}]).transactions
+        (('milk', 'bread'), ('milk', 'tea'))
+        """
+        if isinstance(data, Dataset):
+            return data
+        if isinstance(data, str) or not isinstance(data, Iterable):
+            raise DecloakError(f"the data are {shown(data)}, not a list of transactions", hint=_SHAPE)
+        rows = tuple(_row(number, row) for number, row in enumerate(data, 1))
+        return cls(rows, tuple(str(number) for number in range(1, len(rows) + 1)))
+
+
+_SHAPE = "give each transaction as a list of strings"
+
+
+def _row(number: int, row: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(row, str) or not isinstance(row, Iterable):
+        raise DecloakError(f"transaction {number} is {shown(row)}, not a list of items", hint=_SHAPE)
+    items = tuple(row)
+    for item in items:
+        if not isinstance(item, str):
+            raise DecloakError(f"an item of transaction {number} is {shown(item)}, not a string", hint=_SHAPE)
+    return tuple(sorted(items) if isinstance(row, Set) else dict.fromkeys(items))
 
 
 @dataclass(frozen=True)

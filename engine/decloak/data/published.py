@@ -111,7 +111,7 @@ def _check_names(line: Line, tokens: list[_Token]) -> None:
             )
         columns[name] = column
     if not columns:
-        raise line.wrong("a transaction without items", "remove the line, or write its items")
+        raise line.wrong("a transaction without items", "remove the line, or write () for an empty one")
 
 
 def _elements(tokens: list[_Token], names: Names) -> list[Element]:

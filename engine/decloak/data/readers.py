@@ -64,7 +64,8 @@ def read(
     `basket`: one transaction a line, names separated by commas (`separator`: another character); with `ids`
     the first name is the id. `long`: CSV whose columns `transaction` and `item` hold an id and one item.
     `onehot`: CSV with a column of 0 and 1 per item; with `ids` the first column is the id. `jsonl`: a JSON
-    list of names a line, or {"id": ..., "items": [...]}. `spmf`: whole numbers separated by spaces.
+    list of names a line, or {"id": ..., "items": [...]}. `spmf`: whole numbers separated by spaces. An empty
+    transaction is an id alone, a row of 0, [] or -2.
     """
     options = Options(ids, separator, transaction, item)
     parse = find_format(format, options).parse

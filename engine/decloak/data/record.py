@@ -7,7 +7,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.lines import Line, check_name
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Labels", "Names", "Options", "Record", "dataset_of", "take_label"]
+__all__ = ["Labels", "Names", "Options", "Record", "dataset_of", "no_items", "take_label"]
 
 
 class Options(NamedTuple):
@@ -34,17 +34,20 @@ class Names(dict[str, str]):
         return self.setdefault(name, check_name(name))
 
 
+def no_items(label: str, form: str) -> DecloakError:
+    """What to raise of an empty transaction that a format has no way to write."""
+    return DecloakError(f"{form} cannot carry the transaction {shown(label)}, which has no items", hint="write jsonl")
+
+
 def take_label(names: list[str], ids: bool) -> str | None:
     """Remove the id, the first name of the line, when the format says that there is one."""
     return names.pop(0) if ids else None
 
 
 def dataset_of(records: Iterable[Record], origin: str) -> Dataset:
-    """Make a data set: transactions are sets (an item repeated counts once), ids differ, nothing is empty."""
+    """Make a data set: transactions are sets (an item repeated counts once), and ids differ."""
     names, transactions, numbered = Names(), [], Labels()
     for line, label, items in records:
-        if not items:
-            raise line.wrong("a transaction without items", "remove the line, or write its items")
         try:
             transactions.append(tuple(dict.fromkeys(map(names.__getitem__, items))))
         except DecloakError as error:

@@ -23,6 +23,8 @@ def parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
     for line in lines:
         if line.text.startswith("@ITEM="):
             _take_name(line, names, numbers)
+        elif not line.text.strip():
+            raise line.wrong("an empty line", "remove it; an empty transaction is -2")
         elif not line.text.startswith(("@", "%", "#")):
             yield Record(line, None, [_named(line, number, names, numbers) for number in _items(line)])
 
@@ -75,4 +77,4 @@ def render(dataset: Dataset, options: Options) -> Iterator[str]:
             raise DecloakError(f"spmf cannot carry the blanks of the name {shown(item)}", hint="write jsonl")
         yield f"@ITEM={number}={item}"
     for items in dataset.transactions:
-        yield " ".join(numbers[item] for item in items)
+        yield " ".join(numbers[item] for item in items) or "-2"

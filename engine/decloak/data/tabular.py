@@ -6,7 +6,7 @@ from itertools import compress
 from decloak.data.dataset import Dataset
 from decloak.data.delimited import join, records
 from decloak.data.lines import Line
-from decloak.data.record import Options, Record, take_label
+from decloak.data.record import Options, Record, no_items, take_label
 from decloak.errors import DecloakError, nearest, shown
 
 __all__ = ["parse_long", "parse_onehot", "render_long", "render_onehot"]
@@ -77,6 +77,8 @@ def render_long(dataset: Dataset, options: Options) -> Iterator[str]:
     separator = options.separator or ","
     yield join((options.transaction, options.item), separator)
     for label, items in zip(dataset.labels, dataset.transactions, strict=True):
+        if not items:
+            raise no_items(label, "long")
         for item in items:
             yield join((label, item), separator, multiline=True)
 
@@ -86,6 +88,8 @@ def render_onehot(dataset: Dataset, options: Options) -> Iterator[str]:
     separator = options.separator or ","
     if separator in "01":
         raise DecloakError(f"{shown(separator)} cannot separate cells of 0 and 1", hint="use ','")
+    if not dataset.items:
+        raise DecloakError("onehot cannot carry transactions of which none has an item", hint="write jsonl")
     yield join(("id", *dataset.items) if options.ids else dataset.items, separator, multiline=True)
     for label, items in zip(dataset.labels, dataset.transactions, strict=True):
         held = set(items)

@@ -4,7 +4,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.lines import FilePath, check_name, place, write_lines
 from decloak.data.readers import find_format
 from decloak.data.record import Options
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError
 
 __all__ = ["check_labels", "write"]
 
@@ -37,9 +37,6 @@ def write(
 def _check(dataset: Dataset) -> None:
     if not dataset.transactions:
         raise DecloakError("no transactions to write")
-    for label, items in zip(dataset.labels, dataset.transactions, strict=True):
-        if not items:
-            raise DecloakError(f"the transaction {shown(label)} has no items", hint="remove it")
     for item in dataset.items:
         check_name(item)
 
