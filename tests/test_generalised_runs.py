@@ -169,6 +169,9 @@ REFUSED = {
         "s.yaml:3:68: 'b' is written twice; an item stands once, in one set"),
     "a constraint of an unknown item": (
         "rows.txt", "a\nb\n", "method: coat, k: 1, privacy: [[x]]", "privacy constraint 1: the item 'x' is in no"),
+    "a hierarchy made by nothing": (
+        "rows.txt", "a\n", "method: cut, k: 1, m: 1, hierarchy: {fanout: 3}",
+        "write by: names, file, popularity, random, cooccurrence or relatedness, or file: PATH"),
     "a hierarchy twice": (
         "rows.txt", "a\n", "method: cut, k: 1, m: 1, hierarchy: {by: names, file: tree.csv, format: parents}",
         "s.yaml:3:49: a hierarchy is read from a 'file' or made 'by' something; write one of the two"),

@@ -66,6 +66,9 @@ class Disassociation(Part):
             yield ("max_cluster",), DecloakError(message, hint="write at least k")
 
 
+_WAYS = (*ORDERS, "cooccurrence", "relatedness")
+
+
 class Tree(Part):
     """The hierarchy items are generalised in: a file, or consecutive items in groups."""
 
@@ -75,7 +78,7 @@ class Tree(Part):
     """The path of a file."""
     format: Literal[HIERARCHY_FORMATS] | None = None  # type: ignore[valid-type]
     """How the file is written: parents (CSV child,parent), indented, paths (item;group;root) or nested (YAML, JSON)."""
-    by: Literal[*ORDERS, "cooccurrence", "relatedness"] | None = None  # type: ignore[valid-type]
+    by: Literal[_WAYS] | None = None  # type: ignore[valid-type]
     """What brings items together: their names, the order of the file, popularity, chance, standing in the same
     transactions, or a measure of relatedness."""
     fanout: int = Field(5, ge=2)
@@ -86,10 +89,9 @@ class Tree(Part):
     def mistakes(self) -> Found:
         """A file or a way to make one, with what belongs to it."""
         if (self.file is None) == (self.by is None):
-            yield (
-                (),
-                DecloakError("a hierarchy is read from a 'file' or made 'by' something", hint="write one of the two"),
-            )
+            ways = ", ".join(_WAYS[:-1])
+            hint = f"write by: {ways} or {_WAYS[-1]}, or file: PATH" if self.by is None else "write one of the two"
+            yield (), DecloakError("a hierarchy is read from a 'file' or made 'by' something", hint=hint)
         if self.file is not None and self.format is None:
             hint = f"write format: {' or '.join(HIERARCHY_FORMATS)}"
             yield ("file",), DecloakError("the format of the hierarchy is missing", hint=hint)
