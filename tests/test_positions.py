@@ -493,3 +493,25 @@ def test_any_document_is_a_model_or_one_line_a_mistake_with_a_place(value: dict[
     lines = answer(lambda: check(parse(as_json(value)), Model))
     assert lines == ["fine"] or all(line.startswith("f.yaml:1:") for line in lines)
     assert not any("Input should" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (r'["\ud83d\ude00"]', ["😀"]),
+        (r'{"a\uD83D\uDE00b": "\\\ud83d\ude00"}', {"a😀b": "\\😀"}),
+        (r'["\\ud83d\\ude00", "\\ud83d\ude00"]', None),
+        (r'["\\ud83d\\ude00"]', [r"\ud83d\ude00"]),
+        (r'["\ud83d"]', None),
+        (r'["\ude00\ud83d"]', None),
+        (r"- \ud83d\ude00", [r"\ud83d\ude00"]),
+    ],
+)
+def test_two_escapes_that_are_one_character_in_json_are_so_here(text, value):
+    if value is None:
+        with pytest.raises(DecloakError):
+            yamltree.compose(text, "x.json")
+    else:
+        assert yamltree.compose(text, "x.json").value == value
+        if text.startswith(("[", "{")):
+            assert json.loads(text) == value

@@ -31,6 +31,7 @@ WIDEST = 2**63 - 1
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _UNUSABLE = re.compile("[\x00\ud800-\udfff]")  # in quoted text, where an escape can write any character
+_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _WORDS = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -141,7 +142,14 @@ def compose(text: str, name: str, *, marks: bool = True) -> Node:
     >>> compose("{k: 3}", "x.yaml").children["k"].place
     Place(name='x.yaml', line=1, column=5)
     """
+    if text.lstrip().startswith(("{", "[")):  # JSON
+        text = _PAIR.sub(_joined, text)
     return _Composer(text, name, marks).document()
+
+
+def _joined(pair: re.Match[str]) -> str:
+    """Two escapes that JSON makes one character of, and YAML does not know."""
+    return pair[1] + bytes.fromhex(pair[2] + pair[3]).decode("utf-16-be")
 
 
 class _Composer:
