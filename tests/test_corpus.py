@@ -231,6 +231,20 @@ def damaged(folder: Path) -> Path:
     return path
 
 
+def cut_short(folder: Path) -> Path:
+    """Without the end of the last page, which SQLite would read as zeros."""
+    path = made(folder, CASES * 100)
+    path.write_bytes(path.read_bytes()[:-2000])
+    return path
+
+
+def misspelt(folder: Path) -> Path:
+    """With a byte in the schema that is no text."""
+    path = made(folder, CASES)
+    path.write_bytes(path.read_bytes().replace(b"name text", b"name tex\xe9"))
+    return path
+
+
 def text(folder: Path) -> Path:
     (folder / "x.txt").write_text("no index, though as long as the head of one would be\n" * 10)
     return folder / "x.txt"
@@ -244,6 +258,8 @@ def text(folder: Path) -> Path:
         (lambda folder: folder, "a folder, not an index"),
         (text, "not an index of documents, or a damaged one"),
         (damaged, "not an index of documents, or a damaged one"),
+        (cut_short, "not an index of documents, or a damaged one"),
+        (misspelt, "not an index of documents, or a damaged one"),
         (changed("pragma application_id = 7"), "a SQLite database, but no index"),
         (changed("pragma user_version = 2"), "an index of version 2; this decloak reads version 1; build it again"),
         (changed("drop table about"), "SQLite says 'no such table: about'"),
@@ -329,7 +345,7 @@ LONG = b"x" * (documents.LONGEST + 1)
         ("x.txt", b"a", {"field": "text"}, "x.txt: plain text has no fields"),
         ("x.csv", b"text\na", {}, "x.csv: which field holds the text?; give --field NAME, or --lines"),
         ("x.csv", b"txet,b\na,b", {"field": "text"}, "x.csv:1: no column 'text'; the header has 'txet', 'b'; did you"),
-        ("x.csv", b"text,text\na,b", {"field": "text"}, "x.csv:1: 2 columns 'text'"),
+        ("x.csv", b"text,text\na,b", {"field": "text"}, "x.csv:1: 2 columns 'text'; give each another name"),
         ("x.csv", b"text\na", {"field": "text", "without": (("s", "x"),)}, "x.csv:1: no column 's'"),
         ("x.csv", b"text,s\na,b\nc,d,e", {"field": "text"}, "x.csv:3: 3 values where the header has 2"),
         ("x.csv", b'text\n"a', {"field": "text"}, "x.csv:2: a quote that is never closed"),

@@ -148,6 +148,12 @@ def test_only_a_term_of_several_words_is_looked_for_by_them():
     assert counter.asked == [Query("x"), Query("x y"), Query("x y", words=True)]
 
 
+def test_words_are_told_apart_by_any_mark_between_them():
+    counter = Texts(["a b"])
+    Counted(counter).counts(["x-y", "x_y", "x/y", "-x-"])
+    assert [one.text for one in counter.asked if one.words] == ["x-y", "x_y", "x/y"]
+
+
 def test_a_pair_is_asked_for_once_in_either_order_and_a_term_with_itself_never():
     counter = Texts(["a b", "b"])
     assert Counted(counter).joint([("a", "b"), ("b", "a"), ("b", "b")]) == {("a", "b"): 1, ("b", "a"): 1, ("b", "b"): 2}
@@ -244,6 +250,15 @@ def test_who_cannot_know_n_is_told_before_any_question():
     assert Counted(counter, n=10).n == 10
 
 
+@pytest.mark.parametrize("n", [0, -1])
+def test_an_n_that_is_no_number_of_documents_is_told_and_not_kept(cache, n):
+    counter = Uncounted(["a"])
+    counter.n = n
+    with pytest.raises(DecloakError, match=f"nobody tells N, the number of documents: it is said to be {n}; give it"):
+        Counted(counter, cache).counts(["a"])
+    assert cache.known_n(counter.origin) is None
+
+
 def test_a_given_n_goes_before_what_the_counter_tells_and_is_not_kept(cache):
     assert Counted(Texts(["a"]), cache, n=10).n == 10
     assert Counted(Uncounted(["a"]), cache, n=12).n == 12
@@ -327,11 +342,12 @@ def test_a_counts_file_in_json_may_be_one_long_line(tmp_path):
         ("[]", r": expected one object; write \{"),
         ('{"n": 5, "term": {}}', r": unknown key 'term'; did you mean 'terms'\?"),
         ('{"n": 5, "source": 1}', r": unknown key 'source'; the keys are n, terms, pairs"),
-        ("{}", r": N, the number of pages, is missing or 0; add"),
-        ('{"n": 0}', r": N, the number of pages, is missing or 0"),
+        ("{}", r": N, the number of pages, is missing or below 1; add"),
+        ('{"n": 0}', r": N, the number of pages, is missing or below 1"),
         ('{"n": true}', r": n: 'True' is not a count"),
         ('{"n": 5.5}', r": n: '5.5' is not a count"),
-        ('{"n": -5}', r": n: '-5' is not a count"),
+        ('{"n": -5}', r": N, the number of pages, is missing or below 1"),
+        ('{"n": false}', r": n: 'False' is not a count"),
         ('{"n": 5, "terms": []}', r": terms is not an object"),
         ('{"n": 5, "terms": {"flu": "7"}}', r": terms, 'flu': '7' is not a count; write a whole number, or null"),
         ('{"n": 5, "terms": {" ": 7}}', r": terms: ' ' is not a name"),
@@ -340,7 +356,7 @@ def test_a_counts_file_in_json_may_be_one_long_line(tmp_path):
         ('{"n": 5, "pairs": [["a", "b", 1], ["a", 2, 1]]}', r": pair 2: '2' is not a name"),
         ('{"n": 5, "pairs": [["a", "b", 1000000000000000000]]}', r": pair 1: '1000000000000000000' is not a count"),
         ('{"n": 5, "pairs": [["a", "b", 1], ["b", "a", 2]]}', r": pair 2 has another value for the same two"),
-        ('{"n": 5, "terms": {"\\u001b\\u0000": -1}}', r": terms, '\\x1b\\x00': '-1' is not a count"),
+        ('{"n": 5, "terms": {"\\u001b\\u0000": 0.5}}', r": terms, '\\x1b\\x00': '0.5' is not a count"),
         ("", r": the file is empty"),
         ("\0", r":1: not UTF-8 text"),
     ],

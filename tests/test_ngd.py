@@ -170,6 +170,20 @@ def test_a_counts_file_is_read_in_either_order_of_a_pair(tmp_path):
     assert distances(source, [("knee", "icd, 9")]).distances[("knee", "icd, 9")] == pytest.approx(naive(50, 7, 5, 1000))
 
 
+def test_a_negative_count_in_a_file_is_no_score_and_is_told(tmp_path):
+    (tmp_path / "c.csv").write_text("a,b,count\n,,90\nx,,-1\ny,,5\nz,,6\ny,z,-2\nx,y,3\n")
+    (tmp_path / "c.json").write_text(
+        '{"n": 90, "terms": {"x": -1, "y": 5, "z": 6}, "pairs": [["y", "z", -2], ["x", "y", 3]]}'
+    )
+    for name in ("c.csv", "c.json"):
+        scored = distances(CountsFile.read(tmp_path / name), [("x", "y"), ("y", "z")])
+        assert scored.distances == {("x", "y"): None, ("y", "z"): None}
+        assert scored.warnings == [
+            "no count (or a negative one), so no score, for 'x'",
+            "no joint count (or a negative one), so no score, for 'y' with 'z'",
+        ]
+
+
 def test_a_scores_file_names_its_measure(tmp_path):
     (tmp_path / "data").write_text("a,b,wup\nknee,icd,.5\nicd,limbs,-1\nknee,limbs,\nicd,knee,.5\n")
     scores = ScoresFile.read(tmp_path / "data")
@@ -183,13 +197,15 @@ def test_a_scores_file_names_its_measure(tmp_path):
     ("source", "text", "expected"),
     [
         (CountsFile, "a,b\n", ":1: expected the header a,b,count; then x,,7 counts x and ,,900 all pages"),
-        (CountsFile, "a,b,count\nx,,3", ": N, the number of pages, is missing or 0; add a line ,,50000"),
-        (CountsFile, "a,b,count\n,,0", ": N, the number of pages, is missing or 0"),
+        (CountsFile, "a,b,count\nx,,3", ": N, the number of pages, is missing or below 1; add a line ,,50000"),
+        (CountsFile, "a,b,count\n,,0", ": N, the number of pages, is missing or below 1"),
+        (CountsFile, "a,b,count\n,,-7", ": N, the number of pages, is missing or below 1"),
+        (CountsFile, "a,b,count\n,,9\nx,,-", ":3:4: '-' is not a count"),
+        (CountsFile, "a,b,count\n,,9\nx,,--1", ":3:4: '--1' is not a count"),
         (CountsFile, "a,b,count\n,,9\n,,8", ":3:3: line 2 has another value for the same; keep one of them"),
         (CountsFile, "a,b,count\nx,y,3\n,,9\ny,x,4", ":4:5: line 2 has another value for the same"),
         (CountsFile, "a,b,count\n,y,3", ":2: a second name without a first; write the only name first: x,,7"),
-        (CountsFile, "a,b,count\nx,,-1", ":2:4: '-1' is not a count; write a whole number"),
-        (CountsFile, "a,b,count\nx,,1.5", ":2:4: '1.5' is not a count"),
+        (CountsFile, "a,b,count\nx,,1.5", ":2:4: '1.5' is not a count; write a whole number"),
         (CountsFile, "a,b,count\nx,," + "9" * 5000, ":2:4: '999"),
         (CountsFile, "a,b,count\nx,y,z,1", ":2: 4 values where the header has 3; put names with commas in quotes"),
         (ScoresFile, "a,c,ngd\n", ":1: expected a header such as a,b,ngd; the third column names the measure"),

@@ -13,7 +13,7 @@ from email.utils import formatdate
 from itertools import combinations
 from pathlib import Path
 from queue import Queue
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 from hypothesis import given
@@ -170,6 +170,17 @@ HOSTILE = [
 ]
 
 
+def test_the_words_of_a_name_with_underscores_are_those_between_them(server):
+    assert counts(settings_of(server), [Query("disease_heart"), Query("disease_heart", words=True)]) == [0, 2]
+
+
+def test_a_path_leads_into_lists_by_any_number(server):
+    server.faults = [body(b'{"hits": [{"total": [7]}]}')] * 2
+    settings = settings_of(server, "json")
+    assert counts(replace(settings, path="hits.0.total.0")) == [7]
+    assert "the answer has no 'hits.999" in failure(replace(settings, path="hits." + "9" * 5000))
+
+
 @every_kind
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("words", [False, True])
@@ -184,9 +195,9 @@ def test_a_hostile_name_reaches_the_service_as_a_term(server, kind, name, words)
 
 
 @every_kind
-@pytest.mark.parametrize("name", ["", " ", '"', "\x00", "***", "\ud800", "-"])
+@pytest.mark.parametrize("name", ["", " ", '"', "\x00", "***", "\ud800", "-", "__", "flu " * 80])
 @pytest.mark.parametrize("words", [False, True])
-def test_what_has_no_word_in_it_is_not_asked_for_and_has_no_count(server, kind, name, words):
+def test_what_has_no_word_in_it_or_too_many_is_not_asked_for_and_has_no_count(server, kind, name, words):
     query = Query(name, words)
     provider = Provider(settings_of(server, kind))
     assert [*provider.single([query]), *provider.joint([(query, Query("flu"))])] == [
@@ -345,7 +356,7 @@ FINAL = {
     "418": (status(418), "answered 418 I'm a Teapot (asked for 'flu')"),
     "204": (status(204), "answered 204 No Content"),
     "unheard of": (raw(b"HTTP/1.1 799 \x1b[31mEvil\r\n\r\n"), "answered 799 (asked for 'flu')"),
-    "not JSON": (body(b"<html>hello</html>"), "answered what is not JSON (asked for 'flu'); check kind and url"),
+    "not JSON": (body(b"<html>hello</html>"), "answered what is not JSON (asked for 'flu'); check service and url"),
     "short length": (raw(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n{}"), "answered what is not JSON"),
     "empty": (body(b""), "answered what is not JSON"),
     "not text": (body(b"\xff\xfe\x00\xd8"), "answered what is not JSON"),
@@ -426,6 +437,26 @@ def test_a_header_takes_its_value_from_the_environment_and_shows_it_to_nobody_el
     assert b"s3cret" not in (tmp_path / "store.db").read_bytes()
 
 
+@pytest.mark.parametrize("key", ["Bearer s3cret-value", "s3cret/" + "value+" * 40, "s3c"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda key: body(json.dumps({key: 1}).encode()),
+        lambda key: body(json.dumps({"error": {"code": key, "info": f"no such key: {key}, {key}"}}).encode()),
+        lambda key: body(json.dumps({"error": {"code": "maxlag", "info": [key]}}).encode()),
+        lambda key: body(json.dumps({"error": {"code": 1, "info": "x" * 190 + " " + key}}).encode()),
+        lambda key: status(302, Location=f"/w/{quote(key, safe='')}/api.php"),
+        lambda key: status(302, Location=f"https://{key.split()[-1].replace('/', '')}.example.org/"),
+    ],
+)
+def test_a_key_that_the_service_repeats_is_not_told(server, monkeypatch, key, answer):
+    monkeypatch.setenv("WIKI_KEY", key)
+    server.faults = [answer(key)]
+    message = failure(settings_of(server, headers={"Authorization": "WIKI_KEY"}, retries=0))
+    assert "s3c" not in message
+    assert "…" in message
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
@@ -461,7 +492,10 @@ WRONG = {
     "bracket": ({"url": "http://[::1/x"}, "url: not a url"),
     "dots": ({"url": "http://a..b/x"}, "url: not a url"),
     "line end": ({"url": "http://host/x\r\nX-Evil: 1"}, "url: a blank, a control character or a letter beyond ASCII"),
-    "letters": ({"url": "http://höst/x"}, "url: a blank, a control character or a letter beyond ASCII"),
+    "letters": (
+        {"url": "http://höst/x"},
+        "url: a blank, a control character or a letter beyond ASCII in the url; write it as %20, and a host",
+    ),
     "credentials": (
         {"url": "http://me:s3cret@host/x"},
         "url: a user name or a password in the url; send it in a header",
@@ -473,20 +507,26 @@ WRONG = {
     ),
     "hidden key": ({"url": "http://host/x?api%5Fkey=s3cret"}, "url: the url seems to hold a secret"),
     "client": ({"url": "http://host/x?client_secret=s3cret"}, "url: the url seems to hold a secret"),
+    "private": ({"url": "http://host/x?private_token=s3cret"}, "url: the url seems to hold a secret"),
     "x-api-key": ({"url": "http://host/x?X-API-Key=s3cret"}, "url: the url seems to hold a secret"),
     "no field": ({"kind": "elasticsearch", "url": "http://host/i/_count"}, "field: elasticsearch needs a field; add"),
     "_search": ({"kind": "elasticsearch", "field": "text"}, "url: the url does not end in /_count; write http"),
     "field": ({"field": "text"}, "field: mediawiki has no field; delete it"),
     "no path": ({"kind": "json", "url": "http://host/?q={query}"}, "path: json needs a path; add"),
     "no query": ({"kind": "json", "path": "hits"}, "url: the url has no {query}; write it where the query goes"),
-    "host": ({"kind": "json", "path": "hits", "url": "http://x{query}.com/"}, "url: the url has no {query}"),
+    "host": ({"kind": "json", "path": "hits", "url": "http://x{query}.com/"}, "url: a {query} in the host of the url"),
+    "query port": (
+        {"kind": "json", "path": "hits", "url": "http://host:{query}/?q={query}"},
+        "url: a {query} in the host of the url; write it in the path",
+    ),
     "header": ({"headers": {"X Evil": "KEY"}}, "headers: 'X Evil' is not the name of a header"),
     "header end": ({"headers": {"X\r\nY": "KEY"}}, "headers: 'X\\x0d\\x0aY' is not the name of a header"),
     "value": (
         {"headers": {"X-Key": "s3cret-value"}},
         "headers: the header X-Key does not name an environment variable",
     ),
-    "rate": ({"rate": 0}, "rate: '0' is no rate; write a number above 0, at most 1000"),
+    "rate": ({"rate": 0}, "rate: '0' is no rate; write a number from 0.001 to 1000"),
+    "never": ({"rate": 1e-300}, "rate: '1e-300' is no rate"),
     "rate nan": ({"rate": float("nan")}, "rate: 'nan' is no rate"),
     "timeout": ({"timeout": -1}, "timeout: '-1' is no timeout"),
     "forever": ({"timeout": float("inf")}, "timeout: 'inf' is no timeout"),

@@ -64,7 +64,9 @@ class _Bounded(Part):
         """What would not take effect."""
         unseen = getattr(self, "unseen", None)
         if isinstance(unseen, float) and isinstance(self.cap, float) and unseen > self.cap:
-            message = f"{unseen:g} would be cut to the cap of {self.cap:g}"
+            written = "unseen" in self.model_fields_set
+            what = f"{unseen:g}" if written else f"unseen, which is {unseen:g} unless you write it,"
+            message = f"{what} would be cut to the cap of {self.cap:g}"
             yield ("unseen",), DecloakError(message, hint="raise the cap, or set it to none")
 
 

@@ -207,6 +207,9 @@ def _check_kind(path: Path, connection: sqlite3.Connection) -> None:
     if version != VERSION:
         message = f"an index of version {version}; this decloak reads version {VERSION}"
         raise DecloakError(message, place(path), "build it again")
+    (pages,), (size,) = (connection.execute(f"pragma {one}").fetchone() for one in ("page_count", "page_size"))
+    if path.stat().st_size < pages * size:  # SQLite reads what is missing of the last page as zeros
+        raise sqlite3.DatabaseError("malformed")
 
 
 def _facts(connection: sqlite3.Connection) -> Facts:
@@ -218,6 +221,7 @@ def _facts(connection: sqlite3.Connection) -> Facts:
     return Facts(n, bool(stem), texts, made, decloak, tuple(Part(*row) for row in parts))
 
 
+_DAMAGED = "not an index of documents, or a damaged one"
 _NOT_OURS = "name another file, or build one with `decloak corpus build`"
 
 
@@ -226,8 +230,10 @@ def _readable(path: Path) -> Iterator[None]:
     """What SQLite complains about, as an error of this file."""
     try:
         yield
+    except UnicodeDecodeError:  # of a message of SQLite that quotes what is damaged
+        raise DecloakError(_DAMAGED, place(path), _NOT_OURS) from None
     except sqlite3.DatabaseError as error:
         text = str(error)
         if "not a database" in text or "malformed" in text:
-            raise DecloakError("not an index of documents, or a damaged one", place(path), _NOT_OURS) from None
+            raise DecloakError(_DAMAGED, place(path), _NOT_OURS) from None
         raise DecloakError(f"SQLite says {shown(text)}", place(path), "build the index again") from None

@@ -5,6 +5,7 @@ several words, all of its words. f(t) is the number of documents q(t) finds, f(s
 both find, N of all there are. A term that is found neither way has f(t) = 0, so no score.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple, Protocol, TypeVar
@@ -16,6 +17,9 @@ from decloak.relate.sources import Pair
 __all__ = ["Cache", "Counted", "Memory", "Progress", "Shares"]
 
 FEW = 3
+
+_WORD = re.compile(r"[^\W_]+")
+"""A word in an item's name: knee-pain and knee_pain have two."""
 
 Progress = Callable[[int, int], None]
 """Told how many questions of how many have been answered."""
@@ -129,8 +133,8 @@ class Counted:
         n = self._cache.known_n(self._counter.origin)
         if n is None:
             n = self._counter.n
-            if n is None:
-                message = "nobody tells N, the number of documents"
+            if n is None or n < 1:
+                message = "nobody tells N, the number of documents" + ("" if n is None else f": it is said to be {n}")
                 raise DecloakError(message, self._counter.origin, "give it, such as pages: 50000")
             self._cache.keep_n(self._counter.origin, n)
         return n
@@ -177,7 +181,7 @@ class Counted:
             return
         _ = self.n  # whoever cannot know N is told before the first of many questions, not after the last
         phrases = self._single(Query(term) for term in new)
-        absent = {term for term in new if phrases.get(Query(term)) == 0 and len(term.split()) > 1}
+        absent = {term for term in new if phrases.get(Query(term)) == 0 and len(_WORD.findall(term)) > 1}
         words = self._single(Query(term, words=True) for term in new if term in absent)
         for term in new:
             query = Query(term, words=term in absent)

@@ -1,6 +1,6 @@
 """Counts of terms from a JSON file: {"n": 50000, "terms": {"flu": 120}, "pairs": [["flu", "cough", 7]]}.
 
-A count is a whole number, or null when it is unknown; a pair may stand in either order.
+A count is a whole number, or null (or one below 0) when it is unknown; a pair may stand in either order.
 """
 
 import os
@@ -45,10 +45,9 @@ def _counts(value: Any) -> Counts:
         if key not in KEYS:
             hint = nearest(key, KEYS) or f"the keys are {', '.join(KEYS)}"
             raise DecloakError(f"unknown key {shown(key)}", hint=hint)
-    if not value.get("n"):
-        raise DecloakError("N, the number of pages, is missing or 0", hint='add "n": 50000')
-    n = _count(value["n"], "n")
-    assert n is not None
+    n = _count(value.get("n"), "n")
+    if n is None or n < 1:
+        raise DecloakError("N, the number of pages, is missing or below 1", hint='add "n": 50000')
     return Counts(n, _single(value.get("terms", {})), _pairs(value.get("pairs", [])))
 
 
@@ -79,6 +78,6 @@ def _name(value: Any, where: str) -> str:
 
 
 def _count(value: Any, where: str) -> int | None:
-    if value is not None and not (type(value) is int and 0 <= value < LARGEST):
+    if value is not None and not (type(value) is int and abs(value) < LARGEST):
         raise DecloakError(f"{where}: {shown(value)} is not a count", hint="write a whole number, or null when unknown")
     return value

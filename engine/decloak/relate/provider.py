@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,8 +40,8 @@ class ProviderSettings:
         check_url(self.url.replace("{query}", "") if self.kind == "json" else self.url)
         _check_shape(self)
         _check_header_names(self.headers)
-        _check_number("rate", self.rate, 1000)
-        _check_number("timeout", self.timeout, 3600)
+        _check_number("rate", self.rate, 0.001, 1000)
+        _check_number("timeout", self.timeout, 0.001, 3600)
         if not 0 <= self.retries <= 20:
             raise DecloakError(f"{shown(self.retries)} retries", "retries", "write a number from 0 to 20")
 
@@ -96,7 +95,7 @@ class Provider:
             yield {pair: self._count(pair)}
 
     def _count(self, terms: Sequence[Query]) -> int | None:
-        if not all(map(can_be_asked, terms)):
+        if not can_be_asked(terms):
             return None
         return self._ask(self._service.question(terms), " with ".join(shown(term.text) for term in terms))
 
@@ -105,7 +104,7 @@ class Provider:
             try:
                 answer = json.loads(body)
             except (ValueError, RecursionError):
-                raise DecloakError("answered what is not JSON", hint="check kind and url") from None
+                raise DecloakError("answered what is not JSON", hint="check service and url") from None
             return self._service.read(answer, question.path)
 
         try:
@@ -123,6 +122,8 @@ def _check_shape(settings: ProviderSettings) -> None:
         if settings.kind != kind and value is not None:
             raise DecloakError(f"{settings.kind} has no {name}", name, "delete it")
     parts = urlsplit(settings.url)
+    if settings.kind == "json" and "{query}" in parts.netloc:
+        raise DecloakError("a {query} in the host of the url", "url", "write it in the path or after a ?")
     if settings.kind == "elasticsearch" and not parts.path.endswith("/_count"):
         raise DecloakError("the url does not end in /_count", "url", "write http://host:9200/index/_count")
     if settings.kind == "json" and "{query}" not in parts.path + parts.query:
@@ -156,6 +157,6 @@ def _headers(headers: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _check_number(name: str, value: float, most: float) -> None:
-    if not (math.isfinite(value) and 0 < value <= most):
-        raise DecloakError(f"{shown(value)} is no {name}", name, f"write a number above 0, at most {most:g}")
+def _check_number(name: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:
+        raise DecloakError(f"{shown(value)} is no {name}", name, f"write a number from {least:g} to {most:g}")

@@ -11,7 +11,7 @@ import re
 import socket
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteRead, RemoteDisconnected, responses
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -74,6 +74,7 @@ class Client:
         self, headers: Mapping[str, str], *, rate: float, timeout: float, retries: int, clock: Clock = CLOCK
     ) -> None:
         self._headers = {"User-Agent": f"decloak/{__version__}", "Accept": "application/json", **headers}
+        self._keys = _keys(headers.values())
         self._interval = 1 / rate
         self._timeout = timeout
         self._retries = retries
@@ -94,16 +95,21 @@ class Client:
             try:
                 return read(self._body(url, body))
             except Passing as failure:
+                what = self._hidden(failure.what)
                 wait = max(failure.wait, 2.0 ** (tries - 1))
                 if failure.wait > LONGEST_WAIT:
-                    what = f"{failure.what} and asks to wait {failure.wait:.0f} s"
-                    raise DecloakError(what, site(url), f"after that time {RESUME}") from None
+                    asks = f"{what} and asks to wait {failure.wait:.0f} s"
+                    raise DecloakError(asks, site(url), f"after that time {RESUME}") from None
                 if tries > self._retries:
                     after = "1 try" if tries == 1 else f"{tries} tries"
-                    raise DecloakError(f"{failure.what}, after {after}", site(url), RESUME) from None
+                    raise DecloakError(f"{what}, after {after}", site(url), RESUME) from None
             except DecloakError as error:
-                raise DecloakError(error.message, site(url), error.hint) from None
+                raise DecloakError(self._hidden(error.message), site(url), error.hint) from None
             self._clock.sleep(wait)
+
+    def _hidden(self, said: str) -> str:
+        """What is said of an answer, without the keys: a service may repeat them."""
+        return self._keys.sub("…", said)
 
     def _body(self, url: str, body: bytes | None) -> bytes:
         headers = self._headers if body is None else {**self._headers, "Content-Type": "application/json"}
@@ -229,6 +235,14 @@ def retry_after(value: str | None, today: float) -> float:
         return 0.0
 
 
+def _keys(values: Iterable[str]) -> re.Pattern[str]:
+    """What a key in a text looks like: all of it, or its beginning where the rest is cut off or written otherwise."""
+    text = " ".join(values)
+    whole = [rf"(?<!\w){re.escape(word)}(?!\w)" for word in text.split()]
+    begun = [rf"{letters[:6]}[^\s'\"]*" for letters in re.findall("[A-Za-z0-9]{6,}", text)]
+    return re.compile("|".join([*whole, *begun]) or "(?!)", re.IGNORECASE)
+
+
 def _without_query(url: str, location: str) -> str:
     try:
         target = urlsplit(urljoin(url, location))
@@ -247,7 +261,8 @@ def check_url(url: str) -> None:
     """Refuse a URL that cannot be asked, or that carries a secret, which would be kept and printed with it."""
     hint = "write it as https://host/path"
     if not re.fullmatch(r"[\x21-\x7e]+", url):
-        raise DecloakError("a blank, a control character or a letter beyond ASCII in the url", "url", "write it as %20")
+        what, mend = "a blank, a control character or a letter beyond ASCII in the url", "write it as %20"
+        raise DecloakError(what, "url", f"{mend}, and a host beyond ASCII as xn--")
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -259,12 +274,12 @@ def check_url(url: str) -> None:
     if "@" in parts.netloc:
         raise DecloakError("a user name or a password in the url", "url", _HEADER)
     for name, _ in parse_qsl(parts.query):
-        if re.sub("[^a-z]", "", name.lower()) in _SECRETS:
+        if re.search(_SECRET, re.sub("[^a-z]", "", name.lower())):
             raise DecloakError(f"the url seems to hold a secret, the parameter {shown(name)}", "url", _HEADER)
 
 
-_SECRETS = {
-    "key", "apikey", "xapikey", "accesskey", "subscriptionkey", "appid", "token", "accesstoken", "authtoken", "auth",
-    "authorization", "secret", "clientsecret", "password", "passwd", "pwd", "signature", "sig",
-}  # fmt: skip
+_SECRET = (
+    "((^|api|access|auth|client|private|secret|subscription)key|token|secret|password|passwd|pwd|auth|authorization|"
+    "signature|credentials?|^sig|^appid)$"
+)
 _HEADER = "send it in a header, which takes it from an environment variable"

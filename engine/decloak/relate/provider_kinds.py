@@ -21,8 +21,11 @@ __all__ = ["KINDS", "Elasticsearch", "Json", "Kind", "MediaWiki", "Question", "S
 
 DIGITS = 18
 
+LONGEST = 300
+"""Characters of a question; a wiki refuses a longer one."""
+
 _SYNTAX = re.compile('[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029\\ud800-\\udfff"\\\\*“”„‟]')
-_WORD = re.compile(r"\w+(?:['’.-]\w+)*")
+_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 
 
 class Question(NamedTuple):
@@ -53,7 +56,7 @@ class Kind(ABC):
         if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= DIGITS:
             return int(value)
         if value is not None and (type(value) is not int or abs(value) >= 10**DIGITS):
-            raise DecloakError(f"{shown(path)} of the answer is no count", hint="check kind, url and path")
+            raise DecloakError(f"{shown(path)} of the answer is no count", hint="check service, url and path")
         return value
 
     def _get(self, **parameters: str) -> str:
@@ -158,9 +161,12 @@ KINDS = ("mediawiki", "elasticsearch", "searxng", "json")
 """Their names in a scenario."""
 
 
-def can_be_asked(term: Query) -> bool:
-    """Whether there is a word in a term; a service asked for none answers with an error, or with everything."""
-    return bool(_words(term.text))
+def can_be_asked(terms: Sequence[Query]) -> bool:
+    """Whether there is a word in every term, and no more in all of them than every service takes.
+
+    A service asked for no word, or for too much, answers with an error, or with everything.
+    """
+    return all(_words(term.text) for term in terms) and len(_wording(terms, " ")) <= LONGEST
 
 
 def _plain(text: str) -> str:
@@ -181,9 +187,9 @@ def _at(answer: Any, path: str) -> Any:
     for step in path.split("."):
         if isinstance(value, dict) and step in value:
             value = value[step]
-        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+        elif isinstance(value, list) and step.isdecimal() and len(step) <= DIGITS and int(step) < len(value):
             value = value[int(step)]
         else:
             keys = f"; it has {', '.join(map(shown, list(value)[:5]))}" if isinstance(value, dict) and value else ""
-            raise DecloakError(f"the answer has no {shown(path)}{keys}", hint="check kind, url and path")
+            raise DecloakError(f"the answer has no {shown(path)}{keys}", hint="check service, url and path")
     return value

@@ -56,8 +56,8 @@ class CountsFile:
             raise lines[0].wrong("expected the header a,b,count", "then x,,7 counts x and ,,900 all pages")
         read = _unique(_rows(lines), _count)
         n = read.pop(("", ""), None)
-        if not n:
-            raise DecloakError("N, the number of pages, is missing or 0", place(path), "add a line ,,50000")
+        if n is None or n < 1:
+            raise DecloakError("N, the number of pages, is missing or below 1", place(path), "add a line ,,50000")
         single = {x: count for (blank, x), count in read.items() if not blank}
         return cls(n, single, {pair: count for pair, count in read.items() if pair[0]})
 
@@ -127,7 +127,8 @@ def _count(row: _Row) -> int | None:
         raise row.line.wrong("a second name without a first", "write the only name first: x,,7")
     if not row.value:
         return None
-    if not (row.value.isascii() and row.value.isdecimal() and len(row.value) <= DIGITS):
+    digits = row.value.removeprefix("-")  # some sources say -1 for what they cannot tell: it is no score, not 0
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= DIGITS):
         raise row.wrong(f"{shown(row.value)} is not a count", "write a whole number, or nothing when unknown")
     return int(row.value)
 
