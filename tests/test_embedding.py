@@ -104,6 +104,7 @@ FAULTS = {
     "ragged": (b"a 1 2\nb 1\n", "vectors.txt:2: 1 numbers; expected a word and 2"),
     "ragged, even in all": (b"a 1 2\nb 1\nc 1 2 3\n", "vectors.txt:2: 1 numbers; expected a word and 2"),
     "too many": (b"a 1 2\nb 1 2 3\n", "vectors.txt:2: 3 numbers; expected a word and 2"),
+    "header with other numbers": (b"1 3\na 1 2\n", "vectors.txt:2: 2 numbers; expected a word and 3, as line 1 says"),
     "no word": (b"a 1 2\n 1 2\n", "vectors.txt:2: 2 numbers; expected a word and 2"),
     "only a word": (b"cat\n", "vectors.txt:1: 1 values"),
     "blank line": (b"a 1 2\n\nb 1 2\n", "vectors.txt:2: 0 numbers"),
@@ -406,3 +407,16 @@ def test_real_vectors_agree_with_human_judgements_as_published(tmp_path, shared_
     assert rubenstein == (pytest.approx(0.690, abs=0.001), pytest.approx(0.681, abs=0.001))
     assert correlations(embedding, shared_data / "wordsim" / "EN-WS-353-ALL.txt")[0] == pytest.approx(0.533, abs=0.001)
     assert correlations(embedding, shared_data / "wordsim" / "EN-MEN-TR-3k.txt")[0] == pytest.approx(0.681, abs=0.001)
+
+
+def test_a_vector_that_was_damaged_on_disk_gives_no_score(tmp_path):
+    path, folder = written(tmp_path, glove({"a": [1, 0], "b": [3, 4]})), tmp_path / "cache"
+    FileVectors.read(path, folder)
+    (cache,) = folder.iterdir()
+    data = cache.read_bytes()
+    cache.write_bytes(data.replace(np.array([3, 4], "<f4").tobytes(), np.array([np.nan, 4], "<f4").tobytes()))
+    assert cache.read_bytes() != data
+    assert Embedding(FileVectors.read(path, folder)).scores([("a", "b"), ("a", "a")]).scores == {
+        ("a", "b"): None,
+        ("a", "a"): 1.0,
+    }

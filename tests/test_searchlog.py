@@ -52,6 +52,13 @@ def test_short_queries_stay_whole_and_long_ones_become_phrases(tmp_path):
     assert items(tmp_path, "body mass index tables", short=4) == ("body mass index table",)
 
 
+def test_quotation_marks_are_no_part_of_an_item(tmp_path):
+    assert items(tmp_path, '"knee pains"', '"cancer.org"', '"torn', 'best "hip joint" surgeon', '"') == (
+        "knee pain", "cancer.org", "torn", "best", "hip joint", "surgeon",
+    )  # fmt: skip
+    assert items(tmp_path, '"knee pain"', "knee pain") == ("knee pain",)
+
+
 def test_what_says_nothing_is_left_out_and_what_a_longer_item_holds(tmp_path):
     assert items(tmp_path, "-", "", "the", "how to", "2006", "x", "pain", "chest pain", "pains") == ("chest pain",)
 
@@ -96,6 +103,8 @@ def test_what_is_not_utf_8_is_latin_1(tmp_path):
         (b"7\tx\tx\n" + b"a" * 10_485_760, r":2: a line that is too long; at most 1,000,000 bytes"),
         (b"", r": no queries that make an item; expected a log"),
         (HEADER.encode(), r": no queries that make an item"),
+        (b"Query\tAnonID\tQueryTime\nfever\t7\tx\n", r":1: a header of other columns; expected AnonID, Query, Quer"),
+        (b"AnonID\tQuery\tClickURL\n7\tfever\tx\n", r":1: a header of other columns; expected AnonID"),
     ],
 )
 def test_what_is_no_log_is_refused_with_its_line(tmp_path, content, expected):
@@ -107,10 +116,16 @@ def test_what_is_no_log_is_refused_with_its_line(tmp_path, content, expected):
     assert "\n" not in str(caught.value)
 
 
-def test_a_header_is_one_only_at_the_beginning(tmp_path):
+def test_a_header_is_one_wherever_logs_were_put_together(tmp_path):
     path = tmp_path / "log.txt"
-    path.write_text(log(("AnonID", "fever")), encoding="utf-8")
-    assert transactions(read_searchlog(path, tagger=all_nouns)) == {"AnonID": ("fever",)}
+    path.write_text(log(("7", "fever")) + log(("8", "cough")) + "anonid\tQUERY\tQueryTime\n", encoding="utf-8")
+    assert transactions(read_searchlog(path, tagger=all_nouns)) == {"7": ("fever",), "8": ("cough",)}
+
+
+def test_what_only_begins_as_a_header_is_none(tmp_path):
+    path = tmp_path / "log.txt"
+    path.write_text(log(("AnonID", "fever"), ("Query", "cough")), encoding="utf-8")
+    assert transactions(read_searchlog(path, tagger=all_nouns)) == {"AnonID": ("fever",), "Query": ("cough",)}
 
 
 def test_missing_files_and_options_that_mean_nothing_are_refused(tmp_path):

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field
 from decloak.data.delimited import check_separator
 from decloak.data.readers import FORMATS
 from decloak.data.record import Options
+from decloak.data.text.headers import check_pattern
 from decloak.errors import DecloakError, shown
 from decloak.positions import Loc, Mistakes
 from decloak.relate.wordnet_files import files_in
@@ -64,7 +65,16 @@ def disjoint(sets: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
     return sets
 
 
+def _pattern(text: str) -> str:
+    try:
+        check_pattern(text)
+    except DecloakError as error:
+        raise Mistakes(((), error)) from None
+    return text
+
+
 File = Annotated[str, Field(min_length=1)]
+Pattern = Annotated[str, Field(min_length=1), AfterValidator(_pattern)]
 Item = Annotated[str, Field(min_length=1)]
 Generalised = Annotated[tuple[Item, ...], Field(min_length=2)]
 Known = Annotated[tuple[Item, ...], Field(min_length=1)]
@@ -160,7 +170,7 @@ class Notes(Part):
     """Tables: the column or key that holds the text."""
     ids: File | None = None
     """Tables: the column or key that names the document."""
-    headers: tuple[File, ...] = ()
+    headers: tuple[Pattern, ...] = ()
     """Regular expressions; a line in which one is found belongs to no document: a header, a footer."""
 
 

@@ -203,10 +203,11 @@ def _table(rows: Iterator[tuple[Line, list[str]]], reading: Reading) -> Iterator
 
 def _check_column(head: Line, header: Sequence[str], name: str) -> None:
     if header.count(name) != 1:
-        several = f"{header.count(name)} columns" if name in header else "no column"
+        if name in header:
+            raise head.wrong(f"{header.count(name)} columns {shown(name)}", "give each another name")
         listed = ", ".join(shown(one) for one in header[:6])
         hint = nearest(name, header) or "where there is no header, give a column's number, from 1"
-        raise head.wrong(f"{several} {shown(name)}; the header has {listed}", hint)
+        raise head.wrong(f"no column {shown(name)}; the header has {listed}", hint)
 
 
 def _jsonl(lines: Iterable[Line], reading: Reading) -> Iterator[tuple[Line, Values]]:

@@ -54,14 +54,14 @@ class Embedding:
     embedder: Embedder
 
     def scores(self, pairs: Iterable[Pair]) -> Similar:
-        """The cosine of every pair, None where a term has no vector, or one of zeros that points nowhere."""
+        """The cosine of every pair, None where a term has no vector, or one that points nowhere."""
         asked = list(dict.fromkeys(pairs))
         terms = list(dict.fromkeys(term for pair in asked for term in pair))
         if not terms:
             return Similar({}, [])
         vectors, warnings = self.embedder.embed(terms)
         lengths = np.linalg.norm(vectors, axis=1)
-        known = np.flatnonzero(lengths).tolist()
+        known = np.flatnonzero((lengths > 0) & np.isfinite(lengths)).tolist()
         units = vectors[known] / lengths[known, None]
         number = {terms[at]: row for row, at in enumerate(known)}
         block = CELLS // max(1, len(known))

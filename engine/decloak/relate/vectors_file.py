@@ -178,7 +178,7 @@ def _row(line: bytes, dim: int, path: FilePath, number: int) -> tuple[bytes, byt
     word, numbers = fields[:-dim], fields[-dim:]
     if not word or (len(word) > 1 and _is_number(word[-1])):
         count = sum(map(_is_number, fields))
-        raise _wrong(path, number, f"{count} numbers", f"expected a word and {dim}, as in the lines before")
+        raise _wrong(path, number, f"{count} numbers", f"expected a word and {dim}, as line 1 says")
     for text in numbers:
         if not _is_number(text):
             said = f"{shown(text.decode(errors='replace'))} is not a finite number"

@@ -9,11 +9,12 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 from collections.abc import Sequence
 
 from decloak.errors import DecloakError, shown
 
-__all__ = ["LONGEST_HEADER", "without_headers"]
+__all__ = ["LONGEST_HEADER", "check_pattern", "without_headers"]
 
 LONGEST_HEADER = 500
 """Characters of a line that may be a header; a longer one is never removed."""
@@ -26,9 +27,14 @@ PER_SECOND = 50_000
 _MATCH = """
 import json, re, sys
 patterns, lines = json.load(sys.stdin)
-patterns = [re.compile(pattern) for pattern in patterns]
-json.dump([any(pattern.search(line) for pattern in patterns) for line in lines], sys.stdout)
+found = set()
+for number, pattern in enumerate(patterns):
+    print(number, file=sys.stderr, flush=True)
+    search = re.compile(pattern).search
+    found.update(at for at, line in enumerate(lines) if search(line))
+json.dump(sorted(found), sys.stdout)
 """
+"""Says which pattern it is at, as that may be where it ends."""
 
 
 def without_headers(texts: Sequence[str], patterns: Sequence[str], *, seconds: float = SECONDS) -> list[str]:
@@ -40,7 +46,7 @@ def without_headers(texts: Sequence[str], patterns: Sequence[str], *, seconds: f
     if not patterns:
         return list(texts)
     for pattern in patterns:
-        _check(pattern)
+        check_pattern(pattern)
     headers = _headers(texts, patterns, seconds)
     return ["\n".join(line for line in text.splitlines() if line not in headers) for text in texts]
 
@@ -50,27 +56,29 @@ def _headers(texts: Sequence[str], patterns: Sequence[str], seconds: float) -> s
     lines = list(short)
     try:
         done = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", _MATCH],
+            [sys.executable, "-I", "-S", "-Wignore", "-c", _MATCH],
             input=json.dumps([list(patterns), lines]),
             capture_output=True,
             text=True,
             timeout=seconds + len(lines) * len(patterns) / PER_SECOND,
             check=True,
         )
-    except subprocess.TimeoutExpired:
-        listed = ", ".join(map(shown, patterns))
-        message = f"too slow for {len(lines):,} lines: {listed}"
+    except subprocess.TimeoutExpired as error:
+        slow = shown(patterns[int((error.stderr or b"0").split()[-1])])
+        message = f"too slow for {len(lines):,} lines: {slow}"
         raise DecloakError(message, hint="leave out repeats inside repeats, such as (a+)+") from None
     except (OSError, subprocess.CalledProcessError):
         raise DecloakError("the process that matches header patterns failed", hint="leave the patterns out") from None
-    return {line for line, found in zip(lines, json.loads(done.stdout), strict=True) if found}
+    return {lines[at] for at in json.loads(done.stdout)}
 
 
-def _check(pattern: str) -> None:
+def check_pattern(pattern: str) -> None:
+    """An error when the pattern is no regular expression."""
     if len(pattern) > LONGEST_PATTERN:
         raise DecloakError(f"a pattern of {len(pattern):,} characters", hint=f"at most {LONGEST_PATTERN:,}")
     try:
-        re.compile(pattern)
+        with warnings.catch_warnings(action="ignore"):  # of what a later Python may read otherwise
+            re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         hint = "write . ( ) [ * + ? with a backslash where they stand for themselves"
         raise DecloakError(f"{shown(pattern)} is no regular expression: {shown(error)[1:-1]}", hint=hint) from None

@@ -28,6 +28,7 @@ SHORT = 2
 
 LONGEST_SHORT = 20
 COLUMNS = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL")
+HEADER = [column.lower() for column in COLUMNS]
 KEPT = 100_000
 """Queries whose items are kept; a query that several people pose, or one again and again, is tagged once."""
 
@@ -68,10 +69,11 @@ def read_searchlog(
 
 def _items(query: str, short: int, tagger: Tagger | None) -> Iterator[str]:
     """The items of one query; addresses are items wherever they stand, however long the query is."""
-    words = query.lower().split()
-    if len(words) <= short and not any(map(_ADDRESS.fullmatch, words)):
-        if any(map(is_content, words)):
-            yield folded(words)
+    words = query.lower().replace('"', ' " ').split()
+    whole = [word for word in words if word != '"']
+    if len(whole) <= short and not any(map(_ADDRESS.fullmatch, whole)):
+        if any(map(is_content, whole)):
+            yield folded(whole)
         return
     for is_address, some in groupby(words, lambda word: _ADDRESS.fullmatch(word) is not None):
         if is_address:
@@ -103,8 +105,16 @@ def _entries(file: Path, told: _Told) -> Iterator[tuple[str, str]]:
         user, query = cells[0].strip(), cells[1]
         if not user:
             raise line.wrong("no AnonID", "write who posed the query, or remove the line")
-        if line.number > 1 or user.lower() != COLUMNS[0].lower():
+        if user.lower() not in HEADER or not _is_header(line, cells):
             yield user, query
+
+
+def _is_header(line: Line, cells: list[str]) -> bool:
+    """Whether a line that begins as a header is one: the first must be, others are where logs were put together."""
+    found = [cell.strip().lower() for cell in cells] == HEADER[: len(cells)]
+    if line.number == 1 and not found:
+        raise line.wrong("a header of other columns", f"expected {', '.join(COLUMNS)}")
+    return found
 
 
 def _lines(file: Path, told: _Told) -> Iterator[Line]:
