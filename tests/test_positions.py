@@ -392,7 +392,7 @@ def told(text: str, model: type[BaseModel] = Model) -> list[str]:
         ("unseen: non", ("1:9: expected 'none', a number, at least 0, or a mapping with pseudo_count, found 'non'; "
                         "did you mean 'none'?")),
         ("unseen: true", "1:9: expected 'none', a number, at least 0, or a mapping with pseudo_count, found true"),
-        ("anonymise: cut", "1:12: expected a mapping with the key 'method', found 'cut'"),
+        ("anonymise: cut", "1:12: expected a mapping with the key 'method', found 'cut'; write {method: cut}"),
         ("anonymise: {}", "1:12: missing key 'method'; add it"),
         ("anonymise: {method: cutt}", "1:21: expected 'cut' or 'sets', found 'cutt'; did you mean 'cut'?"),
         ("anonymise: {method: [cut]}", "1:21: expected 'cut' or 'sets', found a list of 1 entry"),

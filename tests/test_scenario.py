@@ -19,8 +19,9 @@ from decloak import parts
 from decloak.data.readers import FORMATS
 from decloak.errors import DecloakError, Faults
 from decloak.measures import MEASURES, TORN_MEASURES
-from decloak.parts import Attack, Distances, Original, Pair, Published, PublishedFile
+from decloak.parts import Attack
 from decloak.scenario import Document, Scenario, json_schema, load
+from decloak.sources import Distances, Original, Pair, Published, PublishedFile
 
 FULL = """\
 scenario: How well do sets hide a clinic's records?
@@ -143,7 +144,9 @@ def test_the_formats_are_those_that_can_be_read() -> None:
         (["data: visits.csv"],
          ("s.yaml:2:7: expected a mapping with file and format, a mapping with file and format and published, "
          "a mapping with published, a mapping with distances, a mapping with release, a mapping with generate and "
-         "transactions, a mapping with text or a mapping with searchlog, found 'visits.csv'")),
+         "transactions, a mapping with text or a mapping with searchlog, found 'visits.csv'; write {file: visits.csv, "
+         "format: ...}")),
+        (["anonymise: cut"], "s.yaml:3:12: expected a mapping with the key 'method', found 'cut'; write {method: cut}"),
         (["data: {}"],
          ("s.yaml:2:7: expected a mapping with file and format, a mapping with file and format and published, "
          "a mapping with published, a mapping with distances, a mapping with release, a mapping with generate and "
@@ -188,6 +191,9 @@ def test_the_formats_are_those_that_can_be_read() -> None:
          "s.yaml:4:57: expected a number, at least 0, or 'none', found a mapping"),
         (["relate: {measure: ngd, source: counts, file: c, unseen: 3, cap: 2.5}"],
          "s.yaml:4:49: 3 would be cut to the cap of 2.5; raise the cap, or set it to none"),
+        (["relate: {measure: ngd, source: counts, file: c, cap: 0.5}"],
+         ("s.yaml:4:9: unseen, which is 1 unless you write it, would be cut to the cap of 0.5; raise the cap, or set "
+         "it to none")),
         (["attacker: {context: 0}"], "s.yaml:5:21: expected a whole number, at least 1, or 'all', found 0"),
         (["attacker: {context: al}"],
          "s.yaml:5:21: expected a whole number, at least 1, or 'all', found 'al'; did you mean 'all'?"),
@@ -211,6 +217,9 @@ def test_the_formats_are_those_that_can_be_read() -> None:
         (["measure: [{link: {k: 1}}]"], "s.yaml:7:22: expected a whole number, at least 2, found 1"),
         (["measure: [{link: {m: 5}}]"], "s.yaml:7:22: expected a whole number from 1 to 4, found 5"),
         (["measure: [link, {link: {}}]", "expect: []"], "s.yaml:7:17: 'link' is measured twice; delete one"),
+        (["data: {text: notes, headers: ['^x', '(']}"],
+         ("s.yaml:2:37: '(' is no regular expression: missing ), unterminated subpattern at position 0; "
+         "write . ( ) [ * + ? with a backslash where they stand for themselves")),
         (["repeat: {times: 0}"], "s.yaml:8:17: expected a whole number from 1 to 10000, found 0"),
         (["repeat: {seed: -1}"], "s.yaml:8:16: expected a whole number, at least 0, found -1"),
         (["expect: ['precision(rba)']"],

@@ -7,10 +7,10 @@ from decloak.data.distance_file import read_distances
 from decloak.data.release_file import read_disassociated
 from decloak.knowing import known_by_file
 from decloak.making import check_method
-from decloak.parts import Distances, Generated, Original, Release
 from decloak.preparing import original_of, published_beside
 from decloak.relating import check_relate
 from decloak.scenario import Scenario
+from decloak.sources import Distances, Generated, Original, Release
 
 __all__ = ["Originals", "check_inputs"]
 

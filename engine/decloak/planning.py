@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 from decloak.data.lines import place
 from decloak.digest import digest
 from decloak.errors import DecloakError
-from decloak.parts import Attack, Collected, Distances, Part
+from decloak.parts import Attack, Part
 from decloak.release_measuring import RELEASE_FAMILIES
 from decloak.rules.load import Catalogue, Rule, in_order
 from decloak.rules.running import Settings
 from decloak.scenario import Scenario
+from decloak.sources import Collected, Distances
 from decloak.sweep import Variant
 from decloak.version import __version__
 

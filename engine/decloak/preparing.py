@@ -24,11 +24,11 @@ from decloak.errors import DecloakError
 from decloak.making import Made, made
 from decloak.measure.disassociation_guarantee import check_release
 from decloak.methods import Disassociation
-from decloak.parts import Distances, Generated, Notes, Original, Pair, PublishedFile, Release, Searchlog
-from decloak.parts import Published as PublishedOnly
 from decloak.relate.counting import Progress
 from decloak.relating import Documents, Related, related
 from decloak.scenario import Scenario
+from decloak.sources import Distances, Generated, Notes, Original, Pair, PublishedFile, Release, Searchlog
+from decloak.sources import Published as PublishedOnly
 from decloak.store.counts import StoredCounts
 from decloak.store.opening import Store
 from decloak.store.reading import read_dataset, read_published, read_scores

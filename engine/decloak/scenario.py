@@ -14,20 +14,10 @@ from decloak.errors import DecloakError, Faults, nearest, shown
 from decloak.expect import Expectation
 from decloak.measures import MEASURES, SET_MEASURES, TORN_MEASURES, Measure, family_of, settings_of
 from decloak.methods import Disassociation, Method, by_chance
-from decloak.parts import (
-    Attack,
-    Attacker,
-    Collected,
-    Data,
-    Distances,
-    Found,
-    Pair,
-    Part,
-    Release,
-    Repeat,
-)
+from decloak.parts import Attack, Attacker, Found, Part, Repeat
 from decloak.positions import Loc, Mistakes, Source, check, check_all, read
 from decloak.relatedness import Provider, Relate
+from decloak.sources import Collected, Data, Distances, Pair, Release
 from decloak.sweep import combinations, compact
 from decloak.yamltree import Place, compose
 

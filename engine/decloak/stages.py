@@ -14,12 +14,12 @@ from decloak.data.text.order import sorted_warning
 from decloak.figures import Figure
 from decloak.knowing import what_is_known
 from decloak.measuring import count_findings, measure
-from decloak.parts import Distances
 from decloak.planning import Plan, Planned
 from decloak.preparing import distance_tables, original_of, published_of, relate, relate_torn, torn_of
 from decloak.release_measuring import RELEASE_FAMILIES, Measured
 from decloak.rules.running import Struck, facts, give, strike
 from decloak.rules.strategy import GROUP_KINDS
+from decloak.sources import Distances
 from decloak.store import assigned, attackers, findings, inserting, releases, torn, writing
 from decloak.store.opening import Store
 from decloak.store.reading import read_published, read_scores

@@ -48,11 +48,16 @@ class Wording:
 
     def hint(self, value: Any, schema: Schema) -> str | None:
         """The remedy for a value that is not what was expected, when there is an evident one."""
-        choices = self.choices(schema)
+        head, choices = self.bare(schema).get("discriminator"), self.choices(schema)
         kinds = {one["type"] for one in choices}
         if isinstance(value, str):
             if kinds & {"int", "float"} and _reads_as_number(value):
                 return "write it without quotes"
+            if isinstance(head, str) and value in self.bare(schema)["choices"]:
+                return f"write {{{head}: {value}}}"
+            files = [fields(one) for one in choices if "file" in fields(one)]
+            if files and not isinstance(head, str) and "str" not in kinds:
+                return f"write {{file: {shown(value)[1:-1]}{', format: ...' if 'format' in files[0] else ''}}}"
             return nearest(value, [str(word) for one in choices for word in one.get("expected", ())])
         return "put it in quotes" if "str" in kinds and isinstance(value, (int, float)) else None
 
