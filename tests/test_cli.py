@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 from conftest import ROOT
 from decloak.cli import COMMANDS
 from decloak.errors import shown
+from decloak.report.table import emit
 from decloak.store.opening import connect_readonly
 from decloak.version import __version__
 from test_rule_tests import FACTS, GRID
@@ -171,7 +173,7 @@ def test_check_prints_json_and_has_its_exit_codes(call, tmp_path):
     assert json.loads(said.out) == [{"itemset": "bread", "support": 1}, {"itemset": "bread, milk", "support": 1}]
     assert said.err == "2 violations\n"
     said = call(*basket, "--k", 1, "--m", 2)
-    assert (said.code, said.err) == (0, "it holds\n")
+    assert (said.code, said.err) == (0, "it holds: k = 1, m = 2\n")
     assert call(*basket, "--k", 2, "--m", 2, "--most", 1).err == "2 violations, 1 more not shown\n"
     (tmp_path / "p.txt").write_text("milk, (a, b)\nmilk, (b, a)\n")
     assert call("check", tmp_path / "p.txt", "--input", "published", "--k", 2, "--m", 2).code == 0
@@ -180,7 +182,7 @@ def test_check_prints_json_and_has_its_exit_codes(call, tmp_path):
     assert "give --k and --m" in one_line(call(*basket, "--k", 2))
     misspelt = call("check", tmp_path / "b.txt", "--input", "baskt", "--k", 2, "--m", 2)
     assert "did you mean 'basket'" in one_line(misspelt)
-    one_line(call("check", tmp_path / "b.txt"))
+    assert "or say with --input what it is" in one_line(call("check", tmp_path / "b.txt"))
 
 
 def test_an_expectation_decides_the_exit_code(call, example, tmp_path):
@@ -265,6 +267,12 @@ def test_import_reads_every_format(call, tmp_path):
     assert "did you mean 'basket'" in one_line(
         call("import", tmp_path / "basket", "--format", "baskt", "--store", store)
     )
+    assert one_line(call("import", tmp_path / "basket", "--format", "serchlog", "--store", store)) == (
+        "unknown format 'serchlog'; did you mean 'searchlog'?"
+    )
+    assert "basket, long, onehot, jsonl, spmf, published, text, searchlog" in one_line(
+        call("import", tmp_path / "basket", "--format", "xml", "--store", store)
+    )
     assert "no option separator" in one_line(
         call("import", tmp_path / "spmf", "--format", "spmf", "--separator", ";", "--store", store)
     )
@@ -305,6 +313,13 @@ def test_a_rule_of_ones_own_is_run_by_path(call, example, tmp_path):
     said = call("run", path, "--store", tmp_path / "s.db", "--format", "csv")
     assert said.code == 0
     assert [line.split(",")[0] for line in said.out.splitlines()] == ["attack", "mine", "mda"]
+
+
+def test_counts_are_shown_whole_and_shares_are_not(call, store):
+    rows = {(row["attack"], row["measure"]): row for row in json.loads(call("show", "--store", store, "--json").out)}
+    shown_ = {measure: [type(row["value"]), type(row["of"])] for (_, measure), row in rows.items() if row["of"]}
+    assert shown_["struck"] == [int, int]
+    assert shown_["precision"] == [float, int]
 
 
 def test_two_runs_are_compared(call, example, tmp_path):
@@ -385,6 +400,24 @@ def test_sql_prints_what_there_is(call, hostile):
 
 
 # Hostile names.
+
+
+def test_a_terminal_is_never_too_narrow_for_figures(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # what makes of a pipe a terminal, here of 40 columns
+    monkeypatch.setenv("COLUMNS", "40")
+    figures = [f"{number}.123" for number in range(8)]
+    emit(
+        ("variant", "attack", *figures), [("a variant with a name of many words", "rba", 0.5, "0.125 ±0.001", *[1] * 6)]
+    )
+    lines = [re.sub(r"\x1b\[[\d;]*m", "", line) for line in capsys.readouterr().out.splitlines()]
+    assert max(map(len, lines)) <= 40
+    printed = re.findall(r"\S+", " ".join(lines))
+    assert [word for word in printed if word in figures] == figures
+    assert printed.count("±0.001") == 1
+    assert {"a", "variant", "with", "name", "of", "many", "words", "rba"} <= set(printed)
+    heads = [line for line in lines if line.startswith("variant")]
+    assert all("attack" in line for line in heads)
+    assert len(heads) > 1
 
 
 def test_hostile_names_are_escaped_in_tables(call, hostile):

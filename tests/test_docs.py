@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from decloak.cli import COMMANDS, _code
 
@@ -52,6 +53,22 @@ def test_every_command_is_in_the_reference_and_the_readme_names_the_two_to_begin
     first_screen = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:40]
     assert "make demo" in first_screen
     assert "make test" in first_screen
+
+
+def test_the_readme_shows_what_happens(tmp_path, monkeypatch, capsys):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    demo, mistake = (block["text"] for block in BLOCK.finditer(readme) if block["kind"] == "text")
+    scenario = next(block["text"] for block in BLOCK.finditer(readme) if block["kind"] == "yaml")
+    monkeypatch.chdir(tmp_path)
+    _code(["init", "mine.yaml"])
+    capsys.readouterr()
+    mine = Path("mine.yaml").read_text(encoding="utf-8")
+    assert yaml.safe_load(scenario) == yaml.safe_load(mine)
+    happens = run("decloak run mine.yaml", capsys) + run("decloak explain last p01 insulin --attack rba", capsys)
+    assert happens == demo.splitlines()
+    wrong, right = re.findall(r"'(\w+)'", mistake)
+    Path("mine.yaml").write_text(mine.replace(right, wrong), encoding="utf-8")
+    assert run("decloak run mine.yaml", capsys) == mistake.splitlines()
 
 
 def test_every_bundled_scenario_names_its_schema_and_is_valid(capsys):

@@ -1,5 +1,6 @@
 """`check`: verify a guarantee of a data file or of a release."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -75,11 +76,13 @@ def check_command(
         raise DecloakError("a disassociated release tells nobody what a record lacks", hint="leave --negative out")
     else:
         columns, rows = _links(release) if links else _broken(release)
-    emit(columns, rows[:most], form)
+    if rows or form != "table":
+        emit(columns, rows[:most], form)
     rest = f", {len(rows) - most} more not shown" if len(rows) > most else ""
     cut_off = " or more" if negative and len(rows) == most else ""
     noun = "violation" if len(rows) == 1 and not cut_off else "violations"
-    click.echo(f"{len(rows)}{cut_off} {noun}{rest}" if rows else "it holds", err=True)
+    holds = f"it holds: k = {release.k}" + ("" if links else f", m = {release.m}")
+    click.echo(f"{len(rows)}{cut_off} {noun}{rest}" if rows else holds, err=True)
     return EXIT_EXPECTATION if rows else 0
 
 
@@ -108,7 +111,12 @@ def _read(file: Path, ids: bool, k: int | None, m: int | None) -> "Disassociated
 
     if ids:
         raise DecloakError("a release file has no ids", hint="leave --ids out")
-    release = read_release(file)
+    try:
+        release = read_release(file)
+    except DecloakError as error:
+        if re.search(r":1(:\d+)?$", error.place or ""):  # no header: likelier another kind of file than a broken one
+            raise DecloakError(error.message, error.place, f"{error.hint}, or say with --input what it is") from None
+        raise
     k, m = release.k if k is None else k, release.m if m is None else m
     if k is None or m is None:
         raise DecloakError("the release does not say its k and m", str(file), "give --k and --m")

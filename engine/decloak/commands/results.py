@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from decloak.commands.options import form_option, store_option
+from decloak.commands.running import COUNTS
 from decloak.errors import DecloakError, shown
 from decloak.report.table import emit, emit_json
 from decloak.store import results
@@ -32,13 +33,53 @@ def runs_command(store: Path, form: str) -> None:
 @store_option
 @form_option
 def show_command(run: str, tables: bool, store: Path, form: str) -> None:
-    """Print the measures of RUN: a number, a variant's name, or last."""
+    """Print the measures of RUN: a number, a variant's name, or last.
+
+    A value that is a share is the column part by the column of. What an attack wins back, the higher the more:
+
+    \b
+    findings          what a rule found, such as itemsets too rare for k^m
+    struck, correct   members an attack says are not meant; those rightly so
+    precision         correct of the struck; chance: that of striking blindly
+    lift              precision / chance; 1 is no better than blind
+    recall            correct of all not meant; f: with precision in one
+    auc               1: these are struck first; 0.5: the order is chance
+    exposed, unique   itemsets left with 1 to k-1 candidates; records with one
+    accuracy          given to the right record of what is given; with chance
+    *_breakage        records, or protected itemsets, with something won back
+    cover_problems    where the algorithm tells that fewer than k have both
+
+    What a release loses, the higher the more, but for labels:
+
+    \b
+    ncp, optimum      information lost, of all; the least one cut can lose
+    labels, largest   labels left; the share of items the widest stands for
+    support_error     how far off supports are as reckoned from the release
+    ml2, tkd          frequent itemsets, and top ones, no longer found
+    dml2, dml2_lost   levels higher they are found; the same of those lost
+    suppressed        items COAT left out; ul_log10: log10 of all its loss
+    """
     with closing(connect_readonly(store)) as connection:
         rows = results.figures(connection, results.find_run(connection, run), tables=tables)
         if not rows:
             raise DecloakError("the run has no such measures", hint="run its scenario with measure: [recovery]")
     head = ("attack", *(("table",) if tables else ()), "measure", "value", "part", "of")
-    emit(head, [row if tables else (row[0], *row[2:]) for row in rows], form)
+    printed = [
+        (
+            attack,
+            *((table,) if tables else ()),
+            measure,
+            _whole(value) if measure in COUNTS else value,
+            *map(_whole, of),
+        )
+        for attack, table, measure, value, *of in rows
+    ]
+    emit(head, printed, form)
+
+
+def _whole(value: float | None) -> float | None:
+    """A count as a whole number; what is expected of a count may be none."""
+    return int(value) if value is not None and value.is_integer() else value
 
 
 @click.command("compare")

@@ -17,7 +17,7 @@ from decloak.report.table import emit, emit_json
 if TYPE_CHECKING:
     from decloak.runner import Measure, Progress, Run
 
-__all__ = ["run_command", "validate_command"]
+__all__ = ["COUNTS", "run_command", "validate_command"]
 
 scenario_argument = click.argument("scenario", type=click.Path(path_type=Path))
 set_option = click.option(
@@ -37,7 +37,8 @@ set_option = click.option(
 def run_command(scenario: Path, store: Path, overrides: tuple[str, ...], form: str) -> int:
     """Run a scenario and print what its attacks won back.
 
-    What the store has already is not done again. Exit code 3: an expectation does not hold.
+    What the store has already is not done again. `decloak show --help` says what the figures mean. Exit code 3: an
+    expectation does not hold.
     """
     from decloak.runner import run
 
@@ -117,7 +118,8 @@ def _with_interval(one: "Measure | None") -> str | float | int | None:
     if one is None or one.value is None:
         return None
     if one.low is not None and one.value - one.low > 1e-9:
-        return f"{one.value:.3f} ±{one.value - one.low:.3f}"
+        digits = 1 if one.value >= 100 else 3
+        return f"{one.value:.{digits}f} ±{one.value - one.low:.{digits}f}"
     return round(one.value) if one.measure in COUNTS else one.value
 
 

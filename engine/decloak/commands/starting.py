@@ -60,7 +60,7 @@ def _shipped(source: Path, name: str) -> Path:
     found = {path.stem: path for folder in STANDALONE for path in sorted((source / folder).glob("*.yaml"))}
     if name not in found:
         hint = nearest(name, found) or f"one of {', '.join(found)}"
-        raise DecloakError(f"no scenario {shown(name)} comes with decloak", "--like", hint)
+        raise DecloakError(f"no scenario {shown(name)} that needs no file comes with decloak", "--like", hint)
     return found[name]
 
 
@@ -86,9 +86,12 @@ def import_command(file: Path, form: str, store: Path, **options: Any) -> None:
     jsonl      a JSON list of names a line, or {"id": ..., "items": [...]}
     spmf       whole numbers separated by spaces
     published  set-generalised: knee, (icd, injury, limbs)
-    text       a folder of documents, or a table of them: their nouns and noun phrases
-    searchlog  AnonID, Query, QueryTime, ... with tabs: what each person looked for
+    text       a folder or a table of documents: their nouns and noun phrases
+    searchlog  AnonID, Query, QueryTime, ... with tabs: what people looked for
     """
+    if form not in FORMS:
+        hint = nearest(form, FORMS) or f"known formats: {', '.join(FORMS)}"
+        raise DecloakError(f"unknown format {shown(form)}", hint=hint)
     given = {name: value for name, value in options.items() if value or type(value) is int}  # --short 0
     allowed = ALLOWED.get(form, ("ids", "separator", "transaction", "item"))
     for name in given.keys() - set(allowed):
@@ -144,6 +147,7 @@ def _import_data(data: "Dataset", form: str, file: Path, store: Path) -> None:
         if find(opened, "dataset", key) is None:
             with opened.stage() as connection:
                 write_dataset(connection, key, data, "original", form, warning)
-    click.echo(f"{len(data.transactions)} transactions of {len(data.items)} items from {file} in {store}")
+    one = "transaction" if len(data.transactions) == 1 else "transactions"
+    click.echo(f"{len(data.transactions)} {one} of {len(data.items)} items from {file} in {store}")
     if warning:
         click.echo(f"note: {warning}", err=True)

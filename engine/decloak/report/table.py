@@ -3,15 +3,24 @@
 import csv
 import json
 import math
+import re
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decloak.errors import DecloakError, shown
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 __all__ = ["FORMS", "emit", "emit_json"]
 
 FORMS = ("table", "json", "csv")
+GAP = 3
+"""Blanks between two columns of a table."""
+WORD = 24
+"""Longer words may be folded."""
+INTERVAL = re.compile(r"(-?[\d.]+(e-?\d+)?( ±| to )?){2}")
 
 
 def emit(columns: Sequence[str], rows: Iterable[Sequence[Any]], form: str = "table") -> None:
@@ -47,25 +56,93 @@ def emit_json(value: Any) -> None:
 
 
 def _table(columns: Sequence[str], rows: list[list[Any]]) -> None:
-    from rich.box import SIMPLE_HEAD
+    from rich.cells import cell_len
     from rich.console import Console
+
+    cells = [[_cell(value) for value in row] for row in rows]
+    drawn = []
+    for index, name in enumerate(columns):
+        values, texts = [row[index] for row in rows], [name, *(row[index] for row in cells)]
+        figures = bool(rows) and all(map(_is_figure, values))
+        words = texts if figures else [word[:WORD] for text in texts for word in text.split()]
+        numeric = bool(rows) and all(isinstance(value, (int, float, type(None))) for value in values)
+        drawn.append(_Column(texts, figures, numeric, max(map(cell_len, texts)), max(map(cell_len, words), default=0)))
+    console = Console(highlight=False, markup=False, emoji=False)
+    if console.is_terminal:
+        for number, band in enumerate(_bands(drawn, console.width)):
+            if number:
+                console.print()
+            console.print(_drawn(band, _fitted(band, console.width)))
+        return
+    console.width = 1_000_000  # a pipe has no edge to fold at; the table is as wide as its cells
+    with console.capture() as captured:
+        console.print(_drawn(drawn, [one.width for one in drawn]))
+    sys.stdout.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+
+
+class _Column(NamedTuple):
+    """The texts of a column, its name first, and how much room they want and need: text folds between words."""
+
+    texts: Sequence[str]
+    figures: bool
+    numeric: bool
+    width: int
+    need: int
+
+
+def _bands(columns: Sequence[_Column], room: int) -> list[list[_Column]]:
+    """The tables to print below each other, so that neither figures nor words are folded at the terminal's edge.
+
+    Each begins with the columns that say what a row is about, which get at most half of the room.
+    """
+    keys = max(1, next((number for number, one in enumerate(columns) if one.figures), len(columns)))
+    rest = columns[keys:]
+    spread = _total(one.width for one in columns)
+    if spread <= room or (not all(one.figures for one in rest) and _total(one.need for one in columns) <= room):
+        return [list(columns)]
+    left = room - min(_total(one.width for one in columns[:keys]), room // 2)
+    bands: list[list[_Column]] = [[]]
+    for one in rest:
+        if bands[-1] and GAP + _total([*(before.need for before in bands[-1]), one.need]) > left:
+            bands.append([])
+        bands[-1].append(one)
+    return [[*columns[:keys], *band] for band in bands]
+
+
+def _fitted(columns: Sequence[_Column], room: int) -> list[int]:
+    """The width of every column: what it wants, less where it can best do without."""
+    widths = [one.width for one in columns]
+    while _total(widths) > room:
+        slack, index = max((widths[index] - one.need, index) for index, one in enumerate(columns))
+        if slack <= 0:
+            break
+        widths[index] -= 1
+    return widths
+
+
+def _total(widths: Iterable[int]) -> int:
+    """The room of columns side by side."""
+    return sum(width + GAP for width in widths) - GAP
+
+
+def _drawn(columns: Sequence[_Column], widths: Sequence[int]) -> "Table":
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for index, column in enumerate(columns):
-        numeric = all(isinstance(row[index], (int, float, type(None))) for row in rows)
-        table.add_column(Text(column), justify="right" if numeric and rows else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(_cell(value)) for value in row))
-    console = Console(highlight=False, markup=False, emoji=False)
-    if console.is_terminal:
-        console.print(table)
-        return
-    console.width = 1_000_000  # a pipe has no edge to fold at; the table is as wide as its cells
-    with console.capture() as captured:
-        console.print(table)
-    sys.stdout.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+    for one, width in zip(columns, widths, strict=True):
+        table.add_column(
+            Text(one.texts[0]), justify="right" if one.numeric else "left", overflow="fold", width=max(1, width)
+        )
+    for row in zip(*(one.texts[1:] for one in columns), strict=True):
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _is_figure(value: Any) -> bool:
+    """A number, or one with its interval."""
+    return value is None or isinstance(value, (int, float)) or bool(INTERVAL.fullmatch(str(value)))
 
 
 def _cell(value: Any) -> str:
