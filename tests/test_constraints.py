@@ -6,13 +6,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decloak.anonymisers.constraints import all_items, nested_sets, random_items, related_sets
+from decloak.anonymisers.constraints import (
+    all_items,
+    names,
+    nested_sets,
+    privacy_constraints,
+    random_items,
+    related_sets,
+)
 from decloak.data.dataset import Published
 from decloak.errors import DecloakError
 from decloak.measure.constraints import broken_privacy, broken_utility
 from naive_coat import broken
 
 ITEMS = [f"i{number}" for number in range(9)]
+WIDE = [f"i{number}" for number in range(61)]
 ELEMENTS = ["a", "b", "c", ("d", "e"), ("f", "g", "h"), ("i",), ("c", "j")]
 PUBLISHED = st.lists(st.lists(st.sampled_from(ELEMENTS), unique=True).map(tuple), max_size=12).map(
     lambda rows: Published(tuple(rows), tuple(map(str, range(len(rows)))))
@@ -63,6 +71,11 @@ def test_nested_sets_grow_by_one_item_and_the_same_seed_gives_the_same_whatever_
     assert nested_sets(ITEMS, 5, seed=4) != sets
 
 
+def test_a_list_of_names_keeps_its_order_and_a_set_has_none_of_its_own():
+    assert names(["b", "a", "b"], "items") == ("b", "a")
+    assert names(unordered(ITEMS), "items") == tuple(ITEMS)
+
+
 def test_all_items_may_stand_for_one_another():
     assert all_items(unordered(ITEMS)) == (tuple(ITEMS),)
 
@@ -92,6 +105,9 @@ def test_what_is_not_known_is_not_related_even_below_a_negative_threshold():
         (lambda: nested_sets(ITEMS, 1, 1, sizes=()), "1 random sets of sizes '[]'"),
         (lambda: nested_sets(ITEMS, 1, 1, sizes=(0,)), "1 random sets of sizes '[0]'"),
         (lambda: nested_sets(ITEMS, 1, 1, sizes=(10,)), "random sets of 10 out of 9 items; give smaller sizes"),
+        (lambda: names(None, "items"), "items: 'None' is not a list of items"),
+        (lambda: names([["a"]], "items"), "items: the item '['a']' is not a string"),
+        (lambda: privacy_constraints([WIDE], WIDE), "privacy constraint 1: 61 items; give at most 60"),
         (lambda: related_sets(ITEMS, [["x"]], lambda one, other: 1.0), "privacy constraint 1: the item 'x' is in no"),
     ],
 )

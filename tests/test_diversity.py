@@ -88,6 +88,14 @@ def test_what_half_of_all_have_cannot_be_hidden_from_more_than_half():
         diversity(tree, tree.code([["a"], ["b"], ["d"], []]), [["s"], ["s"], [], ["s"]], 2, 1)
 
 
+@pytest.mark.parametrize("l", [2**62, 2**63 - 1, 10**30])
+def test_an_l_beyond_all_records_is_one_that_nobody_can_keep(l):  # noqa: E741
+    tree = Hierarchy.balanced("abcd", 2)
+    with pytest.raises(DecloakError, match=f"^infeasible: 2 of 4 records have .*, l is {l}; lower l"):
+        diversity(tree, tree.code("abcd"), [["s"], [], ["s"], []], l, 2)
+    assert len(diversity(tree, tree.code("abcd"), [[]] * 4, l, 2)) == 4
+
+
 @pytest.mark.parametrize(("l", "m", "name"), [(0, 1, "l"), (1, 0, "m"), (2.0, 1, "l"), (2, True, "m")])
 def test_l_and_m_are_whole_numbers_of_at_least_1(l, m, name):  # noqa: E741
     tree = Hierarchy.balanced("abc", 2)

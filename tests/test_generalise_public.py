@@ -4,6 +4,7 @@ import json
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import decloak
@@ -67,3 +68,37 @@ def test_every_golden_instance_of_coat(one):
     assert shown == [sorted(row) for row in expected["published"]]
     assert found.ul == Fraction(expected["UL"]["frac"])
     assert list(found.suppressed) == expected["suppressed"]
+
+
+def test_options_that_can_be_read_but_once_make_the_release_and_check_it():
+    data = [["a", "d"], ["a", "b", "g"], ["c", "f"], ["e", "h"]]
+    privacy, utility = [["a", "b"], ["e", "f"]], [["b", "d", "g"], ["c", "e", "f"]]
+    found = decloak.anonymise(data, "coat", k=2, privacy=map(iter, privacy), utility=[iter(one) for one in utility])
+    assert found == decloak.anonymise(data, "coat", k=2, privacy=privacy, utility=utility)
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path):
+    tree = decloak.Hierarchy.balanced("abcd", np.int64(2))
+    data = [["a", "b"], ["a", "c"], ["b", "d"]]
+    options = {"k": 2, "m": 2, "parts": 2, "flexibility": 1}
+    numpy = {option: np.int8(value) for option, value in options.items()}
+    found = decloak.anonymise(data, "lra", hierarchy=tree, **numpy)
+    assert found == decloak.anonymise(data, "lra", hierarchy=tree, **options)
+    found.write(tmp_path / "release.jsonl")
+    assert decloak.read_release(tmp_path / "release.jsonl").k == 2
+    assert not decloak.violations(found.transactions, k=np.int64(2), m=np.int64(2))
+
+
+@pytest.mark.parametrize("sensitive", [None, "s", ["s", 5], [["s"]]])
+def test_sensitive_items_are_a_list_of_names(sensitive):
+    tree = decloak.Hierarchy.balanced("ab", 2)
+    with pytest.raises(decloak.DecloakError, match=r"^sensitive: .* is not a (list of items|string); write"):
+        decloak.anonymise([["a", "s"], ["b"]], "diversity", l=2, m=1, sensitive=sensitive, hierarchy=tree)
+
+
+def test_an_item_missing_in_the_hierarchy_is_named_with_the_record_and_its_id():
+    tree = decloak.Hierarchy.balanced("ab", 2)
+    data = decloak.Dataset((("a",), ("b", "zz")), ("p7", "p9"))
+    for method, options in (("cut", {"k": 1}), ("lra", {"k": 1}), ("diversity", {"l": 1, "sensitive": []})):
+        with pytest.raises(decloak.DecloakError, match=r"^record 2, 'p9': 'zz' is not in the hierarchy; add it"):
+            decloak.anonymise(data, method, m=1, hierarchy=tree, **options)

@@ -13,6 +13,7 @@ from decloak.store.opening import connect_readonly
 
 ROWS = [["a1", "b1", "b2"], ["a2", "b1"], ["a2", "b1", "b2"], ["a1", "a2", "b2"]]
 TREE = "child,parent\na1,A\na2,A\nb1,B\nb2,B\nA,ALL\nB,ALL\n"
+WIDE = ", ".join(f"i{number}" for number in range(61))
 PUBLISHED = [("A", "b1", "b2"), ("A", "b1"), ("A", "b1", "b2"), ("A", "b2")]
 HIERARCHY = "hierarchy: {file: tree.csv, format: parents}"
 METHODS = {
@@ -172,6 +173,15 @@ REFUSED = {
     "a hierarchy made by nothing": (
         "rows.txt", "a\n", "method: cut, k: 1, m: 1, hierarchy: {fanout: 3}",
         "write by: names, file, popularity, random, cooccurrence or relatedness, or file: PATH"),
+    "random constraints larger than the data": (
+        "rows.txt", "a\nb\n", "method: coat, k: 1, privacy: {count: 1}",
+        "random sets of 6 out of 2 items; give smaller sizes"),
+    "a constraint that is too wide": (
+        "rows.txt", WIDE, f"method: coat, k: 1, privacy: [[{WIDE}]]",
+        "privacy constraint 1: 61 items; give at most 60: split the constraint"),
+    "nothing but sensitive items": (
+        "rows.txt", "a\n", "method: diversity, l: 1, m: 1, sensitive: [a], hierarchy: {by: names}",
+        "no items to make a hierarchy of; leave some in the data that are not sensitive"),
     "a hierarchy twice": (
         "rows.txt", "a\n", "method: cut, k: 1, m: 1, hierarchy: {by: names, file: tree.csv, format: parents}",
         "s.yaml:3:49: a hierarchy is read from a 'file' or made 'by' something; write one of the two"),

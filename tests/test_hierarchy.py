@@ -254,8 +254,11 @@ def test_labels_of_a_balanced_tree_differ_from_its_items():
 
 
 def test_what_cannot_be_balanced_is_refused():
-    with pytest.raises(DecloakError, match=r"^a fanout of 1; a node groups 2 nodes or more"):
-        Hierarchy.balanced("ab", 1)
+    for fanout in (1, 2.0, "2"):
+        with pytest.raises(DecloakError, match=rf"^fanout is '{fanout}'; give a whole number of at least 2"):
+            Hierarchy.balanced("ab", fanout)
+    with pytest.raises(DecloakError, match=r"^'1' is not the name of a node; give strings"):
+        Hierarchy.balanced([1, 2], 2)
     with pytest.raises(DecloakError, match=r"^a hierarchy without items"):
         Hierarchy.balanced([], 2)
 
@@ -266,6 +269,12 @@ def test_items_that_are_not_leaves_are_named_with_their_record():
         tree.code([["flu"], ["infection"]])
     with pytest.raises(DecloakError, match=r"^record 1: 'flue' is not in the hierarchy; did you mean 'flu'"):
         tree.code([["flue"]])
+
+
+@pytest.mark.parametrize("parents", [None, [("a", "A")], {"a": "A", "A": None}, {1: "A"}, {"a": ["A"]}])
+def test_parents_are_names_of_nodes(parents):
+    with pytest.raises(DecloakError, match=r"^the hierarchy is '|^'.*' is not the name of a node; give strings"):
+        Hierarchy.from_parents(parents)
 
 
 ROWS = st.lists(st.sets(st.sampled_from(["i1", "i2", "i10", "b", "é", "", "i"]), min_size=1), min_size=1, max_size=12)

@@ -22,7 +22,7 @@ from decloak.errors import DecloakError
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "generalisation.json").read_text())
 EXAMPLES = GOLDEN["worked_examples"]
-PARTS = st.integers(1, 4)
+PARTS = st.integers(1, 4) | st.integers(5, 60)
 
 
 def tree_of(hierarchy):
@@ -130,6 +130,14 @@ def test_gray_code_order_is_that_of_the_signatures(data, leaves):
     rows = [[str(item) for item in row] for row in data]
     twin = naive.Tree(tree.parents())
     assert gray_order(tree.code(rows)).tolist() == naive.gray_order(twin, rows)
+
+
+def test_parts_beyond_all_records_and_items_are_no_more_work():
+    tree = Hierarchy.balanced("abcdefgh", 2)
+    records = tree.code(["ab", "ac", "bc", "de", "df", "gh", "gh"])
+    assert vpa(tree, records, 2, 2, parts=10**15).tolist() == vpa(tree, records, 2, 2, parts=8).tolist()
+    most, many = (lra(tree, records, 2, 2, parts=parts, flexibility=2) for parts in (10**15, 1000))
+    assert most.part.tolist() == many.part.tolist()
 
 
 def test_processes_change_nothing():

@@ -60,8 +60,8 @@ def anonymise(data: Data, method: str, **options: Any) -> Made:
     >>> release.transactions, release.ncp
     ((('illness', 'knee'), ('illness', 'knee')), Fraction(1, 3))
     """
-    if method not in METHODS:
-        hint = nearest(method, METHODS) or f"methods are {', '.join(METHODS)}"
+    if not isinstance(method, str) or method not in METHODS:
+        hint = nearest(str(method), METHODS) or f"methods are {', '.join(METHODS)}"
         raise DecloakError(f"unknown method {shown(method)}", hint=hint)
     chosen = METHODS[method]
     known = chosen.needs | chosen.may

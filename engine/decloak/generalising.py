@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from decloak.anonymisers.apriori import aa, da
+from decloak.anonymisers.constraints import names
 from decloak.anonymisers.diversity import diversity
 from decloak.anonymisers.fast_cut import cut, refine
 from decloak.anonymisers.hierarchy import Hierarchy, Ints
@@ -25,7 +26,7 @@ LOCAL: Mapping[str, Callable[..., Local]] = {"lra": lra, "partition": partition}
 def everywhere(data: Dataset, method: str, options: Options) -> Generalised:
     """One cut for all records."""
     tree, k, m = _tree(options), options["k"], options["m"]
-    records = tree.code(data.transactions)
+    records = tree.code(data.transactions, data.labels)
     found = GLOBAL[method](tree, records, k, m, **_rest(options, "k", "m", "refine"))
     if options.get("refine"):
         found = refine(tree, records, k, m, found)
@@ -35,18 +36,18 @@ def everywhere(data: Dataset, method: str, options: Options) -> Generalised:
 def in_parts(data: Dataset, method: str, options: Options) -> Generalised:
     """A cut for every part of the records."""
     tree = _tree(options)
-    records = tree.code(data.transactions)
+    records = tree.code(data.transactions, data.labels)
     found = LOCAL[method](tree, records, **_rest(options))
     return generalised(data, tree, records, found, method=method, k=options["k"], m=options.get("m"))
 
 
 def diverse(data: Dataset, method: str, options: Options) -> Generalised:
     """Only what is not sensitive is generalised."""
-    tree, sensitive = _tree(options), frozenset(options["sensitive"])
+    tree, sensitive = _tree(options), frozenset(names(options["sensitive"], "sensitive"))
     check_sensitive(sensitive, data, tree.labels)
     plain = without(data, sensitive)
     hidden = [sorted(sensitive.intersection(row)) for row in data.transactions]
-    records = tree.code(plain.transactions)
+    records = tree.code(plain.transactions, data.labels)
     cut_found = diversity(tree, records, hidden, options["l"], options["m"])
     found = Local.everywhere(cut_found, records.shape[0])
     made = generalised(plain, tree, records, found, method=method, k=None, m=options["m"])

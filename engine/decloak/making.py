@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from decloak.anonymisers.asked import check_enough
-from decloak.anonymisers.building import by_cooccurrence, by_relatedness, ordered
+from decloak.anonymisers.building import by_cooccurrence, by_relatedness, check_items, ordered
 from decloak.anonymisers.coat import Coat as Constrained
 from decloak.anonymisers.constraints import (
     all_items,
@@ -95,8 +95,7 @@ def check_method(method: Method, data: Dataset, folder: Path) -> None:
 
 
 def _check_constraints(method: Coat, data: Dataset, folder: Path) -> None:
-    if not isinstance(method.privacy, Drawn):
-        privacy_constraints(method.privacy, data.items)
+    privacy_constraints(_privacy(method, data, 0), data.items)
     if isinstance(method.utility, Similar):
         check_relate(method.utility.relate, folder)
     elif not isinstance(method.utility, str):
@@ -105,14 +104,16 @@ def _check_constraints(method: Coat, data: Dataset, folder: Path) -> None:
 
 
 def _check_tree(method: Generalisation | Lra | Vpa | Partition | Diversity, data: Dataset, folder: Path) -> None:
-    part = method.hierarchy
+    part, plain = method.hierarchy, _generalised_part(method, data)
     if isinstance(method, Diversity):
         check_sensitive(method.sensitive, data)
+    if part.by is not None:
+        check_items(plain.items, part.by)
     if part.relate is not None:
         check_relate(part.relate, folder)
     elif part.file is not None:
         tree = Hierarchy.from_parents(read_hierarchy(folder / part.file, str(part.format)), part.file)
-        tree.code(_generalised_part(method, data).transactions)
+        tree.code(plain.transactions, data.labels)
         if isinstance(method, Diversity):
             check_sensitive(method.sensitive, data, tree.labels)
     if not isinstance(method, Diversity):
@@ -150,13 +151,7 @@ def _by_sets(method: Sets, data: Dataset, seed: int) -> Made:
 
 def _constrained(method: Coat, data: Dataset, folder: Path, seed: int, cache: Cache | None) -> Made:
     """Publish under listed constraints, or constraints drawn at random or worked out from what is related."""
-    if not isinstance(method.privacy, Drawn):
-        privacy: Sequence[Sequence[str]] = method.privacy
-    elif method.privacy.share is not None:
-        privacy = random_items(data.items, method.privacy.share, seed)
-    else:
-        assert method.privacy.count is not None
-        privacy = nested_sets(data.items, method.privacy.count, seed, method.privacy.sizes)
+    privacy = _privacy(method, data, seed)
     utility, notes = _utility(method.utility, privacy, data, folder, cache)
     clock = _Clock()
     release: Constrained = anonymise(
@@ -165,6 +160,15 @@ def _constrained(method: Coat, data: Dataset, folder: Path, seed: int, cache: Ca
     settings = {"k": method.k, "privacy": len(privacy), "utility": len(utility), "suppress": method.suppress}
     loss = {"ul_log10": _log10(release.ul), "suppressed": len(release.suppressed), **clock.seconds}
     return Made(release.published, "coat", settings, loss, suppressed=release.suppressed, notes=notes)
+
+
+def _privacy(method: Coat, data: Dataset, seed: int) -> Sequence[Sequence[str]]:
+    if not isinstance(method.privacy, Drawn):
+        return method.privacy
+    if method.privacy.share is not None:
+        return random_items(data.items, method.privacy.share, seed)
+    assert method.privacy.count is not None
+    return nested_sets(data.items, method.privacy.count, seed, method.privacy.sizes)
 
 
 def _utility(

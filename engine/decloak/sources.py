@@ -1,4 +1,4 @@
-"""The data of a scenario: transactions, what was published of them, or both; from files, made up, or drawn from text."""
+"""The data of a scenario: transactions, what was published of them, or both; files, made up, or drawn from text."""
 
 from collections.abc import Iterator
 from difflib import get_close_matches

@@ -1,5 +1,6 @@
 """What is asked of a k^m release, checked before any work is done on it."""
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,10 @@ def check_km(k: int, m: int) -> None:
     check_whole(1, k=k, m=m)
 
 
-def check_whole(least: int, **named: int) -> None:
+def check_whole(least: int, **named: object) -> None:
     """Refuse what is not a whole number of at least `least`, by its name."""
     for name, value in named.items():
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
             raise DecloakError(f"{name} is {shown(value)}", hint=f"give a whole number of at least {least}")
 
 

@@ -19,7 +19,7 @@ from decloak.anonymisers.hierarchy import Hierarchy
 from decloak.data.dataset import Dataset
 from decloak.errors import DecloakError
 
-__all__ = ["ORDERS", "by_cooccurrence", "by_relatedness", "ordered"]
+__all__ = ["ORDERS", "by_cooccurrence", "by_relatedness", "check_items", "ordered"]
 
 ORDERS = ("names", "file", "popularity", "random")
 """Orders that need nothing but the data."""
@@ -69,7 +69,7 @@ def _supports(data: Dataset) -> dict[str, int]:
 def by_cooccurrence(data: Dataset, fanout: int) -> Hierarchy:
     """Items that stand in the same transactions generalise together: 1 - cosine of their columns is the distance."""
     items = sorted(data.items, key=_natural)
-    _check_few(items)
+    check_items(items, "cooccurrence")
     records = Hierarchy.balanced(items, max(2, len(items))).code(data.transactions).astype(np.float64)
     together = (records.T @ records).toarray()
     norm = np.sqrt(np.diag(together))
@@ -79,7 +79,7 @@ def by_cooccurrence(data: Dataset, fanout: int) -> Hierarchy:
 def by_relatedness(items: Sequence[str], scores: Mapping[tuple[str, str], float | None], fanout: int) -> Hierarchy:
     """Related items generalise together: `scores` are distances; pairs without a finite one are the farthest apart."""
     names = sorted(items, key=_natural)
-    _check_few(names)
+    check_items(names, "relatedness")
     place = {name: at for at, name in enumerate(names)}
     scored = ((a, b, d) for (a, b), d in scores.items() if d is not None and isfinite(d))
     known = [(place[a], place[b], d) for a, b, d in scored if a in place and b in place]
@@ -90,8 +90,11 @@ def by_relatedness(items: Sequence[str], scores: Mapping[tuple[str, str], float 
     return _learned(names, distance, fanout, "relatedness")
 
 
-def _check_few(items: Sequence[str]) -> None:
-    if len(items) > MOST:
+def check_items(items: Sequence[str], by: str) -> None:
+    """Refuse more items than a hierarchy can be learned of, and no items at all."""
+    if not items:
+        raise DecloakError("no items to make a hierarchy of", hint="leave some in the data that are not sensitive")
+    if by not in ORDERS and len(items) > MOST:
         message = f"a hierarchy of {len(items):,} items cannot be learned"
         raise DecloakError(message, hint=f"at most {MOST:,}: order them by popularity")
 

@@ -23,7 +23,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from decloak.anonymisers.constraints import Constraints, privacy_constraints, utility_constraints
+from decloak.anonymisers.asked import check_whole
+from decloak.anonymisers.constraints import Constraints, names, privacy_constraints, utility_constraints
 from decloak.anonymisers.merging import NOWHERE, Ints, Merging
 from decloak.anonymisers.partners import Seen, best_partner, seen_of
 from decloak.anonymisers.rare_sets import rare_patterns
@@ -31,9 +32,6 @@ from decloak.data.dataset import Dataset, Element, Published
 from decloak.errors import DecloakError, shown
 
 __all__ = ["Coat", "Step", "coat"]
-
-WIDEST = 60
-"""Items a privacy constraint may have: sets of images are bits of one 64-bit number."""
 
 
 class Step(NamedTuple):
@@ -87,10 +85,9 @@ def coat(
     Fraction(1, 85)
     """
     _check(data, k, suppress)
-    domain = sorted({*data.items, *items})
+    domain = sorted({*data.items, *names(list(items), "items")})
     wanted = privacy_constraints(privacy, domain)
     allowed = utility_constraints(utility, domain)
-    _check_widths(wanted)
     state = Merging(data.transactions, domain, allowed)
     trace = tuple(_protect(state, wanted, k))
     phi = state.phi()
@@ -100,21 +97,13 @@ def coat(
 
 
 def _check(data: Dataset, k: int, suppress: float) -> None:
-    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-        raise DecloakError(f"k is {shown(k)}", hint="give a whole number of at least 1")
+    check_whole(1, k=k)
     if isinstance(suppress, bool) or not isinstance(suppress, int | float) or not 0 <= suppress <= 1:
         raise DecloakError(f"suppress is {shown(suppress)}", hint="give a share of the items between 0 and 1")
     size = sum(map(bool, data.transactions))
     if k > size:
         hint = "give more data, or less k"
         raise DecloakError(f"{size} transactions with items cannot hide among k = {k}", hint=hint)
-
-
-def _check_widths(privacy: Constraints) -> None:
-    for number, constraint in enumerate(privacy, 1):
-        if len(constraint) > WIDEST:
-            place, hint = f"privacy constraint {number}", f"give at most {WIDEST}: split the constraint"
-            raise DecloakError(f"{len(constraint)} items", place, hint)
 
 
 def _check_suppressed(made: Coat, size: int, suppress: float) -> None:

@@ -5,13 +5,14 @@ never. A utility constraint is a set of items that may be generalised together; 
 """
 
 import random
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 
 from decloak.errors import DecloakError, nearest, shown
 
 __all__ = [
     "Constraints",
     "all_items",
+    "names",
     "nested_sets",
     "privacy_constraints",
     "random_items",
@@ -20,6 +21,9 @@ __all__ = [
 ]
 
 Constraints = tuple[tuple[str, ...], ...]
+
+WIDEST = 60
+"""Items a privacy constraint may have: COAT writes sets of them as bits of one 64-bit number."""
 
 
 def privacy_constraints(listed: Iterable[Sequence[str]], items: Collection[str]) -> Constraints:
@@ -31,6 +35,10 @@ def privacy_constraints(listed: Iterable[Sequence[str]], items: Collection[str])
     found = _read(listed, items, "privacy constraint")
     if not found:
         raise DecloakError("no privacy constraints", hint="list the items to protect")
+    for number, constraint in enumerate(found, 1):
+        if len(constraint) > WIDEST:
+            place, hint = f"privacy constraint {number}", f"give at most {WIDEST}: split the constraint"
+            raise DecloakError(f"{len(constraint)} items", place, hint)
     return found
 
 
@@ -61,15 +69,22 @@ def _listed(listed: object, kind: str) -> Iterable[object]:
     return listed
 
 
-def _one(constraint: object, known: set[str], place: str) -> tuple[str, ...]:
-    if isinstance(constraint, str) or not isinstance(constraint, Iterable):
-        raise DecloakError(f"{shown(constraint)} is not a list of items", place, "write one item as [item]")
-    found = tuple(dict.fromkeys(constraint))
-    if not found:
-        raise DecloakError("no items", place, "name an item, or remove the constraint")
+def names(listed: object, place: str) -> tuple[str, ...]:
+    """Read a list of items, each once; those of a set in code point order."""
+    if isinstance(listed, str) or not isinstance(listed, Iterable):
+        raise DecloakError(f"{shown(listed)} is not a list of items", place, "write one item as [item]")
+    found = list(listed)
     for item in found:
         if not isinstance(item, str):
             raise DecloakError(f"the item {shown(item)} is not a string", place, "write it in quotes")
+    return tuple(sorted(found) if isinstance(listed, Set) else dict.fromkeys(found))
+
+
+def _one(constraint: object, known: set[str], place: str) -> tuple[str, ...]:
+    found = names(constraint, place)
+    if not found:
+        raise DecloakError("no items", place, "name an item, or remove the constraint")
+    for item in found:
         if item not in known:
             hint = nearest(item, known) or "check the spelling, or leave it out"
             raise DecloakError(f"the item {shown(item)} is in no transaction", place, hint)

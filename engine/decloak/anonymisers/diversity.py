@@ -120,6 +120,7 @@ class _Search:
 
 def _violating(holding: Records, hidden: Records, nodes: Ints, size: int, l: int) -> Ints:  # noqa: E741
     """The sets of `size` nodes, a row each, of whose records more than one in l have the same sensitive item."""
+    l = min(l, hidden.shape[0] + 1)  # noqa: E741 (no different; the products of a larger one would not fit)
     if size == 0:
         return np.empty((int(hidden.sum(axis=0).max(initial=0) * l > hidden.shape[0]), 0), np.int64)
     sensitive, some = hidden.shape[1], np.diff(hidden.indptr) > 0

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from decloak.anonymisers.tree_faults import check_tree
+from decloak.anonymisers.asked import check_whole
+from decloak.anonymisers.tree_faults import check_names, check_tree
 from decloak.errors import DecloakError, nearest, shown
 
 __all__ = ["Hierarchy", "Ints"]
@@ -53,12 +54,12 @@ class Hierarchy:
         >>> Hierarchy.balanced(["a", "b", "c"], 2).labels
         ('*', 'a..b', 'a', 'b', 'c')
         """
-        names = list(dict.fromkeys(items))
-        if fanout < 2:
-            raise DecloakError(f"a fanout of {fanout}", hint="a node groups 2 nodes or more")
+        check_whole(2, fanout=fanout)
+        names = list(items)
+        check_names(names)
         if not names:
             raise DecloakError("a hierarchy without items", hint="give it the items of the data")
-        return cls._grouped(names, fanout, origin or f"balanced, fanout {fanout}")
+        return cls._grouped(list(dict.fromkeys(names)), fanout, origin or f"balanced, fanout {fanout}")
 
     @classmethod
     def _grouped(cls, names: Sequence[str], fanout: int, origin: str) -> Self:
@@ -163,8 +164,11 @@ class Hierarchy:
         nodes = np.sort(cut)
         return np.repeat(nodes, self.leaves[nodes])
 
-    def code(self, transactions: Iterable[Iterable[str]]) -> sparse.csr_array[Any]:
-        """Records × leaf positions, 1 where a record holds an item; a repeated item counts once."""
+    def code(self, transactions: Iterable[Iterable[str]], ids: Sequence[str] = ()) -> sparse.csr_array[Any]:
+        """Records × leaf positions, 1 where a record holds an item; a repeated item counts once.
+
+        `ids` are the names of the records, for what is wrong with one.
+        """
         position = {item: at for at, item in enumerate(self.items)}
         indices: list[int] = []
         start = [0]
@@ -172,7 +176,7 @@ class Hierarchy:
             try:
                 indices += sorted({position[item] for item in transaction})
             except (KeyError, TypeError):
-                raise self._unknown(record, transaction, position) from None
+                raise self._unknown(record, transaction, position, ids) from None
             start.append(len(indices))
         data = np.ones(len(indices), np.int8)
         shape = (len(start) - 1, len(position))
@@ -182,14 +186,18 @@ class Hierarchy:
         """C_p: how many records hold the item of every leaf position."""
         return np.bincount(records.indices, minlength=len(self.items))
 
-    def _unknown(self, record: int, transaction: Iterable[str], position: Mapping[str, int]) -> DecloakError:
+    def _unknown(
+        self, record: int, transaction: Iterable[str], position: Mapping[str, int], ids: Sequence[str]
+    ) -> DecloakError:
         item = next(item for item in transaction if not isinstance(item, str) or item not in position)
         if item in self.number:
             message, hint = "is an inner node of the hierarchy, not an item", "records hold leaves only"
         else:
             message, hint = "is not in the hierarchy", "add it as a leaf"
             hint = nearest(str(item), self.items[:5000]) or hint
-        return DecloakError(f"{shown(item)} {message}", f"record {record + 1}", hint)
+        number = str(record + 1)
+        name = "".join(f", {shown(one)}" for one in ids[record : record + 1] if one != number)
+        return DecloakError(f"{shown(item)} {message}", f"record {number}{name}", hint)
 
     def parents(self) -> dict[str, str]:
         """The parent of every node but the root, as `from_parents` takes it."""

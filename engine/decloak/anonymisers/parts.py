@@ -58,6 +58,7 @@ def runs_of_classes(tree: Hierarchy, parts: int, level: int) -> list[tuple[int, 
     low[1:] &= tree.level[tree.parent[1:]] > level
     classes = np.flatnonzero(low)
     ends = (tree.first[classes] + tree.leaves[classes]).tolist()
+    parts = min(parts, ends[-1])
     stops = [0, *sorted({ends[bisect_left(ends, -(-part * ends[-1] // parts))] for part in range(1, parts + 1)})]
     return list(pairwise(stops))
 
@@ -122,12 +123,15 @@ def _borders(records: sparse.csr_array[Any], m: int, parts: int, flexibility: in
     """The last place of every part but the last one, of records in Gray code order."""
     weights = [comb(length, m) for length in np.diff(records.indptr).tolist()]
     reached = list(accumulate(weights if any(weights) else [1] * len(weights)))
+    # How many parts, of equal weights, would end before each place and at the last one.
+    ended = [0, *(min(parts - 1, weight * parts // reached[-1]) for weight in reached)]
     apart = _distances(records)
     last = -1
-    for part in range(1, parts):
-        equal = bisect_left(reached, -(-part * reached[-1] // parts)) if reached else 0
-        around = range(max(equal - flexibility, last + 1), min(equal + max(flexibility, 1), len(apart)))
-        if around:
+    for equal, (before, after) in enumerate(pairwise(ended)):
+        for _ in range(before, after):
+            around = range(max(equal - flexibility, last + 1), min(equal + max(flexibility, 1), len(apart)))
+            if not around:
+                break
             last = min((-apart[place], abs(place - equal), place) for place in around)[-1]
             yield last
 

@@ -1,17 +1,30 @@
 """What keeps a set of child and parent pairs from being a tree, each fault named."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 
 from decloak.errors import DecloakError, Faults, shown
 
-__all__ = ["check_tree"]
+__all__ = ["check_names", "check_tree"]
 
 
 def check_tree(parents: Mapping[str, str], place: str | None = None) -> None:
     """Raise `Faults` unless the parents of all nodes but one make a tree with one root."""
+    if not isinstance(parents, Mapping):
+        raise DecloakError(f"the hierarchy is {shown(parents)}", place, "give the parent of every node but the root")
+    check_names(chain.from_iterable(parents.items()), place)
     faults = list(_faults(parents, place))
     if faults:
         raise Faults(faults)
+
+
+def check_names(names: Iterable[str], place: str | None = None) -> None:
+    """Refuse what is not a string as the name of a node."""
+    for name in names:
+        if not isinstance(name, str):
+            raise DecloakError(
+                f"{shown(name)} is not the name of a node", place, "give strings; the root has no parent"
+            )
 
 
 def _faults(parents: Mapping[str, str], place: str | None) -> Iterator[DecloakError]:
