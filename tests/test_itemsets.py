@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from decloak.data.dataset import Dataset
+from decloak.data.generalised import Generalised
 from decloak.errors import DecloakError
 from decloak.measure.guarantees import is_anonymous, violations
 from decloak.measure.itemsets import coded, item_sets, sizes, supports
+from decloak.measure.rare import rare
 
 RECORDS = st.lists(st.sets(st.integers(0, 6)), max_size=9)
 TRANSACTIONS = st.lists(st.sets(st.sampled_from("abcdef")), max_size=8)
@@ -73,6 +75,28 @@ def test_supports_equal_plain_enumeration(records, size, low, high, leading, pie
     assert listed(found) == expected
 
 
+@settings(max_examples=150)
+@given(
+    st.lists(st.sets(st.integers(0, 6), min_size=2) | st.just(set()), max_size=40),
+    st.integers(1, 4),
+    st.integers(1, 6),
+    st.sampled_from([(16, 4), (4, 2), (1,), ()]),
+    st.data(),
+)
+def test_rare_itemsets_are_those_of_plain_enumeration_whatever_parts_are_looked_at_first(records, size, k, parts, data):
+    weights = data.draw(st.none() | st.lists(st.integers(1, 6), min_size=len(records), max_size=len(records)))
+    expected = [pair for pair in counted(records, size, weights).items() if pair[1] < k]
+    given = None if weights is None else np.array(weights, np.int64)
+    assert sorted(listed(rare(matrix(records), size, k, weights=given, parts=parts))) == sorted(expected)
+
+
+def test_what_a_part_of_the_records_holds_often_enough_is_not_counted_in_all():
+    often, seldom = np.ones((40, 5), np.int64), np.array([[1, 1, 1, 1, 1, 0], [0, 1, 0, 0, 0, 1]])
+    records = sparse.csr_array(np.concatenate((np.pad(often, ((0, 0), (0, 1))), seldom)))
+    assert listed(rare(records, 2, 3)) == [((1, 5), 1)]
+    assert listed(rare(records[:40], 2, 3)) == []
+
+
 @given(RECORDS, st.integers(1, 4), st.integers(7, 20))
 def test_a_block_is_never_empty_nor_longer_than_the_piece_asked_for(records, size, piece):
     assert all(0 < len(block.supports) <= piece for block in supports(matrix(records), size, piece=piece))
@@ -110,11 +134,11 @@ def test_coding_is_alphabetical_and_keeps_empty_transactions():
 @pytest.mark.parametrize(
     ("transactions", "message"),
     [
-        ([["a"], "milk"], "transaction 1 is 'milk', not a list of items"),
-        ([None], "transaction 0 is 'None', not a list of items"),
-        ([["a"], ["a", 7]], "an item of transaction 1 is '7', not a string"),
-        ([b"ab"], "an item of transaction 0 is '97', not a string"),
-        ([["a", ("b", "c\x1b")]], r"an item of transaction 0 is '('b', 'c\x1b')', not a string"),
+        ([["a"], "milk"], "transaction 2 is 'milk', not a list of items"),
+        ([None], "transaction 1 is 'None', not a list of items"),
+        ([["a"], ["a", 7]], "an item of transaction 2 is '7', not a string"),
+        ([b"ab"], "an item of transaction 1 is '97', not a string"),
+        ([["a", ("b", "c\x1b")]], r"an item of transaction 1 is '('b', 'c\x1b')', not a string"),
     ],
 )
 def test_what_is_not_a_list_of_strings_is_named_on_one_line(transactions, message):
@@ -123,6 +147,22 @@ def test_what_is_not_a_list_of_strings_is_named_on_one_line(transactions, messag
             read(transactions)
         assert caught.value.message == message
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("wrong", [None, 7, "milk"])
+def test_what_is_no_list_at_all_is_told(wrong):
+    with pytest.raises(DecloakError, match="not a list of transactions; give each transaction as a list of strings"):
+        violations(wrong, k=2, m=1)
+
+
+def test_a_release_is_told_from_its_transactions():
+    with pytest.raises(DecloakError, match=r"not a list of transactions; give its \.transactions"):
+        violations(Generalised((("a",),), {"a": ("a",)}, ("1",)), k=2, m=1)
+
+
+def test_an_item_that_is_a_list_is_told():
+    with pytest.raises(DecloakError, match=r"^an item of transaction 2 is .*, not a string; give"):
+        item_sets([["a"], ["a", ["b"]]])
 
 
 # Terrovitis et al. 2011, Figures 1 and 6; the thesis, Figure 2.11 b; an itemset shorter than m.

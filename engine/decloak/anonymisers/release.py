@@ -1,6 +1,8 @@
 """From cuts to what is published: every item becomes the label of the node above it in its record's cut."""
 
+from collections.abc import Iterator
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -37,17 +39,6 @@ def _loss(tree: Hierarchy, nodes: Ints) -> Fraction:
     return Fraction(total, len(nodes) * len(tree.items)) if len(nodes) else Fraction(0)
 
 
-def _matrix(tree: Hierarchy, records: sparse.csr_array[Any], nodes: Ints) -> sparse.csr_array[Any]:
-    """Records × nodes, 1 where a record is published with a node."""
-    shape = (records.shape[0], len(tree.labels))
-    ones = np.ones(records.nnz, np.int8)
-    # Summing duplicates writes into both index arrays, which would be the caller's without a copy.
-    found = sparse.csr_array((ones, nodes.copy(), records.indptr.copy()), shape)
-    found.sum_duplicates()
-    found.data[:] = 1
-    return found
-
-
 def _nodes(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> Ints:
     """The node that every occurrence of an item is published by."""
     part = np.repeat(recoding.part, np.diff(records.indptr))
@@ -58,6 +49,19 @@ def _nodes(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> 
         at = order[start:end]
         nodes[at] = cut[np.searchsorted(tree.first[cut], records.indices[at], side="right") - 1]
     return nodes
+
+
+def _rows(tree: Hierarchy, records: sparse.csr_array[Any], nodes: Ints) -> Iterator[tuple[str, ...]]:
+    """The labels of every record in alphabetical order."""
+    names = np.array(tree.labels, dtype=object)
+    by_name = np.argsort(names)
+    shape = (records.shape[0], len(names))
+    # Summing duplicates writes into both index arrays: that of the records is theirs.
+    found = sparse.csr_array((np.ones(len(nodes), np.int8), np.argsort(by_name)[nodes], records.indptr.copy()), shape)
+    found.sum_duplicates()
+    labels = names[by_name][found.indices].tolist()
+    for start, end in pairwise(found.indptr.tolist()):
+        yield tuple(labels[start:end])
 
 
 def generalised(
@@ -71,14 +75,7 @@ def generalised(
     m: int | None,
 ) -> Generalised:
     """The release of a recoding."""
-    alphabet = np.argsort(np.argsort(np.array(tree.labels, dtype=object)))
     nodes = _nodes(tree, records, recoding)
-    found = _matrix(tree, records, nodes)
-    row = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
-    ordered = found.indices[np.lexsort((alphabet[found.indices], row))].tolist()
-    start = found.indptr.tolist()
-    rows = tuple(
-        tuple(tree.labels[node] for node in ordered[start[at] : start[at + 1]]) for at in range(found.shape[0])
-    )
+    rows = tuple(_rows(tree, records, nodes))
     members = {tree.labels[node]: tree.members(node) for node in np.unique(np.concatenate(recoding.cuts)).tolist()}
     return Generalised(rows, members, data.labels, method, k, m, _loss(tree, nodes), data.origin)

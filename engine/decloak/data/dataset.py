@@ -1,6 +1,6 @@
 """The three shapes of data decloak reads: plain transactions, set-generalised ones, distance tables."""
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Dataset", "DistanceTable", "Element", "Published"]
+__all__ = ["Dataset", "DistanceTable", "Element", "Published", "rows_of"]
 
 Element = str | tuple[str, ...]
 """One position of a published transaction: a plain item, or a generalised item (the tuple of its members)."""
@@ -42,23 +42,35 @@ class Dataset:
         """
         if isinstance(data, Dataset):
             return data
-        if isinstance(data, str) or not isinstance(data, Iterable):
-            raise DecloakError(f"the data are {shown(data)}, not a list of transactions", hint=_SHAPE)
-        rows = tuple(_row(number, row) for number, row in enumerate(data, 1))
+        rows = tuple(tuple(sorted(row) if isinstance(row, Set) else dict.fromkeys(row)) for row in rows_of(data))
         return cls(rows, tuple(str(number) for number in range(1, len(rows) + 1)))
 
 
 _SHAPE = "give each transaction as a list of strings"
 
 
-def _row(number: int, row: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(row, str) or not isinstance(row, Iterable):
-        raise DecloakError(f"transaction {number} is {shown(row)}, not a list of items", hint=_SHAPE)
-    items = tuple(row)
-    for item in items:
-        if not isinstance(item, str):
-            raise DecloakError(f"an item of transaction {number} is {shown(item)}, not a string", hint=_SHAPE)
-    return tuple(sorted(items) if isinstance(row, Set) else dict.fromkeys(items))
+def rows_of(transactions: Iterable[Iterable[str]]) -> list[Collection[str]]:
+    """Transactions however they come, to be gone through again; what is no list of strings is refused."""
+    if isinstance(transactions, str) or not isinstance(transactions, Iterable):
+        hint = "give its .transactions" if hasattr(transactions, "transactions") else _SHAPE
+        raise DecloakError(f"the data are {shown(transactions)}, not a list of transactions", hint=hint)
+    rows = [_row(number, transaction) for number, transaction in enumerate(transactions, 1)]
+    try:
+        known = all(isinstance(item, str) for item in set[str]().union(*rows))
+    except TypeError:  # an item that is a list
+        known = False
+    if not known:
+        number, item = next((at, item) for at, row in enumerate(rows, 1) for item in row if not isinstance(item, str))
+        raise DecloakError(f"an item of transaction {number} is {shown(item)}, not a string", hint=_SHAPE)
+    return rows
+
+
+def _row(number: int, transaction: Iterable[str]) -> Collection[str]:
+    if isinstance(transaction, tuple | list | set | frozenset):
+        return transaction
+    if isinstance(transaction, str) or not isinstance(transaction, Iterable):
+        raise DecloakError(f"transaction {number} is {shown(transaction)}, not a list of items", hint=_SHAPE)
+    return tuple(transaction)
 
 
 @dataclass(frozen=True)

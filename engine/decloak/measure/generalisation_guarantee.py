@@ -17,7 +17,8 @@ from decloak.anonymisers.asked import check_km
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.errors import shown
-from decloak.measure.itemsets import coded, item_sets, sizes, supports
+from decloak.measure.itemsets import coded, item_sets, sizes
+from decloak.measure.rare import rare
 
 __all__ = ["Negative", "check_diverse", "check_generalised", "check_whole", "negative_violations"]
 
@@ -87,12 +88,12 @@ def _rare(transactions: Transactions, k: int, m: int) -> Iterator[str]:
     alike = Counter(transactions)  # as they are: sets of half a million take a gigabyte
     labels = sorted(set(chain.from_iterable(alike)))
     code = {label: at for at, label in enumerate(labels)}
-    held = np.fromiter(map(code.__getitem__, chain.from_iterable(alike)), np.int64)
+    held = np.fromiter(map(code.__getitem__, chain.from_iterable(alike)), np.int32)
     start = np.cumsum([0, *map(len, alike)])
     records = sparse.csr_array((np.ones(len(held), np.int8), held, start), (len(alike), len(labels)))
     weights = np.array(list(alike.values()), np.int64)
     for size in sizes(records, m):
-        for block in supports(records, size, weights=weights, high=k - 1):
+        for block in rare(records, size, k, weights=weights):
             for itemset, support in zip(block.itemsets.tolist(), block.supports.tolist(), strict=True):
                 yield f"together {_named(labels[code] for code in itemset)} have support {support}"
 

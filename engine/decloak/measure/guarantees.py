@@ -6,9 +6,12 @@ when none of its proper subsets violates.
 
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+
 from decloak.anonymisers.asked import check_km
 from decloak.data.dataset import Dataset
-from decloak.measure.itemsets import Block, Coded, coded, sizes, supports
+from decloak.measure.itemsets import Coded, coded, sizes
+from decloak.measure.rare import rare
 
 __all__ = ["is_anonymous", "violations"]
 
@@ -27,7 +30,7 @@ def violations(transactions: Iterable[Iterable[str]] | Dataset, *, k: int, m: in
     larger: list[tuple[frozenset[str], int]] = []
     violating: set[frozenset[str]] = set()
     for size in sizes(data.records, m):
-        found = [pair for block in _violating(data, size, k) for pair in _named(data, block)]
+        found = list(_violating(data, size, k))
         for itemset, support in found:
             covers = any(itemset - {item} in violating for item in itemset)
             (larger if covers else minimal).append((itemset, support))
@@ -43,17 +46,17 @@ def is_anonymous(transactions: Iterable[Iterable[str]] | Dataset, *, k: int, m: 
     """
     check_km(k, m)
     data = _coded(transactions)
-    return not any(True for size in sizes(data.records, m) for _ in _violating(data, size, k))
+    return not any(True for size in sizes(data.records, m) for _ in rare(data.records, size, k))
 
 
 def _coded(transactions: Iterable[Iterable[str]] | Dataset) -> Coded:
     return coded(transactions.transactions if isinstance(transactions, Dataset) else transactions)
 
 
-def _violating(data: Coded, size: int, k: int) -> Iterator[Block]:
-    return supports(data.records, size, high=min(k - 1, data.records.shape[0]))
-
-
-def _named(data: Coded, block: Block) -> Iterator[tuple[frozenset[str], int]]:
-    for itemset, support in zip(block.itemsets.tolist(), block.supports.tolist(), strict=True):
-        yield frozenset(data.items[code] for code in itemset), support
+def _violating(data: Coded, size: int, k: int) -> Iterator[tuple[frozenset[str], int]]:
+    """Those of a size, in alphabetical order."""
+    if blocks := list(rare(data.records, size, k)):
+        itemsets, supports = map(np.concatenate, zip(*blocks, strict=True))
+        order = np.lexsort(itemsets.T[::-1])
+        for itemset, support in zip(itemsets[order].tolist(), supports[order].tolist(), strict=True):
+            yield frozenset(data.items[code] for code in itemset), support

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from decloak.errors import DecloakError, shown
+from decloak.data.dataset import rows_of
 
 __all__ = ["Block", "Coded", "coded", "item_sets", "sizes", "supports"]
 
@@ -53,8 +53,8 @@ class _Places(NamedTuple):
 
     itemsets: NDArray[np.int64]
     start: NDArray[np.int64]
-    record: NDArray[np.int64]
-    last: NDArray[np.int64]
+    record: NDArray[np.signedinteger[Any]]
+    last: NDArray[np.signedinteger[Any]]
 
 
 def coded(transactions: Iterable[Iterable[str]]) -> Coded:
@@ -75,18 +75,7 @@ def coded(transactions: Iterable[Iterable[str]]) -> Coded:
 
 def item_sets(transactions: Iterable[Iterable[str]]) -> list[Set[str]]:
     """Read transactions as sets, whatever iterables they are; sets stay the objects they are."""
-    return [_items_of(number, transaction) for number, transaction in enumerate(transactions)]
-
-
-def _items_of(number: int, transaction: Iterable[str]) -> Set[str]:
-    hint = "give each transaction as a list of strings"
-    if isinstance(transaction, str) or not isinstance(transaction, Iterable):
-        raise DecloakError(f"transaction {number} is {shown(transaction)}, not a list of items", hint=hint)
-    items = transaction if isinstance(transaction, Set) else list(transaction)
-    for item in items:
-        if not isinstance(item, str):
-            raise DecloakError(f"an item of transaction {number} is {shown(item)}, not a string", hint=hint)
-    return items if isinstance(items, Set) else set(items)
+    return [row if isinstance(row, set | frozenset) else frozenset(row) for row in rows_of(transactions)]
 
 
 def _binary(records: sparse.csr_array[Any]) -> sparse.csr_array[Any]:
@@ -134,8 +123,8 @@ def supports(
         high,
         piece,
     )
-    if matrix.nnz:
-        yield from _blocks(search, _nothing(matrix), size)
+    if matrix.nnz and search.leading:
+        yield from _blocks(search, _nothing(matrix) if size == 1 else _singles(search), size)
 
 
 def _nothing(matrix: sparse.csr_array[Any]) -> _Places:
@@ -143,6 +132,16 @@ def _nothing(matrix: sparse.csr_array[Any]) -> _Places:
     records = matrix.shape[0]
     start = np.array([0, records])
     return _Places(np.empty((1, 0), np.int64), start, np.arange(records), matrix.indptr[:-1].astype(np.int64) - 1)
+
+
+def _singles(search: _Search) -> _Places:
+    """The places of the items that lead to anything reported: the columns of the matrix."""
+    matrix = search.matrix
+    entries = np.arange(matrix.nnz, dtype=matrix.indices.dtype)
+    columns = sparse.csr_array((entries, matrix.indices, matrix.indptr), matrix.shape).tocsc()
+    held = np.flatnonzero(np.diff(columns.indptr))
+    start = np.append(columns.indptr[held], columns.nnz).astype(np.int64)
+    return _promising(search, _Places(held[:, None], start, columns.indices, columns.data))
 
 
 def _blocks(search: _Search, places: _Places, size: int) -> Iterator[Block]:
@@ -164,7 +163,8 @@ def _sums(values: NDArray[np.int64], places: _Places) -> NDArray[np.int64]:
 
 def _tails(matrix: sparse.csr_array[Any], places: _Places) -> NDArray[np.int64]:
     """How many items follow in the record of each place."""
-    return matrix.indptr[places.record + 1] - places.last - 1
+    tails: NDArray[np.int64] = matrix.indptr[places.record + 1] - places.last - 1
+    return tails
 
 
 def _parts(places: _Places, costs: NDArray[np.int64], most: int) -> Iterator[_Places]:
