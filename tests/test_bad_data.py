@@ -1,5 +1,6 @@
 """Files that are wrong: one line with the place, what is wrong and the remedy, never a traceback."""
 
+import os
 import re
 from pathlib import Path
 
@@ -53,14 +54,27 @@ def test_what_is_no_text_file_is_refused_with_its_line(tmp_path, reader, content
 
 
 @every_reader
-def test_a_missing_file_and_a_folder_are_refused(tmp_path, reader):
+def test_what_is_no_file_is_refused(tmp_path, reader):
     (tmp_path / "visits.csv").touch()
     assert fault(reader, tmp_path / "visit.csv") == ": no such file; did you mean 'visits.csv'?"
     assert fault(reader, tmp_path / "none" / "x").startswith(": no such file; there is no folder")
     assert fault(reader, tmp_path) == ": this is a folder; name a file in it"
     assert "cannot read the file" in fault(reader, tmp_path / ("x" * 300))
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        assert fault(reader, path) == ": a pipe or a device, not a file; name a file"
     with pytest.raises(DecloakError, match="cannot read the file"):
         reader("a\0b")
+
+
+def test_what_a_shell_hands_over_is_read():
+    begin, end = os.pipe()
+    try:
+        os.write(end, b"milk, tea\n")
+        os.close(end)
+        assert read(f"/dev/fd/{begin}", "basket").transactions == (("milk", "tea"),)
+    finally:
+        os.close(begin)
 
 
 @pytest.mark.parametrize(

@@ -343,7 +343,7 @@ LONG = b"x" * (documents.LONGEST + 1)
         ("x.txt", LONG, {}, "x.txt: a document that is too long; at most 16,000,000 bytes; with --lines"),
         ("x.txt", b"a\n" + LONG, {"lines": True}, "x.txt:2: a line that is too long"),
         ("x.txt", b"a", {"field": "text"}, "x.txt: plain text has no fields"),
-        ("x.csv", b"text\na", {}, "x.csv: which field holds the text?; give --field NAME, or --lines"),
+        ("x.csv", b"text\na", {}, "x.csv: nothing says which field holds the text; give --field NAME, or --lines"),
         ("x.csv", b"txet,b\na,b", {"field": "text"}, "x.csv:1: no column 'text'; the header has 'txet', 'b'; did you"),
         ("x.csv", b"text,text\na,b", {"field": "text"}, "x.csv:1: 2 columns 'text'; give each another name"),
         ("x.csv", b"text\na", {"field": "text", "without": (("s", "x"),)}, "x.csv:1: no column 's'"),
@@ -395,7 +395,8 @@ def test_what_unpacks_without_end_is_refused(tmp_path, monkeypatch, suffix, pack
 @pytest.mark.parametrize(
     ("out", "message"),
     [("there", "there is something already"), ("none/index", "no such folder"), (".", "there is something already"),
-     ("no\0ne/index", "no such folder"), ("x" * 300, "cannot write it: File name too long")],
+     ("no\0ne/index", "no such folder"), ("no\0ne", "a zero character"),
+     ("x" * 300, "cannot write it: File name too long")],
 )  # fmt: skip
 def test_an_index_is_written_only_where_nothing_is(tmp_path, out, message):
     (tmp_path / "there").write_text("a letter")
@@ -452,7 +453,7 @@ def test_the_command_line_counts_terms_and_pairs_as_a_run_does(index, call):
         (["corpus", "biuld"], "No such command 'biuld'"),
         (["corpus", "count", "none", "x"], "none: no index there; build one with `decloak corpus build`"),
         (["corpus", "info", "none"], "none: no index there"),
-        (["corpus", "build", "none", "--out", "x"], "none: cannot read the file: No such file or directory"),
+        (["corpus", "build", "none", "--out", "x"], "none: no such file; check the name and the folder"),
         (["corpus", "build", "none", "--out", "x", "--without", "a"], "--without: 'a' is not FIELD=VALUE"),
     ],
 )

@@ -148,9 +148,27 @@ def test_a_line_without_end_is_refused(tmp_path):
 
 
 def test_a_name_that_is_no_file_is_refused(tmp_path):
-    for path in (tmp_path, tmp_path / "none.txt", "a\0b"):
-        with pytest.raises(DecloakError, match="no such file"):
+    os.mkfifo(tmp_path / "pipe")
+    said = {
+        tmp_path: "this is a folder; name a file in it",
+        tmp_path / "none.txt": "no such file; check the name and the folder",
+        "a\0b": "cannot read the file: embedded null byte",
+        tmp_path / "pipe": "a pipe or a device, not a file; name a file",
+        "/dev/zero": "a pipe or a device, not a file; name a file",
+    }
+    for path, message in said.items():
+        with pytest.raises(DecloakError, match=message):
             vector_table(path)
+
+
+def test_a_pipe_in_place_of_a_cache_is_replaced(tmp_path):
+    path = written(tmp_path, b"flu 1 2\n")
+    vector_table(path, tmp_path / "cache")
+    (cache,) = (tmp_path / "cache").iterdir()
+    cache.unlink()
+    os.mkfifo(cache)
+    assert vector_table(path, tmp_path / "cache").row(b"flu") == 0
+    assert cache.is_file()
 
 
 @pytest.mark.parametrize(

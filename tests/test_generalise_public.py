@@ -102,3 +102,15 @@ def test_an_item_missing_in_the_hierarchy_is_named_with_the_record_and_its_id():
     for method, options in (("cut", {"k": 1}), ("lra", {"k": 1}), ("diversity", {"l": 1, "sensitive": []})):
         with pytest.raises(decloak.DecloakError, match=r"^record 2, 'p9': 'zz' is not in the hierarchy; add it"):
             decloak.anonymise(data, method, m=1, hierarchy=tree, **options)
+
+
+def test_an_item_missing_in_the_hierarchy_is_named_with_both_files(tmp_path):
+    (tmp_path / "tree.csv").write_text("child,parent\na,*\nb,*\n")
+    (tmp_path / "rows.txt").write_text("a\nzz\n")
+    tree = decloak.Hierarchy.read(tmp_path / "tree.csv", "parents")
+    data = decloak.read(tmp_path / "rows.txt", "basket")
+    said = f"{tmp_path}/rows.txt: record 2: 'zz' is not in the hierarchy {tmp_path}/tree.csv; add it as a leaf"
+    for method, options in (("cut", {"k": 1}), ("lra", {"k": 1}), ("diversity", {"l": 1, "sensitive": []})):
+        with pytest.raises(decloak.DecloakError) as told:
+            decloak.anonymise(data, method, m=1, hierarchy=tree, **options)
+        assert str(told.value) == said

@@ -271,6 +271,27 @@ def test_items_that_are_not_leaves_are_named_with_their_record():
         tree.code([["flue"]])
 
 
+def test_items_that_are_not_leaves_are_named_with_both_files(tmp_path):
+    path = write(tmp_path, WRITTEN["paths"])
+    tree = Hierarchy.read(path, format="paths")
+    data = Dataset((("flu",), ("tea",)), ("p7", "p9"), "visits.txt")
+    with pytest.raises(DecloakError) as told:
+        tree.code(data)
+    assert str(told.value) == f"visits.txt: record 2, 'p9': 'tea' is not in the hierarchy {path}; add it as a leaf"
+    with pytest.raises(DecloakError, match=r"^record 2, 'p9': 'tea' is not in the hierarchy; add it as a leaf$"):
+        Hierarchy.balanced(["flu"], 2).code(Dataset(data.transactions, data.labels))
+
+
+@pytest.mark.parametrize("form", HIERARCHY_FORMATS)
+def test_a_tree_is_read_from_a_file_of_every_form(tmp_path, form):
+    path = write(tmp_path, WRITTEN[form])
+    tree = Hierarchy.read(path, form)
+    assert (tree.labels, tree.origin) == (Hierarchy.from_parents(PARENTS).labels, str(path))
+    write(tmp_path, "child,parent\na,A\nb,B\n")
+    with pytest.raises(DecloakError, match=f"^{path}: the hierarchy has 2 roots"):
+        Hierarchy.read(path, "parents")
+
+
 @pytest.mark.parametrize("parents", [None, [("a", "A")], {"a": "A", "A": None}, {1: "A"}, {"a": ["A"]}])
 def test_parents_are_names_of_nodes(parents):
     with pytest.raises(DecloakError, match=r"^the hierarchy is '|^'.*' is not the name of a node; give strings"):

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from decloak.data.dataset import Dataset
+from decloak.data.dataset import Dataset, Published
 from decloak.data.delimited import cells, join, records, split
+from decloak.data.generalised import Generalised
 from decloak.data.lines import Line
 from decloak.data.readers import FORMATS, read
 from decloak.data.writers import write
@@ -156,6 +157,26 @@ def test_writing_loses_nothing_silently(tmp_path):
         with pytest.raises(DecloakError, match="data"):
             write(data, tmp_path / "data", format)
     assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            Generalised((("A",),), {"A": ("a", "b")}, ("1",)),
+            "a Generalised is not a Dataset; it writes itself: release",
+        ),
+        (
+            Published((("a",),), ("1",)),
+            "a Published is not a Dataset; write it by decloak.data.published.",
+        ),
+        ([["a"]], "a list is not a Dataset; make one by decloak.Dataset.of"),
+    ],
+)
+def test_what_is_no_plain_data_set_is_refused_with_the_way_to_write_it(tmp_path, given, message):
+    with pytest.raises(DecloakError) as told:
+        write(given, tmp_path / "data", "jsonl")
+    assert str(told.value).startswith(f"{tmp_path}/data: {message}")
 
 
 def test_writing_into_a_folder_that_is_not_there_is_an_error(tmp_path):

@@ -129,7 +129,7 @@ def test_what_only_begins_as_a_header_is_none(tmp_path):
 
 
 def test_missing_files_and_options_that_mean_nothing_are_refused(tmp_path):
-    with pytest.raises(DecloakError, match=r"none\.txt: cannot read the file"):
+    with pytest.raises(DecloakError, match=r"none\.txt: no such file; check the name and the folder"):
         read_searchlog(tmp_path / "none.txt")
     with pytest.raises(DecloakError, match=r"at most -1 words; write 0 to 20"):
         read_searchlog(tmp_path / "none.txt", short=-1)

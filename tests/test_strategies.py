@@ -1,5 +1,8 @@
 """The strategies for users find what is wrong with an anonymiser, and nothing wrong with ours."""
 
+import importlib
+import sys
+
 import pytest
 from hypothesis import HealthCheck, find, given, settings
 
@@ -12,6 +15,13 @@ from decloak.strategies import Case, cases, keeps_km
 def test_our_own_methods_keep_what_they_promise(case: Case):
     for method in ("cut", "aa", "da", "vpa", "lra"):
         keeps_km(case, decloak.anonymise(case.transactions, method, k=case.k, m=case.m, hierarchy=case.hierarchy))
+
+
+def test_without_hypothesis_what_to_install_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "hypothesis", None)
+    monkeypatch.delitem(sys.modules, "decloak.strategies")
+    with pytest.raises(ModuleNotFoundError, match="needs the package hypothesis; pip install hypothesis"):
+        importlib.import_module("decloak.strategies")
 
 
 def fails(case: Case, k: int) -> bool:

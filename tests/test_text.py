@@ -272,7 +272,8 @@ def test_records_of_a_file_are_transactions(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "options", "expected"),
     [
-        ("a.csv", "id,note\n1,x\n", {}, r"a\.csv: which field holds the text\?"),
+        ("a.csv", "id\nx\n", {}, r"a\.csv: nothing says which field holds the text; name it as field: NAME in "),
+        ("a.csv", "id,note\n", {"field": "note"}, r"a\.csv: no document found; expected a text file a document, or"),
         ("a.csv", "id,note\n1,x\n", {"field": "nota"}, r"a\.csv:1: no column 'nota'.*did you mean 'note'\?"),
         ("a.csv", "id,note\n1,fever\n", {"field": "note", "ids": "ids"}, r"a\.csv:2: no field 'ids'; did you mean"),
         ("a.csv", "id,note\n1,knee\n1,hip\n", {"field": "note", "ids": "id"}, r"a\.csv:3: the id '1' is that of line"),
@@ -291,8 +292,15 @@ def test_what_cannot_be_read_is_told_in_one_line(tmp_path, name, content, option
 
 
 def test_a_missing_file_is_told_of(tmp_path):
-    assert fault(tmp_path / "none.txt").startswith(f"{tmp_path}/none.txt: cannot read the file")
-    assert fault(tmp_path) == f"{tmp_path}: no nouns (documents: 0); expected English text"
+    assert fault(tmp_path / "none.txt").endswith("none.txt: no such file; check the name and the folder")
+    (tmp_path / "notes.txt").touch()
+    assert fault(tmp_path / "note.txt") == f"{tmp_path}/note.txt: no such file; did you mean 'notes.txt'?"
+
+
+def test_a_folder_without_documents_says_what_is_looked_for(tmp_path):
+    (tmp_path / ".hidden.txt").write_text("fever")
+    said = "no document found; expected a text file a document, or .csv, .tsv or .jsonl with one a record; hidden "
+    assert fault(tmp_path) == f"{tmp_path}: {said}files are left out"
 
 
 @given(st.text(max_size=80))

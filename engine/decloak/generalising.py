@@ -26,7 +26,7 @@ LOCAL: Mapping[str, Callable[..., Local]] = {"lra": lra, "partition": partition}
 def everywhere(data: Dataset, method: str, options: Options) -> Generalised:
     """One cut for all records."""
     tree, k, m = _tree(options), options["k"], options["m"]
-    records = tree.code(data.transactions, data.labels)
+    records = tree.code(data)
     found = GLOBAL[method](tree, records, k, m, **_rest(options, "k", "m", "refine"))
     if options.get("refine"):
         found = refine(tree, records, k, m, found)
@@ -36,7 +36,7 @@ def everywhere(data: Dataset, method: str, options: Options) -> Generalised:
 def in_parts(data: Dataset, method: str, options: Options) -> Generalised:
     """A cut for every part of the records."""
     tree = _tree(options)
-    records = tree.code(data.transactions, data.labels)
+    records = tree.code(data)
     found = LOCAL[method](tree, records, **_rest(options))
     return generalised(data, tree, records, found, method=method, k=options["k"], m=options.get("m"))
 
@@ -47,7 +47,7 @@ def diverse(data: Dataset, method: str, options: Options) -> Generalised:
     check_sensitive(sensitive, data, tree.labels)
     plain = without(data, sensitive)
     hidden = [sorted(sensitive.intersection(row)) for row in data.transactions]
-    records = tree.code(plain.transactions, data.labels)
+    records = tree.code(plain)
     cut_found = diversity(tree, records, hidden, options["l"], options["m"])
     found = Local.everywhere(cut_found, records.shape[0])
     made = generalised(plain, tree, records, found, method=method, k=None, m=options["m"])

@@ -4,7 +4,7 @@ import math
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -26,7 +26,6 @@ from decloak.anonymisers.hierarchy import Hierarchy
 from decloak.anonymisers.sets import by_sets, random_sets
 from decloak.anonymising import anonymise
 from decloak.data.dataset import Dataset, Published
-from decloak.data.hierarchy_file import read_hierarchy
 from decloak.generalising import check_sensitive, without
 from decloak.methods import (
     Coat,
@@ -112,8 +111,8 @@ def _check_tree(method: Generalisation | Lra | Vpa | Partition | Diversity, data
     if part.relate is not None:
         check_relate(part.relate, folder)
     elif part.file is not None:
-        tree = Hierarchy.from_parents(read_hierarchy(folder / part.file, str(part.format)), part.file)
-        tree.code(plain.transactions, data.labels)
+        tree = _read_tree(part, folder)
+        tree.code(plain)
         if isinstance(method, Diversity):
             check_sensitive(method.sensitive, data, tree.labels)
     if not isinstance(method, Diversity):
@@ -125,7 +124,7 @@ def tree_of(
 ) -> tuple[Hierarchy, Sequence[str]]:
     """Read a hierarchy, or make one of the items; with it what the measure it goes by could not use."""
     if part.file is not None:
-        return Hierarchy.from_parents(read_hierarchy(folder / part.file, str(part.format)), part.file), ()
+        return _read_tree(part, folder), ()
     if part.by == "cooccurrence":
         return by_cooccurrence(data, part.fanout), ()
     if part.relate is not None:
@@ -133,6 +132,12 @@ def tree_of(
         scored = related(part.relate, folder, pairs, documents=lambda: data.transactions, cache=cache)
         return by_relatedness(data.items, scored.scores, part.fanout), scored.warnings
     return ordered(data, str(part.by), part.fanout, seed), ()
+
+
+def _read_tree(part: Tree, folder: Path) -> Hierarchy:
+    """The hierarchy of a file, called as the scenario calls it, wherever that is."""
+    assert part.file is not None
+    return replace(Hierarchy.read(folder / part.file, str(part.format)), origin=part.file)
 
 
 def _generalised_part(method: Method, data: Dataset) -> Dataset:

@@ -14,12 +14,16 @@ Needs the package hypothesis, which decloak itself does not.
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from hypothesis import strategies as st
-
 from decloak.anonymisers.hierarchy import Hierarchy
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.measure.generalisation_guarantee import check_generalised
+
+try:
+    from hypothesis import strategies as st
+except ModuleNotFoundError:
+    message = "decloak.strategies needs the package hypothesis; pip install hypothesis"
+    raise ModuleNotFoundError(message, name="hypothesis") from None
 
 __all__ = ["Case", "cases", "hierarchies", "items", "keeps_km", "transactions"]
 

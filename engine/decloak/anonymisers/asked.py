@@ -32,7 +32,7 @@ def check_enough(filled: int, k: int) -> None:
     """The same for so many records that hold something."""
     if 0 < filled < k:
         message = f"infeasible: {filled} record{'s' * (filled > 1)} with items, k is {k}"
-        raise DecloakError(message, hint="lower k, or leave these records out")
+        raise DecloakError(message, hint=f"lower k to {filled} or less, or take more data")
 
 
 def longest(records: sparse.csr_array[Any], m: int) -> int:

@@ -16,6 +16,9 @@ from scipy import sparse
 
 from decloak.anonymisers.asked import check_whole
 from decloak.anonymisers.tree_faults import check_names, check_tree
+from decloak.data.dataset import Dataset
+from decloak.data.hierarchy_file import read_hierarchy
+from decloak.data.lines import FilePath, place
 from decloak.errors import DecloakError, nearest, shown
 
 __all__ = ["Hierarchy", "Ints"]
@@ -37,6 +40,13 @@ class Hierarchy:
     origin: str = "memory"
 
     @classmethod
+    def read(cls, path: FilePath, format: str) -> Self:  # noqa: A002 (the word users write)
+        """Read a tree from a file: `parents` (CSV child,parent), `indented`, `paths` (item;group;root) or `nested`
+        (YAML or JSON).
+        """
+        return cls.from_parents(read_hierarchy(path, format), place(path))
+
+    @classmethod
     def from_parents(cls, parents: Mapping[str, str], origin: str = "memory") -> Self:
         """Build a tree from the parent of every node but the root; leaves keep their order as far as the tree lets."""
         check_tree(parents, None if origin == "memory" else origin)
@@ -48,7 +58,7 @@ class Hierarchy:
         return cls._numbered(children, root, position, origin)
 
     @classmethod
-    def balanced(cls, items: Iterable[str], fanout: int, origin: str | None = None) -> Self:
+    def balanced(cls, items: Iterable[str], fanout: int, origin: str = "memory") -> Self:
         """Group consecutive items by `fanout`, level by level; a group of one is not made, its node moves up.
 
         >>> Hierarchy.balanced(["a", "b", "c"], 2).labels
@@ -59,7 +69,7 @@ class Hierarchy:
         check_names(names)
         if not names:
             raise DecloakError("a hierarchy without items", hint="give it the items of the data")
-        return cls._grouped(list(dict.fromkeys(names)), fanout, origin or f"balanced, fanout {fanout}")
+        return cls._grouped(list(dict.fromkeys(names)), fanout, origin)
 
     @classmethod
     def _grouped(cls, names: Sequence[str], fanout: int, origin: str) -> Self:
@@ -164,11 +174,12 @@ class Hierarchy:
         nodes = np.sort(cut)
         return np.repeat(nodes, self.leaves[nodes])
 
-    def code(self, transactions: Iterable[Iterable[str]], ids: Sequence[str] = ()) -> sparse.csr_array[Any]:
+    def code(self, data: Dataset | Iterable[Iterable[str]]) -> sparse.csr_array[Any]:
         """Records × leaf positions, 1 where a record holds an item; a repeated item counts once.
 
-        `ids` are the names of the records, for what is wrong with one.
+        What is wrong with a record is told with its name and the file's, where it has one.
         """
+        transactions = data.transactions if isinstance(data, Dataset) else data
         position = {item: at for at, item in enumerate(self.items)}
         indices: list[int] = []
         start = [0]
@@ -176,32 +187,39 @@ class Hierarchy:
             try:
                 indices += sorted({position[item] for item in transaction})
             except (KeyError, TypeError):
-                raise self._unknown(record, transaction, position, ids) from None
+                raise self._unknown(transaction, position, _record(data, record)) from None
             start.append(len(indices))
-        data = np.ones(len(indices), np.int8)
+        ones = np.ones(len(indices), np.int8)
         shape = (len(start) - 1, len(position))
-        return sparse.csr_array((data, np.array(indices, np.int32), np.array(start, np.int64)), shape)
+        return sparse.csr_array((ones, np.array(indices, np.int32), np.array(start, np.int64)), shape)
 
     def occurrences(self, records: sparse.csr_array[Any]) -> Ints:
         """C_p: how many records hold the item of every leaf position."""
         return np.bincount(records.indices, minlength=len(self.items))
 
-    def _unknown(
-        self, record: int, transaction: Iterable[str], position: Mapping[str, int], ids: Sequence[str]
-    ) -> DecloakError:
+    def _unknown(self, transaction: Iterable[str], position: Mapping[str, int], where: str) -> DecloakError:
+        tree = "the hierarchy" if self.origin == "memory" else f"the hierarchy {self.origin}"
         item = next(item for item in transaction if not isinstance(item, str) or item not in position)
         if item in self.number:
-            message, hint = "is an inner node of the hierarchy, not an item", "records hold leaves only"
+            message, hint = f"is an inner node of {tree}, not an item", "records hold leaves only"
         else:
-            message, hint = "is not in the hierarchy", "add it as a leaf"
+            message, hint = f"is not in {tree}", "add it as a leaf"
             hint = nearest(str(item), self.items[:5000]) or hint
-        number = str(record + 1)
-        name = "".join(f", {shown(one)}" for one in ids[record : record + 1] if one != number)
-        return DecloakError(f"{shown(item)} {message}", f"record {number}{name}", hint)
+        return DecloakError(f"{shown(item)} {message}", where, hint)
 
     def parents(self) -> dict[str, str]:
         """The parent of every node but the root, as `from_parents` takes it."""
         return {self.labels[node]: self.labels[parent] for node, parent in enumerate(self.parent.tolist()) if node}
+
+
+def _record(data: Dataset | Iterable[Iterable[str]], record: int) -> str:
+    """Where a record is: the file, when there is one, its number, and its name where that is another."""
+    number = str(record + 1)
+    if not isinstance(data, Dataset):
+        return f"record {number}"
+    name = "".join(f", {shown(one)}" for one in data.labels[record : record + 1] if one != number)
+    file = "" if data.origin == "memory" else f"{data.origin}: "
+    return f"{file}record {number}{name}"
 
 
 def _from_root(children: Mapping[str, Sequence[str]], root: str) -> list[str]:

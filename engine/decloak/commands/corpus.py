@@ -104,9 +104,10 @@ def info_command(index: Path, form: str) -> None:
 @click.argument("terms", nargs=-1, required=True, metavar="TERM...")
 @form_option
 def count_command(index: Path, terms: tuple[str, ...], form: str) -> None:
-    """Count the documents that hold each term and each pair of terms, with their Google distance.
+    """Count the documents that hold each term and each pair of terms.
 
-    A term that never occurs as a phrase is counted wherever all of its words are in one document.
+    Each pair comes with its Google distance. A term that never occurs as a phrase is counted wherever all of its words
+    are in one document.
     """
     from decloak.relate.corpus import Corpus
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from decloak.commands.options import form_option
+from decloak.data.lines import check_new
 from decloak.errors import DecloakError
 from decloak.report.table import emit
 
@@ -53,8 +54,8 @@ def hierarchy_command(
     from decloak.data.hierarchy_file import write_hierarchy
     from decloak.data.readers import read
 
-    if write is not None and write.exists():
-        raise DecloakError("there is something already", str(write), "choose another name")
+    if write is not None:
+        check_new(write)
     data = read(file, kind, ids=ids, separator=separator)
     candidates = {one.origin: one for one in _candidates(data, fanout, seed, tree, tree_format)}
     rows = sorted((_tried(data, one, k, m) for one in candidates.values()), key=lambda row: row[2])
@@ -70,12 +71,13 @@ def _candidates(
 ) -> Iterator["Hierarchy"]:
     from decloak.anonymisers.building import MOST, ORDERS, by_cooccurrence, ordered
     from decloak.anonymisers.hierarchy import Hierarchy
-    from decloak.data.hierarchy_file import read_hierarchy
 
     if (tree is None) != (tree_format is None):
         raise DecloakError("a hierarchy and its format go together", hint="give --tree and --tree-format, or neither")
     if tree is not None:
-        yield Hierarchy.from_parents(read_hierarchy(tree, str(tree_format)), str(tree))
+        own = Hierarchy.read(tree, str(tree_format))
+        own.code(data)  # what it lacks is told before others are made
+        yield own
     for order in ORDERS:
         yield ordered(data, order, fanout, seed)
     if len(data.items) <= MOST:

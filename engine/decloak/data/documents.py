@@ -101,7 +101,9 @@ class Documents:
             elif kind not in RECORDS:
                 raise DecloakError("plain text has no fields", place(path), "fields are of .csv, .tsv and .jsonl files")
             elif self.reading.field is None:
-                raise DecloakError("which field holds the text?", place(path), "give --field NAME, or --lines")
+                raise DecloakError(
+                    "nothing says which field holds the text", place(path), "give --field NAME, or --lines"
+                )
             else:
                 yield from self._fields(RECORDS[kind](lines_of(stream, path), self.reading))
 

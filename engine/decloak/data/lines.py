@@ -2,13 +2,27 @@
 
 import difflib
 import os
-from collections.abc import Iterable
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 from typing import NamedTuple
 
 from decloak.errors import DecloakError, shown
 
-__all__ = ["LONGEST_LINE", "FilePath", "Line", "check_name", "decoded", "place", "read_lines", "write_lines"]
+__all__ = [
+    "LONGEST_LINE",
+    "FilePath",
+    "Line",
+    "check_name",
+    "check_new",
+    "decoded",
+    "opened",
+    "place",
+    "read_lines",
+    "write_lines",
+]
 
 LONGEST_LINE = 1_000_000
 """Characters a line may have, quoted line ends inside a CSV record included."""
@@ -40,7 +54,8 @@ class Line(NamedTuple):
 
 def read_lines(path: FilePath, *, longest: int = LONGEST_LINE) -> list[Line]:
     """Every line of a text file without its line end; blank lines at the end of the file are left out."""
-    data = _bytes(path).removeprefix(b"\xef\xbb\xbf")
+    with opened(path) as file:
+        data = file.read().removeprefix(b"\xef\xbb\xbf")
     text = decoded(data, path, 1, "unpack it if it is compressed, or save it as UTF-8").replace("\r\n", "\n")
     if "\r" in text:
         raise DecloakError(
@@ -61,16 +76,33 @@ def read_lines(path: FilePath, *, longest: int = LONGEST_LINE) -> list[Line]:
     return lines
 
 
-def _bytes(path: FilePath) -> bytes:
+@contextmanager
+def opened(path: FilePath, *, again: bool = False) -> Iterator[FileIO]:
+    """Open a file to read its bytes; what cannot be opened or read, or may never end, is told with its place.
+
+    What a shell hands over as /dev/stdin or /dev/fd/63 is read as a file is, unless it is read `again`.
+    """
     try:
-        return Path(path).read_bytes()
+        with _open(path, again) as file:
+            yield file
     except FileNotFoundError:
         raise DecloakError("no such file", place(path), _neighbour(Path(path))) from None
     except IsADirectoryError:
         raise DecloakError("this is a folder", place(path), "name a file in it") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise DecloakError(f"cannot read the file: {reason}", place(path)) from None
+    except OSError as error:
+        reason = f"cannot read the file: {error.strerror or error}"
+        raise DecloakError(reason, place(path), "check its name and who may read it") from None
+
+
+def _open(path: FilePath, again: bool) -> FileIO:
+    try:
+        mode = Path(path).stat().st_mode
+    except ValueError as error:  # of a name with a zero byte
+        raise OSError(0, str(error)) from None
+    handed = not again and stat.S_ISFIFO(mode) and Path(path).absolute().parts[1] in ("dev", "proc")
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or handed):
+        raise DecloakError("a pipe or a device, not a file", place(path), "name a file")
+    return FileIO(path)
 
 
 def _neighbour(path: Path) -> str:
@@ -108,6 +140,17 @@ def write_lines(lines: Iterable[str], path: FilePath, *, longest: int = LONGEST_
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise DecloakError(f"cannot write the file: {reason}", place(path)) from None
+
+
+def check_new(path: FilePath) -> None:
+    """Refuse to write over something, or into a folder that is not there: before the work, not after it."""
+    if os.path.lexists(path):
+        raise DecloakError("there is something already", place(path), "choose another name")
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise DecloakError("there is no such folder", place(folder), "make it, or name another")
+    if "\0" in Path(path).name:
+        raise DecloakError("a zero character in the name", place(path), "remove it")
 
 
 def check_name(name: str) -> str:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO, Protocol
 
-from decloak.data.lines import place
+from decloak.data.lines import opened, place
 from decloak.errors import DecloakError
 
 if TYPE_CHECKING:
@@ -35,23 +35,18 @@ def unpacked(path: Path, digest: Digest) -> Iterator[IO[bytes]]:
 
     Only so much is unpacked as text gives: a file that is small on the disk and endless in memory is an error.
     """
-    try:
-        with path.open("rb", buffering=0) as file:
+    with opened(path) as file:
+        try:
             packed = _Packed(file, digest)
-            opened = _OPEN.get(path.suffix.lower())
-            with io.BufferedReader(_Unpacked(path, packed, opened(packed)) if opened else packed, BUFFER) as stream:
+            unpack = _UNPACK.get(path.suffix.lower())
+            with io.BufferedReader(_Unpacked(path, packed, unpack(packed)) if unpack else packed, BUFFER) as stream:
                 yield stream
                 while packed.read(BUFFER):  # what follows the packed data is part of the file
                     pass
-    except (gzip.BadGzipFile, zlib.error, lzma.LZMAError, EOFError):
-        kind = path.suffix.lower()[1:]
-        raise DecloakError(f"not {kind} data, or cut short", place(path), "name it as what it is, or fetch it again") \
-            from None  # fmt: skip
-    except (OSError, ValueError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise DecloakError(
-            f"cannot read the file: {reason}", place(path), "check its name and who may read it"
-        ) from None
+        except (gzip.BadGzipFile, zlib.error, lzma.LZMAError, EOFError):
+            kind = path.suffix.lower()[1:]
+            hint = "name it as what it is, or fetch it again"
+            raise DecloakError(f"not {kind} data, or cut short", place(path), hint) from None
 
 
 class _Packed(io.RawIOBase):
@@ -97,4 +92,4 @@ def _xz(packed: _Packed) -> BinaryIO:
     return lzma.LZMAFile(packed)  # type: ignore[return-value,arg-type]
 
 
-_OPEN = {".gz": _gzip, ".xz": _xz}
+_UNPACK = {".gz": _gzip, ".xz": _xz}

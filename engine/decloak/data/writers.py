@@ -1,6 +1,6 @@
 """Plain transactions into a file that `decloak.data.readers.read` reads back."""
 
-from decloak.data.dataset import Dataset
+from decloak.data.dataset import Dataset, Published
 from decloak.data.lines import FilePath, check_name, place, write_lines
 from decloak.data.readers import find_format
 from decloak.data.record import Options
@@ -26,12 +26,24 @@ def write(
     options = Options(ids, separator, transaction, item)
     render = find_format(format, options).render
     try:
+        _check_kind(dataset)
         _check(dataset)
         check_labels(dataset.labels, kept=ids or format == "long")
         lines = list(render(dataset, options))
     except DecloakError as error:
         raise DecloakError(error.message, place(path), error.hint) from None
     write_lines(lines, path)
+
+
+def _check_kind(given: object) -> None:
+    if isinstance(given, Dataset):
+        return
+    hint = "make one by decloak.Dataset.of(transactions)"
+    if isinstance(given, Published):
+        hint = "write it by decloak.data.published.write_published(release, path)"
+    elif hasattr(given, "write"):
+        hint = "it writes itself: release.write(path)"
+    raise DecloakError(f"a {type(given).__name__} is not a Dataset", hint=hint)
 
 
 def _check(dataset: Dataset) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from decloak.data.documents import Documents
-from decloak.data.lines import FilePath, place
+from decloak.data.lines import FilePath, check_new, place
 from decloak.errors import DecloakError, shown
 from decloak.relate.corpus import APPLICATION, VERSION, Facts, Part
 from decloak.version import __version__
@@ -94,13 +94,11 @@ def _made_whole(out: Path) -> Iterator[Path]:
 
     It begins with a dot, so that a folder of documents the index is built into does not count it.
     """
-    _check_free(out)
-    if "\0" in str(out) or not out.parent.is_dir():
-        raise DecloakError("no such folder", place(out.parent), "make it first")
+    check_new(out)
     path = out.with_name(f".{out.name[:60]}.{secrets.token_hex(8)}.part")
     try:
         yield path
-        _check_free(out)  # another build may have put its index there in the meantime
+        check_new(out)  # another build may have put its index there in the meantime
         path.rename(out)
     except sqlite3.DatabaseError as error:
         raise DecloakError(f"SQLite says {shown(error)}", place(out), "make room, or write it elsewhere") from None
@@ -108,8 +106,3 @@ def _made_whole(out: Path) -> Iterator[Path]:
         raise DecloakError(f"cannot write it: {error.strerror}", place(out), "choose another name") from None
     finally:
         path.unlink(missing_ok=True)
-
-
-def _check_free(out: Path) -> None:
-    if os.path.lexists(out):
-        raise DecloakError("there is something already", place(out), "choose another name, or remove it")

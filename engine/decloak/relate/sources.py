@@ -20,6 +20,9 @@ from decloak.relate.counts_json import read_counts_json
 __all__ = ["CountsFile", "Pair", "ScoresFile", "Source"]
 
 Pair = tuple[str, str]
+COUNTS = ["a", "b", "count"]
+"""The header of counts, which is no measure's."""
+
 DIGITS = 18
 Value = TypeVar("Value")
 
@@ -52,8 +55,9 @@ class CountsFile:
         if os.fspath(path).endswith(".json"):
             return cls(*read_counts_json(path))
         lines = read_lines(path)
-        if split(lines[0]) != ["a", "b", "count"]:
-            raise lines[0].wrong("expected the header a,b,count", "then x,,7 counts x and ,,900 all pages")
+        if split(lines[0]) != COUNTS:
+            hint = "then x,,7 counts x and ,,900 all pages; finished scores are of source: scores (--scores)"
+            raise lines[0].wrong("expected the header a,b,count", hint)
         read = _unique(_rows(lines), _count)
         n = read.pop(("", ""), None)
         if n is None or n < 1:
@@ -81,9 +85,15 @@ class ScoresFile:
     def read(cls, path: FilePath) -> Self:
         """Read a scores file; no value is no score."""
         lines = read_lines(path)
+        if lines[0].text.startswith("{"):
+            raise lines[0].wrong("these are counts in JSON, not scores", "write source: counts (--counts)")
         header = split(lines[0])
-        if len(header) != 3 or header[:2] != ["a", "b"] or not header[2]:
-            raise lines[0].wrong("expected a header such as a,b,ngd", "the third column names the measure")
+        if header == COUNTS:
+            hint = "write source: counts (--counts), or name the third column after the measure"
+            raise lines[0].wrong("this is the header of counts, not of scores", hint)
+        if len(header) != 3 or header[:2] != COUNTS[:2] or not header[2]:
+            hint = "the third column names the measure; counts are of source: counts (--counts)"
+            raise lines[0].wrong("expected a header such as a,b,ngd", hint)
         return cls(header[2], _unique(_rows(lines), _score))
 
     def distances(self, pairs: Sequence[Pair]) -> dict[Pair, float | None]:

@@ -118,10 +118,12 @@ def _lay_out(file: BinaryIO, path: FilePath, source: bytes) -> None:
 
 
 def _mapped(cache: Path, source: bytes) -> Table | None:
+    if not cache.is_file():
+        return None
     try:
         with cache.open("rb") as file:
             return _table(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), source)
-    except (FileNotFoundError, ValueError):  # ValueError: an empty file cannot be mapped
+    except ValueError:  # an empty file cannot be mapped
         return None
 
 

@@ -6,18 +6,18 @@ Words are bytes here: one that is not UTF-8 is no reason to refuse a file, it is
 """
 
 import gzip
+import io
 import os
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decloak.data.delimited import read_number
-from decloak.data.lines import LONGEST_LINE, FilePath, place
+from decloak.data.lines import LONGEST_LINE, FilePath, opened, place
 from decloak.errors import DecloakError, shown
 
 __all__ = ["Block", "blocks", "is_vectors_file", "reading"]
@@ -68,21 +68,15 @@ def blocks(path: FilePath) -> Iterator[Block]:
 @contextmanager
 def reading(path: FilePath) -> Iterator[Read]:
     """Read bytes of a file, unpacked if it is gzipped; what goes wrong is told with the file's name."""
-    try:
-        if not Path(path).is_file():
-            raise DecloakError("no such file", place(path), "name a file of word vectors")
-        with Path(path).open("rb") as file:
-            packed = file.read(len(GZIP)) == GZIP
-            file.seek(0)
-            if not packed:
+    with opened(path, again=True) as raw, io.BufferedReader(raw) as file:
+        try:
+            if not file.peek().startswith(GZIP):
                 yield file.read
             else:
                 with gzip.GzipFile(fileobj=file) as unpacked:
                     yield unpacked.read
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DecloakError(f"damaged gzip: {error}", place(path), "fetch or pack the file again") from None
-    except OSError as error:
-        raise DecloakError(f"cannot read the file: {error.strerror}", place(path)) from None
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise DecloakError(f"damaged gzip: {error}", place(path), "fetch or pack the file again") from None
 
 
 def is_vectors_file(path: FilePath) -> bool:

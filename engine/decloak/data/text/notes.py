@@ -22,6 +22,8 @@ __all__ = ["Progress", "read_text"]
 Progress = Callable[[int, int], None]
 """Told how much is done, and of how much."""
 
+_SOUGHT = "expected a text file a document, or .csv, .tsv or .jsonl with one a record; hidden files are left out"
+
 
 def read_text(
     path: FilePath,
@@ -49,6 +51,8 @@ def read_text(
             transactions.append(tuple(map(names.__getitem__, items)))
         if progress is not None:
             progress(done, len(found))
+    if not found:
+        raise DecloakError("no document found", place(path), _SOUGHT)
     if not transactions:
         raise DecloakError(f"no nouns (documents: {len(found):,})", place(path), "expected English text")
     return Dataset(tuple(transactions), tuple(labels.lines), place(path))
@@ -72,7 +76,8 @@ def _documents(path: Path, field: str | None, ids: str | None) -> Iterator[_Docu
                 label = file.relative_to(path).as_posix() if file != path else file.name
                 yield _Document(Line(str(file), 1, ""), label, whole_text(stream, file))
             elif field is None:
-                raise DecloakError("which field holds the text?", place(file), "name it as the field")
+                hint = "name it as field: NAME in a scenario, as --field NAME on the command line"
+                raise DecloakError("nothing says which field holds the text", place(file), hint)
             else:
                 for line, values in read(lines_of(stream, file), Reading(field)):
                     label = str(next(numbers)) if ids is None else _label(line, values, ids)
