@@ -32,10 +32,8 @@ def test_the_examples_in_the_docstrings_hold() -> None:
         ("f(a) > 1 and f(b)", "'f(b)' compares nothing; write such as precision(rba) > 0.8"),
         ("not f(b) + 1", "'f(b) + 1' compares nothing; write such as precision(rba) > 0.8"),
         ("1 < 2", "'1 < 2' names no measure; write such as precision(rba) > 0.8"),
-        ("rba > 1", "'rba' stands alone; write a measure of an attack: precision(rba)"),
         ("min(f(a)) > 1", "min takes at least 2 values; write min(f(rba), f(gba))"),
         ("max() > f(a)", "max takes at least 2 values; write max(f(rba), f(gba))"),
-        ("min(f(a), rba) > 1", "'rba' stands alone; write a measure of an attack: precision(rba)"),
         ("(f(a) > 1) + 1 > 2", "'f(a) > 1' is no number; join comparisons by and, or, not"),
         ("f(a) > (f(b) > 1)", "'f(b) > 1' is no number; join comparisons by and, or, not"),
         ("f(a) > (not f(b) > 1 or f(c))", "'not f(b) > 1 or f(c)' is no number; join comparisons by and, or, not"),
@@ -82,10 +80,29 @@ def test_measures_are_listed_once_in_the_order_of_the_text() -> None:
     ],
 )
 def test_unknown_measures_and_attacks_are_refused(text: str, message: str) -> None:
-    with pytest.raises(DecloakError) as caught:
-        Expectation.parse(text).check(["precision", "f"], ["rba", "my-rule"])
-    assert str(caught.value) == message
-    Expectation.parse("precision(rba) > f(rba)").check(["precision", "f"], ["rba", "my-rule"])
+    (fault,) = Expectation.parse(text).faults(["precision", "f"], ["rba", "my-rule"])
+    assert str(fault) == message
+    assert not [*Expectation.parse("precision(rba) > f(rba)").faults(["precision", "f"], ["rba", "my-rule"])]
+
+
+@pytest.mark.parametrize(
+    ("text", "attacks", "messages"),
+    [
+        ("rba > 1", ["rba"], ["'rba' stands alone; write a measure of it: precision(rba)"]),
+        ("min(f(gba), rba) > 1", ["gba", "rba"], ["'rba' stands alone; write a measure of it: precision(rba)"]),
+        ("f < 0.3", ["rba"], ["'f' stands alone; write f(rba)"]),
+        ("0 < -f / 2", ["ra", "rba", "gba"], ["'f' stands alone; write f(ra), or with another attack: rba, gba"]),
+        ("precison < 0.3", ["rba"], ["'precison' stands alone; write precision(rba)"]),
+        ("some < 0.3", ["rba"], ["'some' stands alone; write precision(rba)"]),
+        ("f > 1 or precision > 1 and f > 2", ["rba"],
+         ["'f' stands alone; write f(rba)", "'precision' stands alone; write precision(rba)"]),
+        ("f < 0.3", ["my-rule"], ["'f' stands alone; write f(word); name others by {rule: ..., as: word}"]),
+    ],
+)  # fmt: skip
+def test_a_name_that_stands_alone_is_answered_with_what_would_be_a_measure(
+    text: str, attacks: list[str], messages: list[str]
+) -> None:
+    assert [str(fault) for fault in Expectation.parse(text).faults(["precision", "f"], attacks)] == messages
 
 
 @pytest.mark.parametrize("left", TRUTH)

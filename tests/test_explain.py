@@ -1,5 +1,6 @@
 """Why something was found: the sentence, the scores and the graph behind it."""
 
+import doctest
 import json
 import re
 import sqlite3
@@ -12,7 +13,8 @@ import pytest
 import decloak
 from conftest import DISTANCES, MEMBERS
 from decloak.errors import DecloakError
-from decloak.rules.because import sentence_sql
+from decloak.rules import because
+from decloak.rules.because import called, sentence_sql
 from decloak.rules.explain import explain, explain_finding, list_findings
 from decloak.store.graph import evidence
 from decloak.store.opening import add_functions, connect_readonly
@@ -27,9 +29,15 @@ def worked(example, tmp_path):
         yield connection
 
 
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(because).failed == 0
+
+
 def test_the_sentence_of_a_strike_tells_rule_round_group_gap_and_threshold(worked):
     (found,) = explain(worked, 1, "3", "icd", "gba")
-    assert found.sentence == ("round 1: icd was struck from 3, the farthest in the column whose gap 0.80 exceeds 0.45")
+    assert found.sentence == (
+        "round 1: icd was struck from transaction 3, the farthest in the column whose gap 0.80 exceeds 0.45"
+    )
     assert found.attack == "gba"
     assert found.d == 2.93
     assert found.generalised == "(blood pressure, icd, limbs, injury)"
@@ -71,6 +79,34 @@ def test_the_evidence_is_the_transaction_the_member_and_the_context(worked):
 
 
 @pytest.mark.parametrize(
+    ("template", "label", "expected"),
+    [
+        ("{item} from {transaction}", "p01", "x from p01"),
+        ("{item} from {transaction}", "5", "x from transaction 5"),
+        ("{item} from {transaction}", "0012", "x from transaction 0012"),
+        ("{item} from {transaction}", "5a", "x from 5a"),
+        ("{item} from {transaction}", "٣", "x from ٣"),
+        ("{item} from transaction {transaction}", "5", "x from transaction 5"),
+        ("Transaction {transaction} lost {item}", "5", "Transaction 5 lost x"),
+        ("{transaction} lost {item}", "5", "transaction 5 lost x"),
+        ("{n:txn} and {n:txn}", "5", "transaction 5 and transaction 5"),
+        ("{n:txn} and {n:txn}", "p01", "p01 and p01"),
+        ("transactions: {transaction}", None, "transactions: none"),
+    ],
+)
+def test_a_transaction_that_is_called_by_a_number_is_told_as_one(template, label, expected):
+    with closing(sqlite3.connect(":memory:")) as plain:
+        plain.execute("create table txn (id, label)")
+        plain.execute("insert into txn values (1, ?)", (label,))
+        plain.execute('create table x (item, "transaction", n)')
+        plain.execute("insert into x values ('x', ?, 1)", (label,))
+        sql = sentence_sql(template, ("item", "transaction", "n"), "x")
+        assert plain.execute(f"select {sql} from x").fetchone() == (expected,)
+    if template == "{item} from {transaction}":
+        assert f"x from {called(label)}" == expected
+
+
+@pytest.mark.parametrize(
     ("transaction", "item", "label", "expected"),
     [
         ("9", "icd", None, "run 1 attacked no transaction '9'; "),
@@ -95,7 +131,7 @@ def test_a_cell_without_a_score_says_so(example, tmp_path):
     decloak.run(example / "scenario.yaml", store=tmp_path / "s.db")
     with closing(connect_readonly(tmp_path / "s.db")) as connection:
         (found,) = explain(connection, 1, "3", "icd", "gba")
-    assert found.sentence == "icd was not struck from 3: no context item has a score with it"
+    assert found.sentence == "icd was not struck from transaction 3: no context item has a score with it"
     assert found.d is None
     assert json.dumps(found.as_json())
 

@@ -8,7 +8,6 @@ import pytest
 
 import decloak
 from decloak.anonymisers.building import ORDERS
-from decloak.data.hierarchy_file import read_hierarchy
 from decloak.store.opening import connect_readonly
 
 ROWS = [["a1", "b1", "b2"], ["a2", "b1"], ["a2", "b1", "b2"], ["a1", "a2", "b2"]]
@@ -127,6 +126,88 @@ def test_a_violation_is_found_and_explained(folder, call):
     assert "the number of transactions that show (b, c), a is 1" in call("explain", "last").out
 
 
+COUNTS = "rule: km_violation"
+UNBOUND = {
+    "coat": (OTHERS["coat"], "km_violation", f"needs m; write {{{COUNTS}, k: 2, m: 2}}"),
+    "coat of another k": (OTHERS["coat"].replace("k: 2", "k: 4"), "km_violation",
+                          f"needs m; write {{{COUNTS}, k: 4, m: 2}}"),
+    "partition": (OTHERS["partition"], f"{{{COUNTS}, as: mine}}", f"needs m; write {{{COUNTS}, as: mine, k: 2, m: 2}}"),
+    "a k of its own": (OTHERS["partition"], f"{{{COUNTS}, k: 7}}", f"needs m; write {{{COUNTS}, k: 7, m: 2}}"),
+    "diversity": (f"method: diversity, l: 2, m: 1, sensitive: [b2], {HIERARCHY}", "km_violation",
+                  f"needs k; write {{{COUNTS}, k: 3, m: 1}}"),
+    "sets": ("method: sets, size: 2", "km_violation", f"needs k and m; write {{{COUNTS}, k: 3, m: 2}}"),
+    "a rule that reads it": ("method: sets, size: 2", "reader.yaml",
+                             f"needs k and m; add {{{COUNTS}, k: 3, m: 2}} to the attacks"),
+}  # fmt: skip
+READER = """\
+rule: reader
+form: query
+about: The sets of two labels.
+derives: reader(itemset)
+facts: select itemset from km_violation where size = 2
+because: "{itemset} is rare"
+"""
+
+
+@pytest.mark.parametrize("command", ["validate", "run"])
+@pytest.mark.parametrize("case", UNBOUND)
+def test_a_rule_that_is_not_told_its_k_or_m_is_answered_at_its_place(folder, call, case, command):
+    method, attack, expected = UNBOUND[case]
+    (folder / "reader.yaml").write_text(READER)
+    said = call(command, written(folder, method, f"attack: [{attack}]"))
+    assert (said.code, said.out) == (2, "")
+    assert said.err == f"decloak: {folder}/s.yaml:4:10: the rule km_violation {expected}\n"
+    assert not (folder / "store.db").exists()
+
+
+@pytest.mark.parametrize("case", ["partition", "sets"])
+def test_a_rule_that_is_told_its_k_and_m_as_the_answer_says_runs(folder, call, case):
+    method, _, expected = UNBOUND[case]
+    assert call("run", written(folder, method, f"attack: [{expected.partition('write ')[2]}]")).code == 0
+
+
+def test_a_rule_goes_by_the_k_and_m_of_the_method_also_when_another_reads_what_it_finds(folder):
+    (folder / "reader.yaml").write_text(READER)
+    run = decloak.run(written(folder, METHODS["cut"], "attack: [reader.yaml]"), store="store.db")
+    assert [one.value for one in run.measures] == [0]
+    (folder / "t.yaml").write_text(
+        f"scenario: t\ndata: {{file: rows.txt, format: basket}}\nanonymise: {{{OTHERS['partition']}}}\n"
+        "attack: [reader.yaml, {rule: km_violation, k: 3, m: 2}]\n"
+    )
+    assert decloak.run("t.yaml", store="store.db").ok
+
+
+def test_what_a_rule_lacks_in_some_variants_says_in_which(folder, call):
+    vary = "attack: [km_violation]\nvary: {anonymise.method: [cut, partition], anonymise.k: [2, 3]}\n"
+    (fault,) = call("validate", written(folder, f"m: 2, {HIERARCHY}", vary)).err.splitlines()
+    assert fault == (
+        f"decloak: {folder}/s.yaml:3:13: unknown key 'm' in the variant anonymise.method=partition; "
+        "did you mean 'method'?"
+    )
+    vary = f"attack: [km_violation]\nvary: {{anonymise: [{{{METHODS['cut']}}}, {{{OTHERS['partition']}}}]}}\n"
+    (fault,) = call("validate", written(folder, METHODS["aa"], vary)).err.splitlines()
+    assert fault == (
+        f"decloak: {folder}/s.yaml:4:10: the rule km_violation needs m in the variant anonymise={{method: partition, "
+        "k: 2, hierarchy: {file: tree.csv, format: parents}}; write {rule: km_violation, k: 2, m: 2}"
+    )
+
+
+@pytest.mark.parametrize("method", [*METHODS, *OTHERS])
+def test_a_release_made_here_is_told_from_what_it_was_made_of(folder, method):
+    text = {**METHODS, **OTHERS}[method]
+    decloak.run(written(folder, text), store="store.db")
+    name = text.removeprefix("method: ").partition(",")[0]
+    told = "select kind, origin from dataset order by id"
+    assert rows(folder, told) == [("original", "rows.txt"), ("published", f"{name} of rows.txt")]
+    assert ("dataset", f"{name} of rows.txt") in rows(folder, "select kind, label from node")
+
+
+def test_a_disassociated_release_is_told_from_what_it_was_made_of_too(folder):
+    torn = "method: disassociation, k: 2, m: 2, max_cluster: 2"
+    decloak.run(written(folder, torn, "attack: [random]"), store="store.db")
+    assert rows(folder, "select origin from dataset order by id") == [("rows.txt",), ("disassociation of rows.txt",)]
+
+
 def test_coat_that_suppresses_publishes_empty_transactions(folder, call):
     (folder / "few.txt").write_text("a\nb\nb\n")
     scenario = written(
@@ -145,10 +226,11 @@ def test_coat_that_suppresses_publishes_empty_transactions(folder, call):
 
 REFUSED = {
     "an item that is not in the hierarchy": (
-        "rows.txt", "a1\nzz\n", METHODS["cut"], "record 2: 'zz' is not in the hierarchy; add it as a leaf"),
+        "rows.txt", "a1\nzz\n", METHODS["cut"],
+        "decloak: rows.txt: record 2: 'zz' is not in the hierarchy tree.csv; add it as a leaf"),
     "an inner node as an item": (
         "rows.txt", "a1\nA\n", METHODS["cut"],
-        "record 2: 'A' is an inner node of the hierarchy, not an item; records hold leaves only"),
+        "decloak: rows.txt: record 2: 'A' is an inner node of the hierarchy tree.csv, not an item; records"),
     "several roots": (
         "tree.csv", "child,parent\na1,A\nb1,B\n", METHODS["cut"],
         "tree.csv: the hierarchy has 2 roots: 'A', 'B'; put one node above them all"),
@@ -160,7 +242,7 @@ REFUSED = {
         "tree.csv:2 it is below 'A'; a node has one parent"),
     "k above the data": (
         "rows.txt", "a1\nb1\n", METHODS["cut"].replace("k: 2", "k: 3"),
-        "infeasible: 2 records with items, k is 3; lower k, or leave these records out"),
+        "infeasible: 2 records with items, k is 3; lower k to 2 or less, or take more data"),
     "no m": (
         "rows.txt", "a1\n", METHODS["cut"].replace("m: 2", "m: 0"),
         "s.yaml:3:35: expected a whole number, at least 1, found 0"),
@@ -318,10 +400,23 @@ def test_hierarchies_are_compared_by_what_they_cost_and_the_best_is_kept(folder,
     assert losses["tree.csv"] == pytest.approx(5 / 22)
     assert list(losses.values()) == sorted(losses.values())
     assert set(losses) == {"tree.csv", *(f"{by}, fanout 2" for by in ORDERS), "cooccurrence, fanout 2"}
-    best = decloak.Hierarchy.from_parents(read_hierarchy("best.csv", "parents"))
+    best = decloak.Hierarchy.read("best.csv", "parents")
     release = decloak.anonymise(ROWS, "cut", k=2, m=2, hierarchy=best)
     assert float(release.ncp) == pytest.approx(min(losses.values()))
-    assert call("hierarchy", "rows.txt", "--input", "basket", "--write", "best.csv").code == 2
+
+
+def test_what_hierarchies_cannot_be_compared_for_is_said_before_the_work(folder, call):
+    (folder / "rows.txt").write_text("a1\n")
+    for path, said in {
+        "tree.csv": "tree.csv: there is something already; choose another name",
+        "none/x.csv": "none: there is no such folder; make it, or name another",
+    }.items():
+        found = call("hierarchy", "rows.txt", "--input", "basket", "--k", 1, "--write", path)
+        assert found == (2, "", f"decloak: {said}\n")
+    (folder / "rows.txt").write_text("a1\nzz\n")
+    found = call("hierarchy", "rows.txt", "--input", "basket", "--tree", "tree.csv", "--tree-format", "parents")
+    said = "rows.txt: record 2: 'zz' is not in the hierarchy tree.csv; add it as a leaf"
+    assert found == (2, "", f"decloak: {said}\n")
 
 
 def test_what_a_hierarchy_could_not_be_related_by_is_told(folder):

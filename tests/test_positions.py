@@ -14,7 +14,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, mo
 
 from decloak import positions, wording, yamltree
 from decloak.errors import DecloakError, Faults
-from decloak.positions import LARGEST, Mistakes, Source, check, check_all, read
+from decloak.positions import LARGEST, Mistakes, Source, check, read, validated
+from decloak.sweep import together
 from decloak.yamltree import DEEPEST, MOST, WIDEST
 
 BOTH = pytest.mark.parametrize("loader", [yaml.SafeLoader, getattr(yaml, "CSafeLoader", yaml.SafeLoader)])
@@ -457,10 +458,9 @@ def test_a_part_of_a_document_is_checked_at_its_own_places() -> None:
 
 def test_a_mistake_that_variants_share_is_told_once() -> None:
     source = parse("m: 0\nshare: 0.5")
-    others = [source.put(("share",), parse(text).root, source.spot(())) for text in ("0.1", "7")]
-    with pytest.raises(Faults) as caught:
-        check_all([source, *others], Model)
-    assert [fault.message for fault in caught.value.faults] == [
+    variants = [source, *(source.put(("share",), parse(text).root, source.spot(())) for text in ("0.1", "7"))]
+    faults = together(variants, [validated(variant, Model)[1] for variant in variants])
+    assert [fault.message for fault in faults.faults] == [
         "expected a number, above 0, below 1, found 7", "expected a whole number from 1 to 4, found 0",
     ]  # fmt: skip
 

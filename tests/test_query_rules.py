@@ -206,7 +206,7 @@ def test_findings_and_their_sentences_can_be_read_in_any_sqlite_shell(example, t
     assert ("5", "cough") in found
     assert len(why) == 8
     assert why[0][:3] == (1, "shows", 1)
-    assert why[0][3].startswith("1 shows heart disease: 100%, it's {said} in round 1 of ")
+    assert why[0][3].startswith("transaction 1 shows heart disease: 100%, it's {said} in round 1 of ")
     assert why[0][3].endswith(".00")
     assert {"run", "attack", "round", "transaction", "item", "because"} <= set(names)
 
@@ -218,7 +218,9 @@ def test_a_rule_reads_what_another_derives_which_is_run_for_it(example, tmp_path
     run = decloak.run(path, store=tmp_path / "s.db")
     assert run.ok
     with closing(connect_readonly(tmp_path / "s.db")) as connection:
-        assert connection.execute("select because from why_pairs").fetchall() == [("5 and 6 share an item",)]
+        assert connection.execute("select because from why_pairs").fetchall() == [
+            ("transaction 5 and transaction 6 share an item",)
+        ]
         order = connection.execute("select u.name from attack a join rule u on u.id = a.rule order by a.id").fetchall()
         labels = connection.execute("select label from run_attack order by position").fetchall()
     assert order == [("shows",), ("pairs",)]
@@ -312,7 +314,7 @@ def test_sizes_and_supports_may_be_written_in_the_rule(tmp_path):
 
 @pytest.mark.parametrize(("missing", "given_settings"), [("k", {"m": 2}), ("m", {"k": 3})])
 def test_a_bound_that_nobody_gives_is_an_error(tmp_path, missing, given_settings):
-    with pytest.raises(DecloakError, match=rf"the rule mine needs {missing}; write {{rule: mine, k: 3, m: 2}}"):
+    with pytest.raises(DecloakError, match=rf"the rule mine needs {missing}; write with: {{k: 3, m: 2}}"):
         derived(rule(COUNT, tmp_path), {"contains": [(1, 0, "a")]}, **given_settings)
 
 

@@ -1,5 +1,6 @@
 """Runs by every measure of relatedness and every source: on set-generalised and on disassociated data."""
 
+import os
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
@@ -229,3 +230,17 @@ def test_what_was_missing_offline_is_there_once_somebody_asked(folder, monkeypat
     again = decloak.run(scenario(folder, offline), store="store.db")
     assert again.variants[0].fresh
     assert "offline" not in notes(again)
+
+
+def test_what_is_named_and_is_no_file_is_refused_before_the_run(folder, call):
+    os.mkfifo(folder / "pipe")
+    for relate, said in {
+        "{measure: wordnet, folder: .}": "no WordNet database: index.noun, data.noun, noun.exc not found; name",
+        "{measure: ngd, source: corpus, file: pipe}": "pipe: a pipe or a device, not a file; name a file",
+        "{measure: embedding, file: pipe}": "pipe: a pipe or a device, not a file; name a file",
+        "{measure: embedding, file: none}": "none: no such file; check the name and the folder",
+    }.items():
+        found = call("run", scenario(folder, relate))
+        assert (found.code, found.out) == (2, "")
+        assert said in found.err
+        assert not (folder / "store.db").exists()

@@ -20,6 +20,7 @@ from decloak.data.readers import FORMATS
 from decloak.errors import DecloakError, Faults
 from decloak.measures import MEASURES, TORN_MEASURES
 from decloak.parts import Attack
+from decloak.rules.load import Catalogue
 from decloak.scenario import Document, Scenario, json_schema, load
 from decloak.sources import Distances, Original, Pair, Published, PublishedFile
 
@@ -293,8 +294,90 @@ def test_a_mistake_that_only_one_combination_makes_is_found(tmp_path: Path) -> N
     text = edited(
         "relate: {measure: ngd, source: counts, file: c}", "vary: {relate.unseen: [1, 2], relate.cap: [2, 1.5]}"
     )
-    answers = told(tmp_path, text)
-    assert answers == ["s.yaml:10:8: 2 would be cut to the cap of 1.5; raise the cap, or set it to none"]
+    (answer,) = told(tmp_path, text)
+    assert answer == (
+        "s.yaml:10:8: 2 would be cut to the cap of 1.5 in the variant relate.unseen=2, relate.cap=1.5; "
+        "raise the cap, or set it to none"
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "answers"),
+    [
+        (["anonymise: {m: 2, hierarchy: {by: names}}", "vary: {anonymise.method: [cut, partition], anonymise.k: [2]}"],
+         ["s.yaml:3:13: unknown key 'm' in the variant anonymise.method=partition; did you mean 'method'?"]),
+        (["anonymise: {m: 2}", "vary: {anonymise.k: [2, 3], anonymise.method: [disassociation, diversity]}"],
+         ["s.yaml:3:12: missing key 'max_cluster' in the variant anonymise.method=disassociation; add it",
+          "s.yaml:3:12: missing key 'l' in the variant anonymise.method=diversity; add it",
+          "s.yaml:3:12: missing key 'sensitive' in the variant anonymise.method=diversity; add it",
+          "s.yaml:3:12: missing key 'hierarchy' in the variant anonymise.method=diversity; add it",
+          ("s.yaml:10:8: unknown key 'k' in the variant anonymise.method=diversity; "
+           "known here: method, l, m, sensitive, hierarchy")]),
+        (["anonymise: {method: aa, k: 2, hierarchy: {by: names}}",
+          "vary: {anonymise.m: [1, 2], anonymise.hierarchy: [{by: names}, {by: size}]}"],
+         [("s.yaml:10:69: expected 'names', 'file', 'popularity', 'random', 'cooccurrence' or 'relatedness', "
+           "found 'size'")]),
+        (["vary: {attack: [[mda, rba], [mda, rbaa]]}"], ["s.yaml:10:35: no rule named 'rbaa'; did you mean 'rba'?"]),
+    ],
+)  # fmt: skip
+def test_a_mistake_that_only_some_variants_make_says_in_which(
+    tmp_path: Path, lines: list[str], answers: list[str]
+) -> None:
+    assert told(tmp_path, edited(*lines)) == answers
+
+
+def test_a_variant_is_named_in_characters_that_break_no_line(tmp_path: Path) -> None:
+    text = edited("anonymise: {m: 2}", r'vary: {"anonymise.\e[31m": ["\e\n", "x"], anonymise.method: [cut, vpa]}')
+    assert all(clean(line) for line in told(tmp_path, text))
+
+
+@pytest.mark.parametrize("first", ["attack", "expect"])
+def test_a_rule_that_there_is_not_is_told_and_not_what_follows_from_it(tmp_path: Path, first: str) -> None:
+    lines = {
+        "attack": "attack: [mda, tba, wba, gba, rbb]",
+        "expect": "expect: ['precision(rba) > chance(rba)', 'recall(rba) > recall(mda)']",
+    }
+    last = "expect" if first == "attack" else "attack"
+    text = "\n".join([edited(without=("attack", "expect")), lines[first], lines[last]])
+    (fault,) = told(tmp_path, text)
+    assert fault.endswith(": no rule named 'rbb'; did you mean 'rba'?")
+    assert told(tmp_path, edited("attack: [mda, foo]")) == [
+        f"s.yaml:6:15: no rule named 'foo'; rules are {', '.join(Catalogue().names)}; a rule of yours goes by path"
+    ]
+
+
+def test_what_several_expectations_get_wrong_is_told_once(tmp_path: Path) -> None:
+    lines = ("expect: ['f(rbb) > 0', 'recall(rbb) > 0', 'unique(rba) > 0', 'unique(mda) < 3']", "measure: [recovery]")
+    assert told(tmp_path, edited(*lines)) == [
+        "s.yaml:9:10: no attack 'rbb'; did you mean 'rba'?",
+        "s.yaml:9:43: 'unique' is not measured; add link to the list under measure",
+    ]
+
+
+def test_a_figure_that_stands_alone_is_answered_with_an_attack_of_the_scenario(tmp_path: Path) -> None:
+    for lines, answers in (
+        (["attack: [km_violation]", "measure: [loss]"], ["'ncp' stands alone; write ncp(km_violation)"]),
+        (["attack: [mda, rba]", "measure: [recovery]"],
+         ["'ncp' stands alone; write ncp(mda), or with another attack: rba",
+          "'ncp' is not measured; add loss to the list under measure"]),
+    ):  # fmt: skip
+        assert told(tmp_path, edited(*lines, "expect: ['ncp < 0.3']")) == [f"s.yaml:9:10: {one}" for one in answers]
+    mended = edited("attack: [km_violation]", "measure: [loss]", "expect: ['ncp(km_violation) < 0.3']")
+    assert loaded(tmp_path, mended).scenario.expectations
+
+
+@pytest.mark.parametrize("figure", sorted({name for names in MEASURES.values() for name in names}))
+def test_a_figure_in_place_of_a_family_is_answered_with_the_families_that_measure_it(
+    tmp_path: Path, figure: str
+) -> None:
+    families = [family for family, names in MEASURES.items() if figure in names]
+    if figure in ("accuracy", "breach"):  # families of that name as well
+        assert "says nothing of set-generalised data" in told(tmp_path, edited(f"measure: [{figure}]", "expect: []"))[0]
+        return
+    (fault,) = told(tmp_path, edited(f"measure: ['{figure}']"))
+    remedies = {"findings": "leave it out, findings are always counted", "wmd": "write {wmd: {vectors: FILE}}"}
+    measure = "measures" if len(families) == 1 else "measure"
+    assert fault.endswith("; " + remedies.get(figure, f"write {' or '.join(families)}, which {measure} {figure}"))
 
 
 def test_a_label_that_is_no_plain_word_cannot_be_named_in_an_expectation(tmp_path: Path) -> None:

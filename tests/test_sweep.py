@@ -173,8 +173,9 @@ def test_different_values_are_never_written_alike(values: list[object]) -> None:
 def test_the_sweep_is_the_cross_product(vary: dict[str, list[int]]) -> None:
     source = Source.parse(json.dumps({"e": [0], "vary": vary, "z": 1}), "f.yaml")
     found = list(combinations(source, 1))
-    assert [tuple(chosen.values()) for chosen, _ in found] == list(product(*vary.values()))
-    for chosen, variant in found:
+    settings = [{key: node.value for key, node in variant.settings.items()} for variant in found]
+    assert [tuple(chosen.values()) for chosen in settings] == list(product(*vary.values()))
+    for chosen, variant in zip(settings, found, strict=True):
         assert list(chosen) == list(vary)
         assert variant.value == naive({"e": [0], "z": 1}, chosen)
 

@@ -33,7 +33,7 @@ COMMANDS = {
     "explain": ("results", "Say why an item was struck from a transaction."),
     "hierarchy": ("hierarchy", "Compare what a data set would lose in one hierarchy or another."),
     "publish": ("publishing", "Write the release of a run to a file."),
-    "check": ("checking", "Check the k^m-anonymity of a data file."),
+    "check": ("checking", "Check the guarantee of a release, or of a data file."),
     "corpus": ("corpus", "Build an index of documents, and count terms in it."),
     "relate": ("relate", "See which measure of relatedness agrees with people."),
     "rules": ("rulebook", "List, show and test attack rules."),

@@ -7,8 +7,9 @@ Arithmetic and comparisons with None give None, and so do `and`, `or`, `not` unl
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from keyword import iskeyword
 
 from decloak.errors import DecloakError, nearest, shown
@@ -59,7 +60,7 @@ class Expectation:
         _require_shallow(root)
         _require_logic(root)
         expectation = cls(text, root)
-        if not expectation.measures():
+        if not expectation.measures() and not expectation.alone():
             raise DecloakError(f"{shown(text)} names no measure", hint="write such as precision(rba) > 0.8")
         return expectation
 
@@ -67,18 +68,24 @@ class Expectation:
         """Every (measure, attack) once, in the order of the text."""
         return tuple(dict.fromkeys(_pair(node) for node in walk(self.root) if _is_measure(node)))
 
-    def check(self, measures: Iterable[str], attacks: Iterable[str]) -> None:
-        """Raise when the text names a measure or an attack that there is not."""
+    def alone(self) -> tuple[str, ...]:
+        """Every name once that stands for a number and is no measure of an attack, in the order of the text."""
+        return tuple(dict.fromkeys(_alone(self.root)))
+
+    def faults(self, measures: Iterable[str], attacks: Iterable[str]) -> Iterator[DecloakError]:
+        """Names that stand alone, and measures and attacks that there are not; the first measure is an example."""
         measures, attacks = tuple(measures), tuple(attacks)
         plain = [one for one in attacks if one.isidentifier() and not iskeyword(one)]
         others = "" if len(plain) == len(attacks) else "; name others by {rule: ..., as: word}"
+        for name in self.alone():
+            yield DecloakError(f"{shown(name)} stands alone", hint=_of_an_attack(name, measures, plain) + others)
         for measure, attack in self.measures():
             if measure not in measures:
                 hint = nearest(measure, measures) or f"known here: {', '.join(measures)}"
-                raise DecloakError(f"no measure {shown(measure)}", hint=hint)
-            if attack not in attacks:
+                yield DecloakError(f"no measure {shown(measure)}", hint=hint)
+            elif attack not in attacks:
                 hint = nearest(attack, plain) or f"known here: {', '.join(plain) or 'none'}{others}"
-                raise DecloakError(f"no attack {shown(attack)}", hint=hint)
+                yield DecloakError(f"no attack {shown(attack)}", hint=hint)
 
     def holds(self, values: Measured) -> bool | None:
         """Whether it holds; None when what is undefined decides it."""
@@ -98,6 +105,23 @@ def _pair(node: Node) -> tuple[str, str]:
         case Call(name, (Name(attack),)):
             return name, attack
     raise ValueError(f"not a measure: {node}")
+
+
+def _alone(node: Node) -> Iterator[str]:
+    if isinstance(node, Name):
+        yield node.name
+    for child in () if _is_measure(node) else _children(node):
+        yield from _alone(child)
+
+
+def _of_an_attack(name: str, measures: Sequence[str], attacks: Sequence[str]) -> str:
+    """The remedy for a measure, or an attack, that stands alone."""
+    if name in attacks and name not in measures:
+        return f"write a measure of it: {measures[0]}({name})"
+    near = get_close_matches(name, measures, 1)
+    measure = near[0] if near else measures[0]
+    first, *rest = attacks or ["word"]
+    return f"write {measure}({first})" + (f", or with another attack: {', '.join(rest)}" if rest else "")
 
 
 def _require_shallow(root: Node) -> None:
@@ -132,10 +156,8 @@ def _require_logic(node: Node) -> None:
 
 def _require_number(node: Node) -> None:
     match node:
-        case Number():
+        case Number() | Name():  # what a name lacks can be told when the measures and attacks are known
             return
-        case Name(name):
-            raise DecloakError(f"{shown(name)} stands alone", hint=f"write a measure of an attack: precision({name})")
         case Call(name, arguments) if name in _FOLDS:
             if len(arguments) < 2:
                 raise DecloakError(f"{name} takes at least 2 values", hint=f"write {name}(f(rba), f(gba))")
@@ -169,6 +191,8 @@ def _number(node: Node, values: Measured) -> float | None:
             return _FOLDS[name](known) if len(known) == len(numbers) else None
         case Call():
             return _finite(values.get(_pair(node)))
+        case Name():
+            return None
         case Operation("-", (operand,)):
             number = _number(operand, values)
             return None if number is None else -number

@@ -1,13 +1,14 @@
 """What a scenario may measure: families of measures by name, those that have settings as types."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from decloak.parts import File, Part
+from decloak.wording import Remedies
 
-__all__ = ["MEASURES", "SET_MEASURES", "TORN_MEASURES", "Measure", "family_of", "settings_of"]
+__all__ = ["MEASURES", "SET_MEASURES", "TORN_MEASURES", "Measure", "family_of", "missing_family", "settings_of"]
 
 MEASURES = {
     "findings": ("findings",),
@@ -102,14 +103,40 @@ class WmdMeasure(Part):
 
 
 WithSettings = LinkMeasure | MiningMeasure | BreachMeasure | UtilityMeasure | WmdMeasure
-Measure = (
-    Literal["recovery", "link", "loss", "cost", "mining", "accuracy", "breakage", "breach", "utility"] | WithSettings
-)
+
+
+def _measuring(figure: str) -> list[str]:
+    """The families that have a figure."""
+    return [family for family, figures in MEASURES.items() if figure in figures]
+
+
+def _instead(figure: str) -> str:
+    """What to write for a figure that somebody lists as if it were a family."""
+    families = _measuring(figure)
+    if families == ["findings"]:
+        return "leave it out, findings are always counted"
+    if families == ["wmd"]:
+        return "write {wmd: {vectors: FILE}}"
+    return f"write {' or '.join(families)}, which measure{'s' if len(families) == 1 else ''} {figure}"
+
+
+Measure = Annotated[
+    Literal["recovery", "link", "loss", "cost", "mining", "accuracy", "breakage", "breach", "utility"] | WithSettings,
+    Remedies({figure: _instead(figure) for figures in MEASURES.values() for figure in figures}),
+]
 
 
 def family_of(measure: str | WithSettings) -> str:
     """The name of a measure; with settings it is its one key."""
     return measure if isinstance(measure, str) else next(iter(type(measure).model_fields))
+
+
+def missing_family(figure: str, measured: Sequence[str], fitting: Sequence[str]) -> str | None:
+    """What must be measured for a figure, one that fits the data if there is one; None where nothing is missing."""
+    families = _measuring(figure)
+    if not families or {"findings", *measured}.intersection(families):
+        return None
+    return next((one for one in families if one in fitting), families[0])
 
 
 def settings_of(family: str, measures: Sequence[str | WithSettings]) -> dict[str, Any]:

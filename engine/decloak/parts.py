@@ -140,10 +140,14 @@ class Attack(Part):
             yield ("ratio",), DecloakError("a ratio scales the threshold that 'threshold' replaces", hint="delete one")
 
     @property
+    def by_path(self) -> bool:
+        """Whether the rule is in a file of its own, and not one that comes with decloak."""
+        return self.rule.endswith((".yaml", ".yml")) or "/" in self.rule
+
+    @property
     def name(self) -> str:
         """The label, or the rule's name."""
-        is_path = self.rule.endswith((".yaml", ".yml")) or "/" in self.rule
-        return self.label or (is_path and Path(self.rule).stem) or self.rule
+        return self.label or (self.by_path and Path(self.rule).stem) or self.rule
 
 
 class Repeat(Part):

@@ -9,24 +9,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from decloak.data.lines import place
+from decloak.data.lines import opened
 from decloak.digest import digest
 from decloak.errors import DecloakError
 from decloak.parts import Attack, Part
+from decloak.relate.wordnet_files import FILES as WORDNET
+from decloak.relate.wordnet_files import check_database
 from decloak.release_measuring import RELEASE_FAMILIES
 from decloak.rules.load import Catalogue, Rule, in_order
+from decloak.rules.model import ItemsetsRule
 from decloak.rules.running import Settings
 from decloak.scenario import Scenario
 from decloak.sources import Collected, Distances
-from decloak.sweep import Variant
+from decloak.sweep import Variant, compact
 from decloak.version import __version__
 
-__all__ = ["Files", "Plan", "Planned", "check_fits", "plan"]
+__all__ = ["Files", "Plan", "Planned", "check_bounds", "check_fits", "plan"]
 
 FITTING = {"eliminate": ("recovery", "link"), "reassociate": ("accuracy", "breakage", "utility", "wmd")}
 """The measures that say something of the findings of a form; a breach is measured of cover problems."""
 KNOWING = {"model", "share", "foreign", "knowledge"}
 """What an attacker knows of disassociated data."""
+USUAL = {"k": 3, "m": 2}
+"""What is suggested where nothing is told."""
 
 
 class Planned(NamedTuple):
@@ -71,16 +76,14 @@ class Files:
     def __getitem__(self, name: str) -> str:
         if name not in self._known:
             path = self.folder / name
-            try:
-                self._known[name] = _folder_digest(path) if path.is_dir() else _file_digest(path)
-            except OSError as error:
-                reason = (error.strerror or str(error)).lower()
-                raise DecloakError(f"cannot read the file: {reason}", place(path), "check the path") from None
+            if path.name in WORDNET:
+                check_database(path.parent)
+            self._known[name] = _folder_digest(path) if path.is_dir() else _file_digest(path)
         return self._known[name]
 
 
 def _file_digest(path: Path) -> str:
-    with path.open("rb") as file:
+    with opened(path, again=True) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -176,19 +179,28 @@ def check_fits(scenario: Scenario, rule: Rule) -> None:
         raise DecloakError(f"the rule {rule.name} goes by how items are related", hint="add relate to the scenario")
 
 
+def check_bounds(scenario: Scenario, attack: Attack | None, rule: Rule) -> None:
+    """A rule that counts itemsets needs to know k and m; `attack` is None for one that another reads."""
+    settings = _settings(attack, rule, scenario, 0)._asdict()
+    missing = [name for name in _open(rule) if settings[name] is None]
+    if missing:
+        said = {"rule": rule.name} if attack is None else attack.model_dump(by_alias=True, exclude_none=True)
+        whole = compact(said | {name: settings[name] or USUAL[name] for name in _open(rule)})
+        hint = f"add {whole} to the attacks" if attack is None else f"write {whole}"
+        raise DecloakError(f"the rule {rule.name} needs {' and '.join(missing)}", hint=hint)
+
+
+def _open(rule: Rule) -> tuple[str, ...]:
+    return rule.model.open if isinstance(rule.model, ItemsetsRule) else ()
+
+
 def _settings(attack: Attack | None, rule: Rule, scenario: Scenario, seed: int) -> Settings:
     """What a scenario says of a rule; one that counts itemsets goes by the k and m of the method unless told others."""
-    settings = Settings(seed=seed if rule.random else 0)
+    bounds = {name: getattr(attack, name, None) or getattr(scenario.anonymise, name, None) for name in _open(rule)}
+    settings = Settings(seed=seed if rule.random else 0, k=bounds.get("k"), m=bounds.get("m"))
     if attack is None:
         return settings
-    counting = rule.model.form == "itemsets"
-    k, m = (getattr(scenario.anonymise, name, None) if counting else None for name in ("k", "m"))
-    return settings._replace(
-        threshold=attack.threshold,
-        ratio=1.0 if attack.ratio is None else attack.ratio,
-        k=k if attack.k is None else attack.k,
-        m=m if attack.m is None else attack.m,
-    )
+    return settings._replace(threshold=attack.threshold, ratio=1.0 if attack.ratio is None else attack.ratio)
 
 
 def _measures(

@@ -6,8 +6,8 @@ schema says in plain words what was expected.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -18,7 +18,7 @@ from decloak.errors import DecloakError, Faults, nearest, shown
 from decloak.wording import ANY, Schema, Wording, branches, fields, found, part
 from decloak.yamltree import Node, Place, compose, end_of
 
-__all__ = ["LARGEST", "Loc", "Mistakes", "Source", "check", "check_all", "read"]
+__all__ = ["LARGEST", "Fault", "Loc", "Mistakes", "Source", "check", "read", "validated"]
 
 LARGEST = 1_000_000
 """Bytes a file may have."""
@@ -26,6 +26,7 @@ LARGEST = 1_000_000
 Loc = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
 Fault = tuple[Place, DecloakError]
+"""A mistake and its place, by which mistakes are put in order."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class Source:
 
     name: str
     root: Node
+    settings: Mapping[str, Node] = field(default_factory=dict)
+    """The variant of the document that this is: the value of each key that varies."""
 
     @classmethod
     def parse(cls, text: str, name: str) -> "Source":
@@ -117,27 +120,25 @@ class Mistakes(ValueError):
 
 def check(source: Source, model: type[Model], loc: Loc = ()) -> Model:
     """Validate the value at `loc`; raise `Faults` with all mistakes in the order of the file."""
-    return check_all([source], model, loc)[0]
+    found, faults = validated(source, model, loc)
+    if found is None:
+        raise Faults(fault for _, fault in sorted(faults, key=lambda fault: fault[0][1:]))
+    return found
 
 
-def check_all(sources: Iterable[Source], model: type[Model], loc: Loc = ()) -> list[Model]:
-    """Validate variants of one document; a mistake that several of them share is reported once."""
-    models: list[Model] = []
-    faults: dict[str, Fault] = {}
+def validated(source: Source, model: type[Model], loc: Loc = ()) -> tuple[Model | None, list[Fault]]:
+    """Validate the value at `loc`: the model, or None and the mistakes, each once."""
     core: Any = model.__pydantic_core_schema__
-    for source in sources:
-        node = source.find(loc)
-        try:
-            # Strict JSON is as strict as YAML should be: lists fill tuples, neither '3' nor true is a number.
-            models.append(model.model_validate_json(json.dumps(node.value)))
-        except ValidationError as error:
-            problems = [(one["loc"], dict(one)) for one in error.errors(include_url=False)]
-            faults |= {str(fault[1]): fault for fault in _Reader(source, core).faults(problems, core, loc)}
-        except DecloakError as error:
-            raise DecloakError(error.message, error.place or str(node.place), error.hint) from None
-    if faults:
-        raise Faults(fault for _, fault in sorted(faults.values(), key=lambda fault: fault[0][1:]))
-    return models
+    node = source.find(loc)
+    try:
+        # Strict JSON is as strict as YAML should be: lists fill tuples, neither '3' nor true is a number.
+        return model.model_validate_json(json.dumps(node.value)), []
+    except ValidationError as error:
+        problems = [(one["loc"], dict(one)) for one in error.errors(include_url=False)]
+        faults = {str(fault[1]): fault for fault in _Reader(source, core).faults(problems, core, loc)}
+        return None, list(faults.values())
+    except DecloakError as error:
+        raise DecloakError(error.message, error.place or str(node.place), error.hint) from None
 
 
 Problem = tuple[Loc, dict[str, Any]]

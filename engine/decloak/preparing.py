@@ -1,6 +1,7 @@
 """What a run does before it attacks: read or anonymise, relate items, build distance tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -88,8 +89,14 @@ def published_of(scenario: Scenario, folder: Path, seed: int, store: Store, orig
     before = None if original is None else read_dataset(store.connection, original)
     if scenario.anonymise is not None:
         assert before is not None
-        return made(scenario.anonymise, before, folder, seed, StoredCounts(store))
+        found = made(scenario.anonymise, before, folder, seed, StoredCounts(store))
+        return replace(found, published=replace(found.published, origin=_made_of(before, found.method)))
     return published_beside(scenario, folder, before)
+
+
+def _made_of(before: Dataset, method: str) -> str:
+    """Where a release comes from that was made here: not from the file itself."""
+    return f"{method} of {before.origin}"
 
 
 def published_beside(scenario: Scenario, folder: Path, before: Dataset | None) -> Made:
@@ -146,7 +153,8 @@ def torn_of(scenario: Scenario, folder: Path, store: Store, original: int | None
     made = disassociate(data, **settings)
     for violation in check_release(made.release, k=method.k, m=method.m)[:1]:
         raise AssertionError(f"the anonymiser broke its own guarantee: {violation.message}")
-    return Torn(made.release, "disassociation", settings, made.truth)
+    release = replace(made.release, origin=_made_of(data, "disassociation"))
+    return Torn(release, "disassociation", settings, made.truth)
 
 
 def relate(scenario: Scenario, folder: Path, store: Store, published: Published, progress: Progress) -> Related:

@@ -1,9 +1,9 @@
 """Run a scenario: every variant, what was measured, and whether what was expected holds."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,16 +11,17 @@ from decloak.errors import DecloakError
 from decloak.inputs import Originals, check_inputs
 from decloak.measure.statistics import Interval, interval
 from decloak.parts import Attack
-from decloak.planning import Files, Plan, check_fits, plan
+from decloak.planning import Files, Plan, check_bounds, check_fits, plan
+from decloak.positions import Fault
 from decloak.rules.load import Catalogue, Rule
 from decloak.rules.model import ItemsetsRule
-from decloak.scenario import Document, load
+from decloak.scenario import Case, Document, load
 from decloak.stages import execute
 from decloak.store.counts import kept_counts
 from decloak.store.inserting import find
 from decloak.store.opening import connect_readonly, open_store
 from decloak.store.results import notes_of, pooled
-from decloak.sweep import Variant, variants
+from decloak.sweep import Variant, together, variants
 
 __all__ = ["Measure", "Progress", "Run", "RunVariant", "Verdict", "plans", "run"]
 
@@ -129,29 +130,35 @@ def plans(document: Document, kept: int = 0) -> list[Plan]:
     """Check everything a scenario names, and plan its variants; `kept` counts are in the store."""
     folder = document.path.parent
     catalogue = Catalogue()
-    attacks = [(case.scenario, *one) for case in document.cases for one in enumerate(case.scenario.attacks)]
-    for _, number, attack in attacks:  # first all of them, for rules may read what those below derive
-        with _at(document, number):
+    for case in document.cases:  # first all of them, for rules may read what those below derive
+        for attack in case.scenario.attacks:
             catalogue.path(attack.rule, folder)
-    for scenario, number, attack in attacks:
-        with _at(document, number):
-            rule = catalogue.rule(attack.rule, folder)
-            _require_effect(attack, rule)
-            for one in (rule, *catalogue.needed(rule)):
-                check_fits(scenario, one)
+    # The first of each variant: what is amiss with one attack is mostly so with all of them.
+    faults = [list(islice(_faults(case, catalogue, folder), 1)) for case in document.cases]
+    if any(faults):
+        raise together([case.source for case in document.cases], faults)
     files = Files(folder, kept)
     return [plan(variant, files, catalogue) for variant in variants(document)]
 
 
-@contextmanager
-def _at(document: Document, number: int) -> Iterator[None]:
-    """Give an error that has no place that of an attack in the scenario."""
-    try:
-        yield
-    except DecloakError as error:
-        if error.place:
-            raise
-        raise DecloakError(error.message, document.source.place(("attack", number)), error.hint) from None
+def _faults(case: Case, catalogue: Catalogue, folder: Path) -> Iterator[Fault]:
+    """What the attacks of a variant lack, or say in vain, each at its place in the scenario."""
+    listed = {str(catalogue.path(attack.rule, folder)) for attack in case.scenario.attacks}
+    for number, attack in enumerate(case.scenario.attacks):
+        try:
+            rule = catalogue.rule(attack.rule, folder)
+            _require_effect(attack, rule)
+            check_fits(case.scenario, rule)
+            check_bounds(case.scenario, attack, rule)
+            for other in catalogue.needed(rule):
+                check_fits(case.scenario, other)
+                if other.path not in listed:
+                    check_bounds(case.scenario, None, other)
+        except DecloakError as error:
+            if error.place:  # in the file of a rule
+                raise
+            place = case.source.spot(("attack", number))
+            yield place, DecloakError(error.message, str(place), error.hint)
 
 
 def _require_effect(attack: Attack, rule: Rule) -> None:
@@ -160,8 +167,8 @@ def _require_effect(attack: Attack, rule: Rule) -> None:
     heeded = {
         "threshold": strategy is not None and strategy.strike != "coin",
         "ratio": strategy is not None and strategy.threshold is not None,
-        "k": isinstance(model, ItemsetsRule) and "k" in model.support,
-        "m": isinstance(model, ItemsetsRule) and "m" in model.size,
+        "k": isinstance(model, ItemsetsRule) and "k" in model.open,
+        "m": isinstance(model, ItemsetsRule) and "m" in model.open,
     }
     for key, does in heeded.items():
         if getattr(attack, key) is not None and not does:

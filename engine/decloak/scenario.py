@@ -12,13 +12,14 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from decloak.errors import DecloakError, Faults, nearest, shown
 from decloak.expect import Expectation
-from decloak.measures import MEASURES, SET_MEASURES, TORN_MEASURES, Measure, family_of, settings_of
+from decloak.measures import MEASURES, SET_MEASURES, TORN_MEASURES, Measure, family_of, missing_family, settings_of
 from decloak.methods import Disassociation, Method, by_chance
 from decloak.parts import Attack, Attacker, Found, Part, Repeat
-from decloak.positions import Loc, Mistakes, Source, check, check_all, read
+from decloak.positions import Loc, Mistakes, Source, check, read, validated
 from decloak.relatedness import Provider, Relate
+from decloak.rules.load import bundled_names, no_rule
 from decloak.sources import Collected, Data, Distances, Pair, Release
-from decloak.sweep import combinations, compact
+from decloak.sweep import combinations, compact, together
 from decloak.yamltree import Place, compose
 
 __all__ = ["Case", "Document", "Scenario", "json_schema", "load"]
@@ -143,21 +144,32 @@ class Scenario(_Plan):
         yield from self._stages()
         yield from self._knowledge()
         yield from self._twice()
-        names = tuple(dict.fromkeys(name for names in MEASURES.values() for name in names))
-        for number, expectation in enumerate(self.expectations):
-            try:
-                expectation.check(names, [attack.name for attack in self.attacks])
-                self._require_measured(expectation)
-            except DecloakError as error:
-                yield ("expect", number), error
+        unknown = dict(self._unknown())
+        yield from unknown.items()
+        yield from self._expected([one.name for at, one in enumerate(self.attacks) if ("attack", at) not in unknown])
 
-    def _require_measured(self, expectation: Expectation) -> None:
-        for measure, _ in expectation.measures():
-            needed = [family for family, names in MEASURES.items() if measure in names]
-            if not {"findings", *self.families} & set(needed):
-                kinds = TORN_MEASURES if self.torn else SET_MEASURES
-                family = next((one for one in needed if one in kinds), needed[0])
-                raise DecloakError(f"{shown(measure)} is not measured", hint=f"add {family} to the list under measure")
+    def _unknown(self) -> Found:
+        """Rules that there are not; those in files are looked for when the scenario is planned."""
+        for number, attack in enumerate(self.attacks):
+            if not attack.by_path and attack.rule not in bundled_names():
+                yield ("attack", number), no_rule(attack.rule, bundled_names())
+
+    def _expected(self, attacks: Sequence[str]) -> Found:
+        """What expectations name and there is not, each once; when a rule is unknown, any attack may be meant by it."""
+        measures = tuple(dict.fromkeys(name for family in (*self.families, *MEASURES) for name in MEASURES[family]))
+        said: set[str] = set()
+        for number, expectation in enumerate(self.expectations):
+            meant = (attack for _, attack in expectation.measures()) if len(attacks) < len(self.attacks) else ()
+            for error in (*expectation.faults(measures, (*attacks, *meant)), *self._unmeasured(expectation)):
+                if str(error) not in said:
+                    yield ("expect", number), error
+                said.add(str(error))
+
+    def _unmeasured(self, expectation: Expectation) -> Iterator[DecloakError]:
+        for figure in dict.fromkeys([*expectation.alone(), *(measure for measure, _ in expectation.measures())]):
+            family = missing_family(figure, self.families, TORN_MEASURES if self.torn else SET_MEASURES)
+            if family is not None:
+                yield DecloakError(f"{shown(figure)} is not measured", hint=f"add {family} to the list under measure")
 
     def _stages(self) -> Found:
         """Stages that the kind of data needs or leaves nothing to do."""
@@ -214,9 +226,13 @@ class Scenario(_Plan):
 class Case:
     """One combination of what varies, as the file would say it, and as it was understood."""
 
-    settings: Mapping[str, Any]
-    config: Mapping[str, Any]
+    source: Source
     scenario: Scenario
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The value of each key that varies."""
+        return {key: node.value for key, node in self.source.settings.items()}
 
 
 @dataclass(frozen=True)
@@ -257,13 +273,12 @@ def load(path: str | Path, overrides: Sequence[str] = ()) -> Document:
         raise
     for keys, place in places.items():
         _require_effect(keys, plan, place)
-    settings, variants = zip(*combinations(source, plan.repeat.times), strict=True)
-    scenarios = check_all(variants, Scenario)
-    cases = (
-        Case(setting, variant.value, scenario)
-        for setting, variant, scenario in zip(settings, variants, scenarios, strict=True)
-    )
-    return Document(Path(path), source, tuple(cases))
+    variants = tuple(combinations(source, plan.repeat.times))
+    found = [validated(variant, Scenario) for variant in variants]
+    cases = tuple(Case(variant, one) for variant, (one, _) in zip(variants, found, strict=True) if one is not None)
+    if len(cases) < len(variants):
+        raise together(variants, [faults for _, faults in found])
+    return Document(Path(path), source, cases)
 
 
 def _keys_of(text: str) -> tuple[tuple[str, ...], Place]:

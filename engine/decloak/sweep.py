@@ -8,20 +8,20 @@ values of k in the same random hierarchy, and one attack more changes nothing fo
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from decloak.digest import digest
-from decloak.errors import DecloakError
-from decloak.positions import Source
-from decloak.yamltree import Node, number_or_text
+from decloak.errors import DecloakError, Faults, shown
+from decloak.positions import Fault, Source
+from decloak.yamltree import Node, Place, number_or_text
 
 if TYPE_CHECKING:
     from decloak.scenario import Document, Scenario
 
-__all__ = ["MOST", "Variant", "combinations", "compact", "seed_of", "variants"]
+__all__ = ["MOST", "Variant", "combinations", "compact", "seed_of", "together", "variants"]
 
 MOST = 10_000
 """Variants a scenario may have, repetitions counted."""
@@ -49,14 +49,17 @@ class Variant:
 def variants(document: "Document") -> list[Variant]:
     """Every combination in the order of the file, the last key varying fastest, each repeated."""
     return [
-        Variant(_name(case.settings), case.settings, number, seed_of(case.scenario, number), case.config, case.scenario)
+        Variant(
+            _name(case.settings) or "base", case.settings, number,
+            seed_of(case.scenario, number), case.source.value, case.scenario,
+        )
         for case in document.cases
         for number in range(1, case.scenario.repeat.times + 1)
-    ]
+    ]  # fmt: skip
 
 
 def _name(settings: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}={compact(value)}" for key, value in settings.items()) or "base"
+    return ", ".join(f"{key}={compact(value)}" for key, value in settings.items())
 
 
 def seed_of(scenario: "Scenario", repetition: int) -> int:
@@ -65,16 +68,63 @@ def seed_of(scenario: "Scenario", repetition: int) -> int:
     return int(digest([data, scenario.repeat.seed, repetition])[:16], 16) >> 1
 
 
-def combinations(source: Source, times: int) -> Iterator[tuple[dict[str, Any], Source]]:
-    """The settings of each variant, and the scenario they make; `vary` must be a mapping to lists."""
+def combinations(source: Source, times: int) -> Iterator[Source]:
+    """The scenario that each combination makes; `vary` must be a mapping to lists."""
     vary = source.root.children.get("vary", Node({}, source.root.place))
     _check_size(vary, times)
     fixed = Source(source.name, _without(source.root, "vary"))
     for values in product(*(node.children.values() for node in vary.children.values())):
-        variant, settings = fixed, dict(zip(map(str, vary.children), values, strict=True))
+        settings = dict(zip(map(str, vary.children), values, strict=True))
+        variant = replace(fixed, settings=settings)
         for key, node in settings.items():
             variant = variant.put(tuple(key.split(".")), node, vary.keys[key])
-        yield {key: node.value for key, node in settings.items()}, variant
+        yield variant
+
+
+def together(variants: Sequence[Source], faults: Sequence[Sequence[Fault]]) -> Faults:
+    """The faults of all variants of a document as one error, in the order of the file.
+
+    What several have is told once; what only some have is told with the settings that make the difference.
+    """
+    places: dict[str, Fault] = {}
+    having: dict[str, list[Source]] = {}
+    for variant, found in zip(variants, faults, strict=True):
+        for fault in found:
+            places.setdefault(str(fault[1]), fault)
+            having.setdefault(str(fault[1]), []).append(variant)
+    everywhere = {key: _chosen(key, variants) for key in variants[0].settings}
+    told = []
+    for text, (place, error) in sorted(places.items(), key=lambda one: one[1][0][1:]):
+        some = having[text] if len(having[text]) < len(variants) else []
+        told.append(_told(error, place, some, everywhere))
+    return Faults(told)
+
+
+def _chosen(key: str, variants: Sequence[Source]) -> set[int]:
+    """Which of its values a key takes in some variants."""
+    return {id(variant.settings[key]) for variant in variants}
+
+
+def _told(
+    error: DecloakError, place: Place, some: Sequence[Source], everywhere: Mapping[str, set[int]]
+) -> DecloakError:
+    """A fault of some variants with the settings of the first of them that the others have not.
+
+    A value that is at fault itself is told by its place.
+    """
+    settings = some[0].settings if some else {}
+    telling = {key: node for key, node in settings.items() if _chosen(key, some) < everywhere[key]} or settings
+    name = _name({key: node.value for key, node in telling.items() if place not in _places(node)})
+    message = f"{error.message} in the variant {shown(name, 300)[1:-1]}" if name else error.message
+    return DecloakError(message, error.place, error.hint)
+
+
+def _places(node: Node) -> Iterator[Place]:
+    """The places of a value and of all inside it."""
+    yield node.place
+    yield from node.keys.values()
+    for child in node.children.values():
+        yield from _places(child)
 
 
 def _check_size(vary: Node, times: int) -> None:

@@ -1,12 +1,17 @@
 """A pydantic core schema in plain words: what it expects, which keys it knows, what is inside it."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, cast
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema
 
 from decloak.errors import DecloakError, nearest, shown
 from decloak.yamltree import number_or_text
 
-__all__ = ["ANY", "Schema", "Wording", "branches", "fields", "found", "part"]
+__all__ = ["ANY", "Remedies", "Schema", "Wording", "branches", "fields", "found", "part"]
 
 Schema = dict[str, Any]
 ANY: Schema = {"type": "any"}
@@ -16,6 +21,18 @@ _WRAPPERS = {
     "definitions": "schema", "function-after": "schema", "function-before": "schema",
     "function-wrap": "schema", "model": "schema", "nullable": "schema",
 }  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Remedies:
+    """Annotates a type with the remedies for texts that are none of its own, but that somebody might write."""
+
+    remedies: Mapping[str, str]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """The schema of the type, which keeps the remedies."""
+        schema: Schema = handler(source)  # type: ignore[assignment]  # of many kinds, each a dict
+        return cast(CoreSchema, schema | {"metadata": {**schema.get("metadata", {}), "remedies": self.remedies}})
 
 
 class Wording:
@@ -58,7 +75,10 @@ class Wording:
             files = [fields(one) for one in choices if "file" in fields(one)]
             if files and not isinstance(head, str) and "str" not in kinds:
                 return f"write {{file: {shown(value)[1:-1]}{', format: ...' if 'format' in files[0] else ''}}}"
-            return nearest(value, [str(word) for one in choices for word in one.get("expected", ())])
+            remedies = self.bare(schema).get("metadata", {}).get("remedies", {})
+            return remedies.get(value) or nearest(
+                value, [str(word) for one in choices for word in one.get("expected", ())]
+            )
         return "put it in quotes" if "str" in kinds and isinstance(value, (int, float)) else None
 
 

@@ -1,7 +1,9 @@
 """The sentence behind a finding: a template in the rule file, compiled to one SQL expression.
 
 `{column}` prints a column, `{column:.2f}` with two digits, `{column:item}` and `{column:txn}` the name of the
-item or transaction whose number the column holds. As SQL it works in `decloak explain` and in any SQLite shell.
+item or transaction whose number the column holds. `{transaction}` and `{column:txn}` print a transaction that is
+called by a number as "transaction 5", unless the template has that word just before. As SQL it works in
+`decloak explain` and in any SQLite shell.
 """
 
 import re
@@ -10,10 +12,25 @@ from string import Formatter
 
 from decloak.errors import DecloakError, nearest, shown
 
-__all__ = ["sentence_sql"]
+__all__ = ["called", "sentence_sql"]
 
 _DIGITS = re.compile(r"^\.([0-9])f$")
-_NAMES = {"item": "select name from item where id", "txn": "select label from txn where id"}
+_WORD = re.compile(r"\btransaction\s*$", re.IGNORECASE)
+_NAMES = {"item": ("name", "item"), "txn": ("label", "txn")}
+
+
+def called(transaction: str) -> str:
+    """What a transaction is called in a sentence.
+
+    >>> called("p01"), called("5")
+    ('p01', 'transaction 5')
+    """
+    return f"transaction {transaction}" if transaction.isascii() and transaction.isdigit() else transaction
+
+
+def _called(label: str) -> str:
+    """The same as SQL."""
+    return f"iif({label} glob '*[^0-9]*', '', 'transaction ') || {label}"
 
 
 def sentence_sql(template: str, columns: Collection[str], table: str) -> str:
@@ -50,8 +67,12 @@ def _compiled(
             f"cannot print {shown(column)} as {shown(spec or conversion)}",
             hint="use .2f, item, txn, or nothing",
         )
+    worded = (spec == "txn" or (column == "transaction" and not spec)) and not _WORD.search(text)
     if digits:
         value = f"iif({value} is null, null, printf('%.{digits[1]}f', {value}))"
     elif spec:
-        value = f"({_NAMES[spec]} = {value})"
+        name, node = _NAMES[spec]
+        value = f"(select {_called(name) if worded else name} from {node} where id = {value})"
+    elif worded:
+        value = _called(value)
     return [*parts, f"coalesce(cast({value} as text), 'none')"]

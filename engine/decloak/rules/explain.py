@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError, nearest, shown
-from decloak.rules.because import sentence_sql
+from decloak.rules.because import called, sentence_sql
 from decloak.rules.load import Derives, read_text, sentence_columns
 from decloak.rules.model import AnyRule, QueryRule
 from decloak.store import evidence, findings, results
@@ -163,7 +163,7 @@ def _given(
 
 
 def _spared(cell: Judged, transaction: str, item: str) -> str:
-    kept = f"{item} was not struck from {transaction}"
+    kept = f"{item} was not struck from {called(transaction)}"
     if cell.d is None:
         return f"{kept}: no context item has a score with it"
     left = "" if cell.weight in (None, cell.d) else f", weighted {cell.weight:.2f} at the end,"

@@ -1,6 +1,6 @@
 """Find, read and check rule files, and put the rules of a run in the order they depend on each other."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -27,7 +27,9 @@ __all__ = [
     "Derives",
     "Rule",
     "bundled_files",
+    "bundled_names",
     "in_order",
+    "no_rule",
     "read_text",
     "rule_files",
     "sentence_columns",
@@ -141,8 +143,7 @@ class Catalogue:
         if where.endswith((".yaml", ".yml")) or "/" in where:
             return self._add(folder / where)
         if where not in self._files:
-            hint = nearest(where, self.names) or f"rules are {', '.join(self.names)}; a rule of yours goes by path"
-            raise DecloakError(f"no rule named {shown(where)}", hint=hint)
+            raise no_rule(where, self.names)
         return self._files[where]
 
     def rule(self, where: str, folder: Path = Path()) -> Rule:
@@ -195,6 +196,18 @@ def bundled_files() -> tuple[Path, ...]:
     """The rule files that come with decloak."""
     root = Path(str(bundled("rules")))
     return tuple(sorted(path for path in root.glob("*/*.yaml") if not path.name.endswith(".test.yaml")))
+
+
+@cache
+def bundled_names() -> tuple[str, ...]:
+    """Their names: a file is named after its rule."""
+    return tuple(sorted(path.stem for path in bundled_files()))
+
+
+def no_rule(name: str, known: Sequence[str]) -> DecloakError:
+    """The answer to a name that no rule has."""
+    hint = nearest(name, known) or f"rules are {', '.join(known)}; a rule of yours goes by path"
+    return DecloakError(f"no rule named {shown(name)}", hint=hint)
 
 
 def rule_files(folder: Path, pattern: str = "**/*.yaml") -> tuple[Path, ...]:

@@ -84,6 +84,11 @@ class ItemsetsRule(_Rule):
     support: str = Field(pattern=r"^1\.\.(k-1|[1-9][0-9]*)$", description="in how many sets: 1..k-1")
     report: Literal["minimal", "all", "count"] = Field("minimal", description="which of them are findings")
 
+    @property
+    def open(self) -> tuple[str, ...]:
+        """Which of k and m the rule leaves to the scenario."""
+        return tuple(name for name, text in (("k", self.support), ("m", self.size)) if name in text)
+
 
 AnyRule = Annotated[QueryRule | EliminateRule | ReassociateRule | ItemsetsRule, Field(discriminator="form")]
 

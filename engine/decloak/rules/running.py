@@ -131,8 +131,7 @@ def _bound(rule: Rule, text: str, name: str, given: int | None) -> int:
     if last.isdigit():
         return int(last) + (name == "k")
     if given is None:
-        hint = f"write {{rule: {rule.name}, k: 3, m: 2}} in the scenario's attack list"
-        raise DecloakError(f"the rule {rule.name} needs {name}", hint=hint)
+        raise DecloakError(f"the rule {rule.name} needs {name}", hint="write with: {k: 3, m: 2} in the test")
     return given
 
 
