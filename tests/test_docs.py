@@ -1,5 +1,6 @@
 """What the documentation shows is what happens: its files are written, its commands run, its output compared."""
 
+import doctest
 import re
 import shlex
 import sys
@@ -32,6 +33,9 @@ def test_every_file_and_command_of_a_how_to_does_what_the_page_says(page, tmp_pa
     for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
         if block["file"]:
             Path(block["file"]).write_text(block["text"], encoding="utf-8")
+        if block["kind"] == "python":
+            examples = doctest.DocTestParser().get_doctest(block["text"], {}, page.stem, None, None)
+            assert doctest.DocTestRunner().run(examples).failed == 0
         if block["kind"] == "console":
             for part in re.split(r"^\$ ", block["text"], flags=re.MULTILINE)[1:]:
                 command, *expected = part.splitlines()
