@@ -97,8 +97,8 @@ def opened(path: FilePath, *, again: bool = False) -> Iterator[FileIO]:
 def _open(path: FilePath, again: bool) -> FileIO:
     try:
         mode = Path(path).stat().st_mode
-    except ValueError as error:  # of a name with a zero byte
-        raise OSError(0, str(error)) from None
+    except ValueError:  # a zero character, or half a surrogate pair
+        raise DecloakError("no file can have this name", place(path), "remove what is no text from it") from None
     handed = not again and stat.S_ISFIFO(mode) and Path(path).absolute().parts[1] in ("dev", "proc")
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or handed):
         raise DecloakError("a pipe or a device, not a file", place(path), "name a file")
