@@ -24,6 +24,8 @@ def _word(word: str, words: Mapping[str, Vector]) -> list[Vector]:
     for spelt in (word.lower(), word):
         if spelt in words:
             return [words[spelt]]
+    if re.search("['’]s$", word, re.IGNORECASE):
+        return _word(word[:-2], words)
     return [vector for part in word.split("-") for vector in _word(part, words)] if "-" in word else []
 
 

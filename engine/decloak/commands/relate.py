@@ -70,6 +70,9 @@ def benchmark_command(
     from decloak.relate.judgements import judged, thirty_pairs
 
     data = thirty_pairs() if pairs is None else judged(pairs)
+    again = len(data.pairs) - len({frozenset(pair) for pair in data.pairs})
+    if again:
+        click.echo(f"note: {again} of {len(data.pairs)} judgements are of a pair that was judged before", err=True)
     found = list(_measured(data, [*_of_scenarios(scenario), *_named(paths)], store))
     if installed:
         found += _installed(data, store)

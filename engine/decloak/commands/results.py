@@ -60,7 +60,8 @@ def show_command(run: str, tables: bool, store: Path, form: str) -> None:
     suppressed        items COAT left out; ul_log10: log10 of all its loss
     """
     with closing(connect_readonly(store)) as connection:
-        rows = results.figures(connection, results.find_run(connection, run), tables=tables)
+        number = results.find_run(connection, run)
+        rows, notes = results.figures(connection, number, tables=tables), results.notes_of(connection, number)
         if not rows:
             raise DecloakError("the run has no such measures", hint="run its scenario with measure: [recovery]")
     head = ("attack", *(("table",) if tables else ()), "measure", "value", "part", "of")
@@ -75,6 +76,8 @@ def show_command(run: str, tables: bool, store: Path, form: str) -> None:
         for attack, table, measure, value, *of in rows
     ]
     emit(head, printed, form)
+    for note in notes:
+        click.echo(f"note: {shown(note, 300)[1:-1]}", err=True)
 
 
 def _whole(value: float | None) -> float | None:

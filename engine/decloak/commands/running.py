@@ -1,7 +1,7 @@
 """`run` and `validate`."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from decloak.errors import shown
 from decloak.report.table import emit, emit_json
 
 if TYPE_CHECKING:
-    from decloak.runner import Measure, Progress, Run
+    from decloak.runner import Measure, Progress, Run, RunVariant
 
 __all__ = ["COUNTS", "run_command", "validate_command"]
 
@@ -124,8 +124,9 @@ def _with_interval(one: "Measure | None") -> str | float | int | None:
 
 
 COUNTS = frozenset(
-    {"findings", "struck", "correct", "added", "exposed", "unique", "labels", "suppressed", "assigned", "true"}
-    | {"cover_problems", "breach", "vulnerable_items", "vulnerable_records"}
+    {"findings", "struck", "correct", "added", "exposed", "exposed_true", "vanished", "unique", "unique_before"}
+    | {"labels", "suppressed", "assigned", "true"}
+    | {"cover_problems", "nontrivial", "breach", "vulnerable_items", "vulnerable_records"}
 )
 """Measures that are whole numbers."""
 
@@ -135,19 +136,30 @@ def _as_json(done: "Run") -> dict[str, Any]:
         "scenario": done.scenario,
         "store": str(done.store),
         "ok": done.ok,
-        "runs": [
-            {"run": one.run, "variant": one.name, "repetition": one.repetition, "seed": one.seed, "fresh": one.fresh}
-            for one in done.variants
-        ],
+        "runs": [_run(one) for one in done.variants],
         "measures": [one._asdict() for one in done.measures],
         "expect": [one._asdict() for one in done.verdicts],
         "notes": notes(done),
     }
 
 
+def _run(one: "RunVariant") -> dict[str, Any]:
+    said = {"run": one.run, "variant": one.name, "repetition": one.repetition, "seed": one.seed, "fresh": one.fresh}
+    return {**said, "notes": one.notes}
+
+
 def notes(done: "Run") -> list[str]:
-    """What runs could not measure or use, each said once."""
-    return list(dict.fromkeys(note for one in done.variants for note in one.notes))
+    """What runs could not measure or use, each said once, with the variants it is of where it is not of all."""
+    having: dict[str, dict[str, None]] = {}
+    for one in done.variants:
+        for note in one.notes:
+            having.setdefault(note, {})[one.name] = None
+    count = len({one.name for one in done.variants})
+    return [note if len(some) == count else f"{_first(list(some))}: {note}" for note, some in having.items()]
+
+
+def _first(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
 def _talk(done: "Run") -> None:

@@ -1,7 +1,8 @@
 """Word vectors as a measure of relatedness: the cosine of the angle between the vectors of two terms.
 
 A term is looked for whole (new_york, "new york", new-york), and else is the mean of the vectors of its words; for a
-word with a hyphen that is not found, of its parts. Words are lower-cased; where that finds none, as they are written.
+word with a hyphen that is not found, of its parts; 's is left off where it is not. Words are lower-cased; where that
+finds none, as they are written.
 u, v the vectors of two terms: cosine(u,v) = u.v / (|u| |v|), between -1 and 1.
 """
 
@@ -109,8 +110,10 @@ class FileVectors:
 
     def _parts(self, word: str) -> list[int | None]:
         row = self._first((word.lower(), word))
+        if row is None and word[-2:].lower() in ("'s", "’s"):
+            return self._parts(word[:-2])
         if row is None and "-" in word:
-            return [self._first((part.lower(), part)) for part in word.split("-")]
+            return [row for part in word.split("-") for row in self._parts(part)]
         return [row]
 
     def _first(self, spellings: Iterable[str]) -> int | None:

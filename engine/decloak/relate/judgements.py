@@ -30,22 +30,19 @@ def thirty_pairs() -> Judgements:
 
 
 def judged(path: FilePath) -> Judgements:
-    """Read judgements; a pair may come once, a method may leave out a pair."""
+    """Read judgements; a pair may be judged again, a method may leave out a pair."""
     lines = read_lines(path)
     header = split(lines[0])
     if header[:3] != ["a", "b", "human"] or len(set(header)) < len(header) or not all(header):
         raise lines[0].wrong("expected the header a,b,human", "further columns are named after other methods")
     found = Judgements([], [], {name: [] for name in header[3:]})
-    seen: dict[frozenset[str], int] = {}
     for line in lines[1:]:
         values = split(line)
         if len(values) != len(header):
             raise line.wrong(f"{len(values)} values where the header has {len(header)}", "put commas in quotes")
         a, b, human, *others = values
-        before = seen.setdefault(frozenset((a, b)), line.number)
-        if before != line.number or not (a and b):
-            message = "a pair needs two names" if not (a and b) else f"line {before} has the same pair"
-            raise line.wrong(message, "write each pair once")
+        if not (a and b):
+            raise line.wrong("a pair needs two names", "write both, or remove the line")
         found.pairs.append((a, b))
         found.human.append(_number(line, human))
         for column, value in zip(found.others.values(), others, strict=True):
