@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from decloak.anonymisers.asked import check_feasible, check_km, longest
 from decloak.anonymisers.count_tree import CountTree, extended, supporting
 from decloak.anonymisers.hierarchy import Hierarchy, Ints
-from decloak.anonymisers.raising import Raised, cure, ranks
+from decloak.anonymisers.raising import Raised, cure, maximal, ranks
 
 __all__ = ["Fix", "aa", "confined", "da", "da_fixes"]
 
@@ -82,6 +83,7 @@ class _Search:
         self._support = supporting(tree, records)
         first, end = within or (0, len(tree.items))
         self._inside = (tree.first >= first) & (tree.first + tree.leaves <= end)
+        self._widest = _widest(tree, self._inside)
         counts = tree.occurrences(records)
         self._raised = Raised(tree, counts, None if start is None else tree.above(start))
 
@@ -98,10 +100,25 @@ class _Search:
         dead = self._raised.cover[self._tree.first[nodes]] < nodes
         usable = nodes[self._inside[nodes] & ~dead & (nodes > 0)]
         for itemset, support in CountTree(self._tree, self._holding, usable).breaches(self._raised, self._k, size):
-            new = cure(self._raised, self._rank, itemset, self._k, self._support_inside)
+            new: tuple[int, ...] = ()
+            if self._curable(itemset):
+                new = cure(self._raised, self._rank, itemset, self._k, self._support_inside)
             for node in new:
                 self._raised.commit(node)
             yield Fix(itemset, support, new)
 
     def _support_inside(self, itemset: tuple[int, ...]) -> int:
         return self._support(itemset) if self._inside[list(itemset)].all() else 0
+
+    def _curable(self, itemset: tuple[int, ...]) -> bool:
+        """Whether k records hold what the widest nodes inside make of an itemset; no choice is held by more."""
+        return self._support(maximal(self._tree, self._widest[list(itemset)].tolist())) >= self._k
+
+
+def _widest(tree: Hierarchy, inside: NDArray[np.bool_]) -> Ints:
+    """The topmost node inside on the way up from each node inside."""
+    widest = np.arange(len(tree.labels))
+    for node in np.flatnonzero(inside).tolist():  # parents come before children
+        if node and inside[tree.parent[node]]:
+            widest[node] = widest[tree.parent[node]]
+    return widest
