@@ -19,6 +19,7 @@ import pytest
 from conftest import ROOT
 from decloak.cli import COMMANDS
 from decloak.errors import shown
+from decloak.measures import MEASURES
 from decloak.report.table import emit
 from decloak.store.opening import connect_readonly
 from decloak.version import __version__
@@ -187,8 +188,9 @@ def test_check_prints_json_and_has_its_exit_codes(call, tmp_path):
     assert said.code == 3
     assert json.loads(said.out) == [{"itemset": "bread", "support": 1}, {"itemset": "bread, milk", "support": 1}]
     assert said.err == "2 violations\n"
-    said = call(*basket, "--k", 1, "--m", 2)
-    assert (said.code, said.err) == (0, "it holds: k = 1, m = 2\n")
+    for form, out in (("table", ""), ("json", "[]\n"), ("csv", "itemset,support\n")):
+        said = call(*basket, "--k", 1, "--m", 2, "--format", form)
+        assert said == (0, out, "it holds: k = 1, m = 2\n")
     assert call(*basket, "--k", 2, "--m", 2, "--most", 1).err == "2 violations, 1 more not shown\n"
     (tmp_path / "p.txt").write_text("milk, (a, b)\nmilk, (b, a)\n")
     assert call("check", tmp_path / "p.txt", "--input", "published", "--k", 2, "--m", 2).code == 0
@@ -337,6 +339,15 @@ def test_counts_are_shown_whole_and_shares_are_not(call, store):
     assert shown_["precision"] == [float, int]
 
 
+def test_every_count_of_links_is_shown_whole(call, example, tmp_path):
+    call(
+        "run", example / "scenario.yaml", "--store", tmp_path / "s.db", "--set", "measure=[link]", "--set", "expect=[]"
+    )
+    rows = json.loads(call("show", "--store", tmp_path / "s.db", "--json").out)
+    assert {row["measure"] for row in rows} == {"findings", *MEASURES["link"]}
+    assert {type(row["value"]) for row in rows} == {int}
+
+
 def test_two_runs_are_compared(call, example, tmp_path):
     for ratio in (1, 2):
         call(
@@ -432,7 +443,15 @@ def test_a_terminal_is_never_too_narrow_for_figures(capsys, monkeypatch):
     assert {"a", "variant", "with", "name", "of", "many", "words", "rba"} <= set(printed)
     heads = [line for line in lines if line.startswith("variant")]
     assert all("attack" in line for line in heads)
-    assert len(heads) > 1
+    assert len(heads) == 5  # the names get half of the room: two columns of short figures fit beside them
+
+
+def test_a_name_of_digits_says_what_a_row_is_about_in_every_part_of_a_table(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "40")
+    emit(("attack", "transaction", *(f"figure {number}" for number in range(6))), [("rba", "1042", *[0.5] * 6)])
+    printed = re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().out)
+    assert printed.count("rba") == printed.count("1042") > 1
 
 
 def test_hostile_names_are_escaped_in_tables(call, hostile):

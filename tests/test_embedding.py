@@ -431,12 +431,13 @@ def test_real_vectors_agree_with_human_judgements_as_published(tmp_path, shared_
     assert correlations(embedding, shared_data / "wordsim" / "EN-MEN-TR-3k.txt")[0] == pytest.approx(0.681, abs=0.001)
 
 
-def test_a_vector_that_was_damaged_on_disk_gives_no_score(tmp_path):
+@pytest.mark.parametrize("damage", [np.nan, np.inf])
+def test_a_vector_that_was_damaged_on_disk_gives_no_score(tmp_path, damage):
     path, folder = written(tmp_path, glove({"a": [1, 0], "b": [3, 4]})), tmp_path / "cache"
     FileVectors.read(path, folder)
     (cache,) = folder.iterdir()
     data = cache.read_bytes()
-    cache.write_bytes(data.replace(np.array([3, 4], "<f4").tobytes(), np.array([np.nan, 4], "<f4").tobytes()))
+    cache.write_bytes(data.replace(np.array([3, 4], "<f4").tobytes(), np.array([damage, 4], "<f4").tobytes()))
     assert cache.read_bytes() != data
     assert Embedding(FileVectors.read(path, folder)).scores([("a", "b"), ("a", "a")]).scores == {
         ("a", "b"): None,

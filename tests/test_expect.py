@@ -96,6 +96,7 @@ def test_unknown_measures_and_attacks_are_refused(text: str, message: str) -> No
         ("some < 0.3", ["rba"], ["'some' stands alone; write precision(rba)"]),
         ("f > 1 or precision > 1 and f > 2", ["rba"],
          ["'f' stands alone; write f(rba)", "'precision' stands alone; write precision(rba)"]),
+        ("f < 0.3", ["f", "rba"], ["'f' stands alone; write f(f), or with another attack: rba"]),
         ("f < 0.3", ["my-rule"], ["'f' stands alone; write f(word); name others by {rule: ..., as: word}"]),
     ],
 )  # fmt: skip

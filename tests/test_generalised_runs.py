@@ -2,12 +2,19 @@
 
 import json
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import decloak
+from decloak import anonymising, generalising
 from decloak.anonymisers.building import ORDERS
+from decloak.anonymisers.coat import coat
+from decloak.anonymisers.release import Local
+from decloak.data.dataset import Dataset
+from decloak.data.generalised import Generalised
 from decloak.store.opening import connect_readonly
 
 ROWS = [["a1", "b1", "b2"], ["a2", "b1"], ["a2", "b1", "b2"], ["a1", "a2", "b2"]]
@@ -192,6 +199,108 @@ def test_what_a_rule_lacks_in_some_variants_says_in_which(folder, call):
     )
 
 
+RELEASE = """\
+{"decloak": "release", "version": 1, "method": "generalisation", "k": 3, "m": 2}
+{"label": "a", "items": ["a"]}
+{"label": "b", "items": ["b"]}
+["a", "b"]
+["a"]
+["a"]
+["b"]
+["b"]
+"""
+TORN = """\
+{"decloak": "release", "version": 1, "method": "disassociation", "k": 3, "m": 2}
+{"size": 3, "record_chunks": [{"items": ["a"], "subrecords": [["a"], ["a"], ["a"]]}], "term_chunk": ["c"]}
+"""
+
+
+def attacked(folder: Path, data: str, attack: str) -> Path:
+    (folder / "t.yaml").write_text(f"scenario: t\ndata: {data}\nattack: [{attack}]\n")
+    return folder / "t.yaml"
+
+
+@pytest.mark.parametrize("data", ["{published: release.jsonl}", "{published: {file: release.jsonl}}"])
+def test_a_rule_goes_by_the_k_and_m_of_the_release_file_unless_told_others(folder, data):
+    (folder / "release.jsonl").write_text(RELEASE)
+    (folder / "reader.yaml").write_text(READER)
+    found = {}
+    for attack in ("km_violation", "reader.yaml", "{rule: km_violation, k: 1}", "{rule: km_violation, m: 1}"):
+        (one,) = decloak.run(attacked(folder, data, attack), store="store.db").measures
+        found[attack] = one.value
+    assert [*found.values()] == [1, 1, 0, 0]  # a and b together are in one transaction, each alone in three
+    told = "select json_extract(parameters, '$.k'), json_extract(parameters, '$.m') from attack a join rule u "
+    assert rows(folder, f"{told} on u.id = a.rule where u.form = 'itemsets'") == [(3, 2), (1, 2), (3, 1)]
+
+
+def test_a_rule_goes_by_the_k_and_m_of_a_disassociated_release_file_too(folder):
+    (folder / "torn.jsonl").write_text(TORN)
+    assert decloak.run(attacked(folder, "{release: torn.jsonl}", "km_violation"), store="store.db").ok
+    told = "select json_extract(parameters, '$.k'), json_extract(parameters, '$.m') from attack"
+    assert rows(folder, told) == [(3, 2)]
+
+
+def test_what_the_header_of_a_release_lacks_is_asked_for_with_what_it_says(folder, call):
+    (folder / "release.jsonl").write_text(RELEASE.replace(', "m": 2', "").replace('"k": 3', '"k": 5'))
+    said = call("validate", attacked(folder, "{published: release.jsonl}", "km_violation"))
+    expected = "the rule km_violation needs m; write {rule: km_violation, k: 5, m: 2}"
+    assert said == (2, "", f"decloak: {folder}/t.yaml:3:10: {expected}\n")
+
+
+HEADERS = {
+    "no file": (None, ": no such file; "),
+    "nothing": (b"", ":1: an empty line; "),
+    "another method": (TORN.encode(), ":1: a release by disassociation; in a scenario that is data: {release: FILE}"),
+    "no header": (b'["a"]\n', ":1: the first line is not the header of a release; "),
+    "no text": (b"\xff\n", ":1: not UTF-8 text: byte 0xff; "),
+    "a bad k": (RELEASE.replace("3", '"3"', 1).encode(), ":1: k is '3'; write a whole number from 1 "),
+}
+
+
+@pytest.mark.parametrize("case", HEADERS)
+def test_a_release_file_whose_header_cannot_be_read_is_told_its_place(folder, call, case):
+    content, expected = HEADERS[case]
+    if content is not None:
+        (folder / "release.jsonl").write_bytes(content)
+    said = call("run", attacked(folder, "{published: release.jsonl}", "km_violation"))
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith(f"decloak: {folder}/release.jsonl{expected}")
+    assert len(said.err.splitlines()) == 1
+    assert not (folder / "store.db").exists()
+
+
+CLEAR = "no transaction with a generalised item shows an item in the clear, so there is nothing to go by"
+
+
+def clear_notes(
+    folder: Path, published: str, attack: str, relate: str = "{measure: ngd, source: release}"
+) -> list[str]:
+    (folder / "release.txt").write_text(published)
+    text = f"scenario: t\ndata: {{published: release.txt}}\nrelate: {relate}\nattacker: {{context: all}}\n"
+    (folder / "t.yaml").write_text(f"{text}attack: [{attack}]\n")
+    (variant,) = decloak.run("t.yaml", store="store.db").variants
+    return [note for note in variant.notes if note.startswith(CLEAR)]
+
+
+@pytest.mark.parametrize("rule", ["ra", "mda", "tba", "wba", "gba", "rba"])
+def test_a_rule_that_has_no_context_to_go_by_says_so(folder, call, rule):
+    assert clear_notes(folder, "(a, b), (c, d)\n(a, b)\nx, y\n()\n", rule) == [f"{CLEAR}: no cell has a score"]
+    assert f"note: {CLEAR}: no cell has a score\n" in call("show", "last").err
+
+
+def test_a_rule_that_has_something_to_go_by_or_goes_by_something_else_says_nothing_of_contexts(folder):
+    hidden = "(a, b), (c, d)\n(a, b)\n"
+    assert clear_notes(folder, f"{hidden}x, (c, d)\n", "rba") == []
+    assert clear_notes(folder, hidden, "{rule: km_violation, k: 2, m: 2}") == []
+    assert clear_notes(folder, "a, b\nc\n", "rba") == []  # nothing is generalised
+
+
+def test_scores_that_are_lacking_are_not_taken_for_a_context_that_is(folder):
+    (folder / "scores.csv").write_text("a,b,ngd\nu,v,1\n")
+    assert clear_notes(folder, "x, (a, b)\n", "rba", "{measure: ngd, source: scores, file: scores.csv}") == []
+    assert rows(folder, "select count(*) from distance_table") == [(0,)]
+
+
 @pytest.mark.parametrize("method", [*METHODS, *OTHERS])
 def test_a_release_made_here_is_told_from_what_it_was_made_of(folder, method):
     text = {**METHODS, **OTHERS}[method]
@@ -222,6 +331,95 @@ def test_coat_that_suppresses_publishes_empty_transactions(folder, call):
     assert (folder / "out.txt").read_text().splitlines()[0] == "()"
     assert call("publish", "last", "out.jsonl").code == 0
     assert json.loads((folder / "out.jsonl").read_text().splitlines()[-4]) == []
+
+
+BROKEN = {
+    **{method: (METHODS[method], {"k": 2, "m": 2}) for method in ("cut", "aa", "da", "oa", "lra")},
+    "vpa": (METHODS["vpa"], {"k": 2, "m": 2, "parts": 2, "level": 1}),
+    "partition": (OTHERS["partition"], {"k": 2}),
+    "diversity": (f"method: diversity, l: 2, m: 1, sensitive: [s], {HIERARCHY}", {"l": 2, "m": 1, "sensitive": ["s"]}),
+    "coat": (OTHERS["coat"], {"k": 2, "privacy": [["a1", "b1"]], "utility": [["a1", "a2"], ["b1", "b2"]]}),
+}
+SICK = [["a1", "s"], ["a2"], ["b1"], ["b2"]]
+"""Hidden as A and b1, b2, of which nobody is known to have s."""
+
+
+def as_it_is(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The method generalises nothing."""
+    if method == "coat":
+        publish_by_coat(monkeypatch, lambda rows, data: data.transactions)
+    elif method == "diversity":
+        monkeypatch.setattr(generalising, "diversity", lambda tree, *_: tree.leaf)
+    elif method in generalising.GLOBAL:
+        monkeypatch.setitem(generalising.GLOBAL, method, lambda tree, *_, **__: tree.leaf)
+    else:
+        monkeypatch.setitem(
+            generalising.LOCAL, method, lambda tree, records, **_: Local.everywhere(tree.leaf, records.shape[0])
+        )
+
+
+def publish_by_coat(monkeypatch: pytest.MonkeyPatch, change: Any) -> None:
+    """COAT publishes what `change` makes of its transactions and of the data."""
+    real = anonymising.coat
+
+    def changed(data: decloak.Dataset, **options: Any) -> Any:
+        made = real(data, **options)
+        return replace(made, published=replace(made.published, transactions=change(made.transactions, data)))
+
+    monkeypatch.setattr(anonymising, "coat", changed)
+
+
+def with_first_row(method: str, monkeypatch: pytest.MonkeyPatch, change: Any) -> None:
+    """The method publishes the first transaction otherwise."""
+    if method == "coat":
+        publish_by_coat(monkeypatch, lambda rows, data: (change(rows[0]), *rows[1:]))
+        return
+    real = generalising.generalised
+
+    def changed(*given: Any, **options: Any) -> Generalised:
+        made = real(*given, **options)
+        return replace(made, transactions=(change(made.transactions[0]), *made.transactions[1:]))
+
+    monkeypatch.setattr(generalising, "generalised", changed)
+
+
+FAULTS = {
+    "breaks its promise": (as_it_is, "have support 1|only 1 have just|of 1 with 'a1', 1 have 's'|Broken"),
+    "loses an occurrence": (
+        lambda method, patch: with_first_row(method, patch, lambda row: row[1:]),
+        "is published 0 times|occurrences are lost",
+    ),
+    "shows what was not there": (
+        lambda method, patch: with_first_row(method, patch, lambda row: (*row, "c")),
+        "held nothing that is 'c'|publishes 'c', which its original does not hold",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("method", BROKEN)
+def test_a_broken_anonymiser_publishes_nothing(folder, call, monkeypatch, method, fault):
+    text, options = BROKEN[method]
+    data = SICK if method == "diversity" else ROWS
+    (folder / "rows.txt").write_text("".join(", ".join(row) + "\n" for row in data))
+    if method != "coat":
+        options = {**options, "hierarchy": decloak.Hierarchy.read("tree.csv", "parents")}
+    scenario = written(folder, text, "measure: [loss]")
+    assert decloak.anonymise(data, method, **options)
+    assert call("run", scenario, "--store", "sound.db").code == 0
+
+    break_it, expected = FAULTS[fault]
+    break_it(method, monkeypatch)
+    with pytest.raises(AssertionError, match=f"^{method} broke its own guarantee: .*({expected})"):
+        decloak.anonymise(data, method, **options)
+    said = call("run", scenario)
+    assert (said.code, said.out) == (1, "")
+    (line,) = said.err.splitlines()
+    assert line.startswith("decloak: a fault inside decloak: AssertionError: ")
+    assert f"{method} broke its own guarantee: " in line
+    for table in ("release", "published_as", "generalised", "run"):
+        assert rows(folder, f"select count(*) from {table}") == [(0,)]
+    assert rows(folder, "select kind from dataset") == [("original",)]
 
 
 REFUSED = {
@@ -446,3 +644,14 @@ def test_a_deep_chain_of_single_nodes_is_no_more_work(folder):
     tree = decloak.Hierarchy.from_parents(parents)
     release = decloak.anonymise([["a0"], ["b0", "c0"], ["a0", "b0", "c0"]], "cut", k=2, m=3, hierarchy=tree)
     assert release.cut == ("*",)
+
+
+def test_a_generalised_item_of_which_the_transaction_has_nothing_is_no_release_of_coat():
+    data = Dataset((("a", "b"), ("a", "b"), ("c",)), ("1", "2", "3"))
+    options = {"k": 2, "privacy": [["a", "b"]], "utility": [["a", "b"]]}
+    made = coat(data, options["privacy"], options["utility"], k=2)
+    invented = replace(made.published, transactions=(*made.transactions[:2], ("c", ("a", "b"))))
+    check = anonymising.METHODS["coat"].check
+    assert list(check(data, made, options)) == []
+    found = list(check(data, replace(made, published=invented), options))
+    assert found == ["sets of which a transaction has nothing: [('a', 'b')]"]

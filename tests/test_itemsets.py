@@ -14,7 +14,7 @@ from decloak.data.generalised import Generalised
 from decloak.errors import DecloakError
 from decloak.measure.guarantees import is_anonymous, violations
 from decloak.measure.itemsets import coded, item_sets, sizes, supports
-from decloak.measure.rare import rare
+from decloak.measure.rare import _narrowed, rare
 
 RECORDS = st.lists(st.sets(st.integers(0, 6)), max_size=9)
 TRANSACTIONS = st.lists(st.sets(st.sampled_from("abcdef")), max_size=8)
@@ -94,7 +94,9 @@ def test_what_a_part_of_the_records_holds_often_enough_is_not_counted_in_all():
     often, seldom = np.ones((40, 5), np.int64), np.array([[1, 1, 1, 1, 1, 0], [0, 1, 0, 0, 0, 1]])
     records = sparse.csr_array(np.concatenate((np.pad(often, ((0, 0), (0, 1))), seldom)))
     assert listed(rare(records, 2, 3)) == [((1, 5), 1)]
-    assert listed(rare(records[:40], 2, 3)) == []
+    rarest_first, ones = records[:, ::-1], np.ones(42, np.int64)
+    for k, parts, left in ((3, (16,), 1), (4, (16,), 42), (4, (16, 4), 1), (12, (16, 4), 42), (3, (), 42)):
+        assert _narrowed(rarest_first, ones, 2, k, parts)[0].shape[0] == left
 
 
 @given(RECORDS, st.integers(1, 4), st.integers(7, 20))

@@ -445,6 +445,7 @@ def test_a_header_takes_its_value_from_the_environment_and_shows_it_to_nobody_el
         lambda key: body(json.dumps({"error": {"code": key, "info": f"no such key: {key}, {key}"}}).encode()),
         lambda key: body(json.dumps({"error": {"code": "maxlag", "info": [key]}}).encode()),
         lambda key: body(json.dumps({"error": {"code": 1, "info": "x" * 190 + " " + key}}).encode()),
+        lambda key: body(json.dumps({"error": {"code": 1, "info": key.swapcase()}}).encode()),
         lambda key: status(302, Location=f"/w/{quote(key, safe='')}/api.php"),
         lambda key: status(302, Location=f"https://{key.split()[-1].replace('/', '')}.example.org/"),
     ],
@@ -453,7 +454,7 @@ def test_a_key_that_the_service_repeats_is_not_told(server, monkeypatch, key, an
     monkeypatch.setenv("WIKI_KEY", key)
     server.faults = [answer(key)]
     message = failure(settings_of(server, headers={"Authorization": "WIKI_KEY"}, retries=0))
-    assert "s3c" not in message
+    assert "s3c" not in message.lower()
     assert "…" in message
 
 

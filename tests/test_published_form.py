@@ -87,7 +87,7 @@ def test_reading_gives_back_what_was_written(tmp_path_factory, original, ids):
         ('knee, a"', ":1:8: a quote that is never closed"),
         ("knee, icd, knee", ":1:12: 'knee' is there already, at column 1; an item stands once"),
         ("(icd, limbs), (a, icd)", ":1:19: 'icd' is there already, at column 2"),
-        ("a\n\nb", ":2: a transaction without items"),
+        ("a\n\nb", ":2: a transaction without items; remove the line, or write () for an empty one"),
     ],
 )
 def test_a_line_out_of_form_is_refused_with_its_column(tmp_path, text, expected):

@@ -458,6 +458,35 @@ def test_a_setting_that_a_rule_would_not_heed_is_an_error(example, tmp_path, att
     assert not (tmp_path / "s.db").exists()
 
 
+def test_what_several_attacks_lack_is_told_once(example, tmp_path):
+    text = (example / "scenario.yaml").read_text()
+    relate = next(line for line in text.splitlines(keepends=True) if line.startswith("relate:"))
+    with pytest.raises(DecloakError, match="goes by how items are related") as caught:
+        decloak.run(edited(example, relate, ""), store=tmp_path / "s.db")
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_what_is_wrong_with_a_rule_is_told_at_its_place_in_its_own_file(example, tmp_path):
+    rule = "rule: own\nform: query\nabout: x\nbecause: x\nderives: own(item)\nfacts: select nothing from item\n"
+    (example / "own.yaml").write_text(rule)
+    with pytest.raises(DecloakError) as caught:
+        decloak.run(edited(example, "[mda, tba, wba, gba, rba]", "[mda, own.yaml]"), store=tmp_path / "s.db")
+    assert caught.value.place == f"{example / 'own.yaml'}:6:8"
+
+
+def test_data_that_can_be_read_but_once_are_refused(example, tmp_path):
+    """They are read for their digest first."""
+    begin, end = os.pipe()
+    try:
+        os.write(end, (example / "published.txt").read_bytes())
+        os.close(end)
+        path = edited(example, "published: published.txt", f"published: /dev/fd/{begin}")
+        with pytest.raises(DecloakError, match="a pipe or a device, not a file"):
+            decloak.run(path, store=tmp_path / "s.db")
+    finally:
+        os.close(begin)
+
+
 def test_an_attack_on_another_kind_of_release_says_what_it_needs(example, tmp_path):
     path = edited(example, "[mda, tba, wba, gba, rba]", "[gba, aba]")
     with pytest.raises(DecloakError) as caught:

@@ -326,6 +326,15 @@ def test_a_mistake_that_only_some_variants_make_says_in_which(
     assert told(tmp_path, edited(*lines)) == answers
 
 
+def test_a_slip_in_vary_is_not_answered_with_what_only_vary_says(tmp_path: Path) -> None:
+    text = edited("vary: {attack: [[mda], [mda]], data: [{file: a, format: long}]}", without=("attack", "data"))
+    assert told(tmp_path, text) == ["s.yaml:8:24: '[mda]' is written twice; delete one"]
+    assert told(tmp_path, edited("repeat: {times: 0}", without=("attack",))) == [
+        "s.yaml:1:1: missing key 'attack'; add it",
+        "s.yaml:7:17: expected a whole number from 1 to 10000, found 0",
+    ]
+
+
 def test_a_variant_is_named_in_characters_that_break_no_line(tmp_path: Path) -> None:
     text = edited("anonymise: {m: 2}", r'vary: {"anonymise.\e[31m": ["\e\n", "x"], anonymise.method: [cut, vpa]}')
     assert all(clean(line) for line in told(tmp_path, text))
@@ -415,6 +424,15 @@ def test_what_is_not_measured_cannot_be_expected(tmp_path: Path, family: str) ->
         assert told(
             tmp_path, edited(f"measure: [{other}]", f"expect: ['findings(mda) > 0 or {measure}(rba) > 0']")
         ) == [f"s.yaml:9:10: '{measure}' is not measured; add {family} to the list under measure"]
+
+
+def test_of_the_families_that_have_a_figure_the_one_that_fits_the_data_is_named(tmp_path: Path) -> None:
+    for text, family in (
+        (edited("measure: [link]", "expect: ['recall(rba) > 0']"), "recovery"),
+        (TORN.replace("accuracy, ", "") + "expect: ['recall(aba) > 0']", "accuracy"),
+    ):
+        (fault,) = told(tmp_path, text)
+        assert fault.endswith(f"'recall' is not measured; add {family} to the list under measure")
 
 
 @pytest.mark.parametrize(

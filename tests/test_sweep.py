@@ -17,7 +17,7 @@ from decloak.digest import digest
 from decloak.errors import DecloakError
 from decloak.positions import Source
 from decloak.scenario import load
-from decloak.sweep import MOST, Variant, combinations, compact, variants
+from decloak.sweep import MOST, Variant, combinations, compact, together, variants
 
 BASE: dict[str, Any] = {
     "scenario": "A sweep",
@@ -144,6 +144,13 @@ def test_more_than_ten_thousand_variants_are_refused_where_vary_stands(tmp_path:
         sweep_of(tmp_path, "repeat.times=101", vary={"anonymise.size": list(range(2, 102))})
     assert caught.value.message == "100 combinations repeated 101 times are more than 10000 variants"
     assert str(caught.value.place).startswith(f"{tmp_path}/s.yaml:1:")
+
+
+def test_a_variant_that_no_one_setting_tells_from_others_is_named_by_all_of_them() -> None:
+    source = Source.parse(json.dumps({"vary": {"a": [1, 2], "b\x1b": [1, 2]}}), "f.yaml")
+    fault = (source.spot(()), DecloakError("wrong", source.place(()), "mend it"))
+    told = together(list(combinations(source, 1)), [[fault], [], [], [fault]])
+    assert str(told) == r"f.yaml:1:1: wrong in the variant a=1, b\x1b=1; mend it"
 
 
 PLAIN = st.one_of(

@@ -197,8 +197,10 @@ def test_a_long_line_is_no_header():
 
 
 def test_a_pattern_that_would_never_end_is_given_up():
-    with pytest.raises(DecloakError, match=r"^too slow for 1 lines: '\(a\+\)\+\$'; leave out repeats inside repeats"):
-        without_headers(["a" * 60 + "b"], ["[[x]", r"(a+)+$", "b"], seconds=0.5)
+    slow = "(a+)+[[c]"  # of which Python warns as well
+    with pytest.raises(DecloakError) as caught:
+        without_headers(["a" * 60 + "b"], ["x", slow, "b"], seconds=0.5)
+    assert str(caught.value).startswith(f"too slow for 1 lines: '{slow}'; leave out repeats inside repeats")
 
 
 @pytest.mark.parametrize("pattern", ["(", "[z-a]", "a{99999999999}", "(" * 900])

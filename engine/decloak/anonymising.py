@@ -114,8 +114,15 @@ def _check_diverse(data: Dataset, made: Generalised, options: Options) -> Iterab
 def _check_coat(data: Dataset, made: Coat, options: Options) -> Iterable[object]:
     yield from broken_privacy(made.published, options["privacy"], k=options["k"])
     yield from broken_utility(made.published, options["utility"])
-    if faults := [item for item in check_pair(data, made.published) if item[1] not in made.suppressed]:
-        yield f"occurrences are lost: {faults[:3]}"
+    try:
+        lost = [item for item in check_pair(data, made.published) if item[1] not in made.suppressed]
+    except DecloakError as error:  # here it is no mistake of somebody's data
+        yield error.message
+    else:
+        yield from [f"occurrences are lost: {lost[:3]}"] if lost else []
+        rows = zip(data.transactions, made.transactions, strict=True)
+        invented = [one for items, row in rows for one in row if isinstance(one, tuple) and set(one).isdisjoint(items)]
+        yield from [f"sets of which a transaction has nothing: {invented[:3]}"] if invented else []
 
 
 def _check_chunks(data: Dataset, made: Disassociated, options: Options) -> Iterable[object]:

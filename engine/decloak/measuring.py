@@ -7,10 +7,15 @@ from typing import Any
 from decloak.figures import POOLED, UNKNOWN, Figure
 from decloak.measure.link import Link, link
 from decloak.measure.recovery import Recovery, mean_density, pool, recovery
-from decloak.store.reading import holdings, knows_originals, outcomes
+from decloak.store.reading import holdings, knows_originals, lacks_context, outcomes
 from decloak.store.results import findings_count
 
 __all__ = ["count_findings", "measure"]
+
+HIDDEN = (
+    "no transaction with a generalised item shows an item in the clear, so there is nothing to go by: "
+    "no cell has a score"
+)
 
 
 def measure(
@@ -23,9 +28,10 @@ def measure(
 
 
 def count_findings(connection: sqlite3.Connection, attack: int) -> tuple[list[Figure], str | None]:
-    """How much an attack found."""
+    """How much an attack found, and why it can have found nothing."""
     count = findings_count(connection, attack)
-    return [(POOLED, "findings", count, count, None)], None
+    hidden = count == 0 and lacks_context(connection, attack)
+    return [(POOLED, "findings", count, count, None)], HIDDEN if hidden else None
 
 
 def measure_recovery(connection: sqlite3.Connection, attack: int, release: int) -> tuple[list[Figure], str | None]:

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from decloak.errors import DecloakError, shown
 from decloak.positions import Loc, Mistakes
 from decloak.relate.wordnet_files import files_in
+from decloak.rules.model import is_path
 
 __all__ = ["Attack", "Attacker", "File", "Found", "Generalised", "Item", "Nouns", "Part", "Repeat", "disjoint"]
 
@@ -140,14 +141,9 @@ class Attack(Part):
             yield ("ratio",), DecloakError("a ratio scales the threshold that 'threshold' replaces", hint="delete one")
 
     @property
-    def by_path(self) -> bool:
-        """Whether the rule is in a file of its own, and not one that comes with decloak."""
-        return self.rule.endswith((".yaml", ".yml")) or "/" in self.rule
-
-    @property
     def name(self) -> str:
         """The label, or the rule's name."""
-        return self.label or (self.by_path and Path(self.rule).stem) or self.rule
+        return self.label or (is_path(self.rule) and Path(self.rule).stem) or self.rule
 
 
 class Repeat(Part):

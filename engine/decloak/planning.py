@@ -9,7 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from decloak.data.generalised_file import METHOD as GENERALISATION
 from decloak.data.lines import opened
+from decloak.data.release_file import METHOD as DISASSOCIATION
+from decloak.data.release_header import Header
+from decloak.data.releases import read_header
 from decloak.digest import digest
 from decloak.errors import DecloakError
 from decloak.parts import Attack, Part
@@ -20,7 +24,7 @@ from decloak.rules.load import Catalogue, Rule, in_order
 from decloak.rules.model import ItemsetsRule
 from decloak.rules.running import Settings
 from decloak.scenario import Scenario
-from decloak.sources import Collected, Distances
+from decloak.sources import Collected, Distances, Release
 from decloak.sweep import Variant, compact
 from decloak.version import __version__
 
@@ -160,7 +164,7 @@ def _planned(
     done: dict[str, str] = {}
     for attack, rule in sorted(jobs, key=lambda job: order[job[1].name]):
         needs = tuple(sorted(name for name in map(catalogue.deriving, rule.reads) if name and name != rule.name))
-        settings = _settings(attack, rule, scenario, seed)
+        settings = _settings(attack, rule, scenario, files.folder, seed)
         knowing = attacker if "knows" in rule.reads or rule.derives.name == "cover" else None
         key = _key("attack", rule.digest, scoring, knowing, settings._asdict(), [done[name] for name in needs])
         done.setdefault(rule.name, key)
@@ -179,9 +183,9 @@ def check_fits(scenario: Scenario, rule: Rule) -> None:
         raise DecloakError(f"the rule {rule.name} goes by how items are related", hint="add relate to the scenario")
 
 
-def check_bounds(scenario: Scenario, attack: Attack | None, rule: Rule) -> None:
+def check_bounds(scenario: Scenario, attack: Attack | None, rule: Rule, folder: Path) -> None:
     """A rule that counts itemsets needs to know k and m; `attack` is None for one that another reads."""
-    settings = _settings(attack, rule, scenario, 0)._asdict()
+    settings = _settings(attack, rule, scenario, folder, 0)._asdict()
     missing = [name for name in _open(rule) if settings[name] is None]
     if missing:
         said = {"rule": rule.name} if attack is None else attack.model_dump(by_alias=True, exclude_none=True)
@@ -194,13 +198,27 @@ def _open(rule: Rule) -> tuple[str, ...]:
     return rule.model.open if isinstance(rule.model, ItemsetsRule) else ()
 
 
-def _settings(attack: Attack | None, rule: Rule, scenario: Scenario, seed: int) -> Settings:
-    """What a scenario says of a rule; one that counts itemsets goes by the k and m of the method unless told others."""
+def _settings(attack: Attack | None, rule: Rule, scenario: Scenario, folder: Path, seed: int) -> Settings:
+    """What a scenario says of a rule; one that counts itemsets goes by the k and m of the method, or of the release
+    file, unless told others.
+    """
     bounds = {name: getattr(attack, name, None) or getattr(scenario.anonymise, name, None) for name in _open(rule)}
+    if None in bounds.values() and (header := _header(scenario, folder)) is not None:
+        bounds = {name: told or getattr(header, name) for name, told in bounds.items()}
     settings = Settings(seed=seed if rule.random else 0, k=bounds.get("k"), m=bounds.get("m"))
     if attack is None:
         return settings
     return settings._replace(threshold=attack.threshold, ratio=1.0 if attack.ratio is None else attack.ratio)
+
+
+def _header(scenario: Scenario, folder: Path) -> Header | None:
+    """What the release file of a scenario says it promises; None where there is none."""
+    if isinstance(scenario.data, Release):
+        return read_header(folder / scenario.data.release, DISASSOCIATION)
+    published = getattr(scenario.data, "published_file", None)
+    if published is None or not published.file.endswith(".jsonl"):
+        return None
+    return read_header(folder / published.file, GENERALISATION)
 
 
 def _measures(

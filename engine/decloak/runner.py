@@ -149,13 +149,13 @@ def _faults(case: Case, catalogue: Catalogue, folder: Path) -> Iterator[Fault]:
             rule = catalogue.rule(attack.rule, folder)
             _require_effect(attack, rule)
             check_fits(case.scenario, rule)
-            check_bounds(case.scenario, attack, rule)
+            check_bounds(case.scenario, attack, rule, folder)
             for other in catalogue.needed(rule):
                 check_fits(case.scenario, other)
                 if other.path not in listed:
-                    check_bounds(case.scenario, None, other)
+                    check_bounds(case.scenario, None, other, folder)
         except DecloakError as error:
-            if error.place:  # in the file of a rule
+            if error.place:  # in the file of a rule, or of a release
                 raise
             place = case.source.spot(("attack", number))
             yield place, DecloakError(error.message, str(place), error.hint)

@@ -14,20 +14,19 @@ from decloak.errors import DecloakError, Faults, nearest, shown
 from decloak.expect import Expectation
 from decloak.measures import MEASURES, SET_MEASURES, TORN_MEASURES, Measure, family_of, missing_family, settings_of
 from decloak.methods import Disassociation, Method, by_chance
+from decloak.overriding import DEEPEST, check_effect, overridden
 from decloak.parts import Attack, Attacker, Found, Part, Repeat
 from decloak.positions import Loc, Mistakes, Source, check, read, validated
 from decloak.relatedness import Provider, Relate
 from decloak.rules.load import bundled_names, no_rule
+from decloak.rules.model import is_path
 from decloak.sources import Collected, Data, Distances, Pair, Release
 from decloak.sweep import combinations, compact, together
-from decloak.yamltree import Place, compose
 
 __all__ = ["Case", "Document", "Scenario", "json_schema", "load"]
 
 VARIED = ("data", "anonymise", "relate", "attacker", "attack", "measure")
 """The parts of a scenario that may vary."""
-DEEPEST = 10
-"""Keys that a dotted key may join."""
 
 
 def _readable(text: str) -> str:
@@ -151,7 +150,7 @@ class Scenario(_Plan):
     def _unknown(self) -> Found:
         """Rules that there are not; those in files are looked for when the scenario is planned."""
         for number, attack in enumerate(self.attacks):
-            if not attack.by_path and attack.rule not in bundled_names():
+            if not is_path(attack.rule) and attack.rule not in bundled_names():
                 yield ("attack", number), no_rule(attack.rule, bundled_names())
 
     def _expected(self, attacks: Sequence[str]) -> Found:
@@ -199,8 +198,8 @@ class Scenario(_Plan):
         release = getattr(self.data, "published_file", None)
         for key in ("model", "share", "foreign", "knowledge"):
             if key in self.attacker.model_fields_set and not self.torn:
-                hint = "delete it"
-                yield ("attacker", key), DecloakError(f"{shown(key)} is about disassociated data only", hint=hint)
+                message = f"{shown(key)} is about disassociated data only"
+                yield ("attacker", key), DecloakError(message, hint="delete it")
         if self.torn and "context" in self.attacker.model_fields_set:
             message = "the anchors are the context in disassociated data"
             yield ("attacker", "context"), DecloakError(message, hint="delete it")
@@ -260,19 +259,14 @@ class Document:
 
 def load(path: str | Path, overrides: Sequence[str] = ()) -> Document:
     """Read a scenario file with `overrides` ("key=value", dotted keys) put on top; raise `Faults`."""
-    source = read(path)
-    places = {}
-    for text in overrides:
-        keys, place = _keys_of(text)
-        places[keys] = place
-        source = source.put(keys, compose(text.partition("=")[2], place.name, marks=False), place)
+    source, places = overridden(read(path), overrides)
     try:
         plan = check(source, _Plan)
     except Faults:
-        check(source, Scenario)  # finds these mistakes again, among all others
+        if _says_what_varies(source):
+            check(source, Scenario)  # finds these mistakes again, among all others
         raise
-    for keys, place in places.items():
-        _require_effect(keys, plan, place)
+    check_effect(places, plan.vary)
     variants = tuple(combinations(source, plan.repeat.times))
     found = [validated(variant, Scenario) for variant in variants]
     cases = tuple(Case(variant, one) for variant, (one, _) in zip(variants, found, strict=True) if one is not None)
@@ -281,24 +275,11 @@ def load(path: str | Path, overrides: Sequence[str] = ()) -> Document:
     return Document(Path(path), source, cases)
 
 
-def _keys_of(text: str) -> tuple[tuple[str, ...], Place]:
-    """Where an override goes; the keys under `vary` hold dots themselves."""
-    place = Place(shown(f"--set {text}", 300)[1:-1])
-    dotted, _, value = text.partition("=")
-    keys = tuple(dotted.strip().split("."))
-    if not value.strip() or not all(keys):
-        raise DecloakError("expected key=value", place.name, "write such as anonymise.size=4")
-    if len(keys) > DEEPEST:
-        raise DecloakError(f"no key is {len(keys)} levels deep", place.name, f"join at most {DEEPEST} by dots")
-    return (("vary", ".".join(keys[1:])) if keys[0] == "vary" and len(keys) > 1 else keys), place
-
-
-def _require_effect(keys: tuple[str, ...], plan: _Plan, place: Place) -> None:
-    for varied in (tuple(key.split(".")) for key in plan.vary):
-        shorter = min(len(varied), len(keys))
-        if varied[:shorter] == keys[:shorter]:
-            name = ".".join(varied)
-            raise DecloakError(f"{shown(name)} varies, so this has no effect", place.name, f"set vary.{name}=[...]")
+def _says_what_varies(source: Source) -> bool:
+    """Whether what varies is written in its place too; if not, it would be missing there."""
+    vary = source.root.children.get("vary")
+    keys = [] if vary is None else [tuple(str(key).split(".")) for key in vary.children]
+    return all(source.find(loc) is not source.find(loc[:-1]) for loc in keys)
 
 
 def json_schema() -> dict[str, Any]:

@@ -31,7 +31,7 @@ WIDEST = 2**63 - 1
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _UNUSABLE = re.compile("[\x00\ud800-\udfff]")  # in quoted text, where an escape can write any character
-_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _WORDS = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -149,7 +149,7 @@ def compose(text: str, name: str, *, marks: bool = True) -> Node:
 
 def _joined(pair: re.Match[str]) -> str:
     """Two escapes that JSON makes one character of, and YAML does not know."""
-    return pair[1] + bytes.fromhex(pair[2] + pair[3]).decode("utf-16-be")
+    return bytes.fromhex(pair[1] + pair[2]).decode("utf-16-be")
 
 
 class _Composer:

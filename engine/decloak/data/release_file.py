@@ -17,7 +17,7 @@ from decloak.data.lines import FilePath, Line, check_name, place, read_lines, wr
 from decloak.data.release_header import MOST, Header, closed, header_of, whole
 from decloak.errors import DecloakError, nearest, shown
 
-__all__ = ["LONGEST_CLUSTER", "json_schema", "read_disassociated", "write_disassociated"]
+__all__ = ["LONGEST_CLUSTER", "METHOD", "json_schema", "read_disassociated", "write_disassociated"]
 
 SHAPE = "write one JSON object a line"
 LONGEST_CLUSTER = 50_000_000

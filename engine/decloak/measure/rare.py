@@ -41,13 +41,19 @@ def rare(
     place = np.empty_like(rarest)
     place[rarest] = np.arange(len(rarest))
     renamed = sparse.csr_array((records.data, place[records.indices], records.indptr), records.shape)
-    leading = len(rarest) if k > 1 else 0
-    for step in parts:
-        leading = _unsettled(renamed[::step], weights[::step], size, k, leading)
-        holding = _holding(renamed, leading)
-        renamed, weights = renamed[holding], weights[holding]
-    for block in supports(renamed, size, weights=weights, leading=leading, high=k - 1):
+    left, weights, leading = _narrowed(renamed, weights, size, k, parts)
+    for block in supports(left, size, weights=weights, leading=leading, high=k - 1):
         yield Block(np.sort(rarest[block.itemsets], axis=1), block.supports)
+
+
+def _narrowed(records: Records, weights: Ints, size: int, k: int, parts: Sequence[int]) -> tuple[Records, Ints, int]:
+    """What is left to count: records with their weights, and `leading`, before which each of them holds an item."""
+    leading = records.shape[1] if k > 1 else 0
+    for step in parts:
+        leading = _unsettled(records[::step], weights[::step], size, k, leading)
+        holding = _holding(records, leading)
+        records, weights = records[holding], weights[holding]
+    return records, weights, leading
 
 
 def _unsettled(part: Records, weights: Ints, size: int, k: int, leading: int) -> int:

@@ -20,7 +20,7 @@ GAP = 3
 """Blanks between two columns of a table."""
 WORD = 24
 """Longer words may be folded."""
-INTERVAL = re.compile(r"(-?[\d.]+(e-?\d+)?( ±| to )?){2}")
+INTERVAL = re.compile(r"-?[\d.]+( ±| to -?)[\d.]+")
 
 
 def emit(columns: Sequence[str], rows: Iterable[Sequence[Any]], form: str = "table") -> None:

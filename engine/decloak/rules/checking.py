@@ -31,6 +31,7 @@ class Derives(NamedTuple):
 
 
 def derives_of(model: AnyRule, source: Source) -> Derives:
+    """The relation a rule derives; refused when others have it, or its columns."""
     if not isinstance(model, QueryRule):
         return Derives(model.rule, OWN[model.form])
     match = _DERIVES.match(model.derives)
@@ -49,6 +50,7 @@ def derives_of(model: AnyRule, source: Source) -> Derives:
 
 
 def strategy_of(sandbox: Sandbox, model: AnyRule, derives: Derives, source: Source) -> Strategy | None:
+    """Check the SQL of a rule; what comes of it for one that eliminates."""
     if isinstance(model, QueryRule):
         _check_query(sandbox, model, derives, source)
     elif isinstance(model, EliminateRule):
@@ -112,6 +114,7 @@ def _check_eliminate(sandbox: Sandbox, model: EliminateRule, source: Source) -> 
 
 
 def reassociation_of(model: ReassociateRule, source: Source) -> Reassociation:
+    """Check the choices of a rule that reassociates."""
     keys = ("units", "combine", "give", "match", "consistent")
     return Reassociation.build(
         units=model.units,

@@ -14,7 +14,7 @@ from decloak.positions import Source, check, read
 from decloak.resources import bundled
 from decloak.rules.because import sentence_sql
 from decloak.rules.checking import Derives, derives_of, reassociation_of, strategy_of
-from decloak.rules.model import AnyRule, ReassociateRule
+from decloak.rules.model import AnyRule, ReassociateRule, is_path
 from decloak.rules.reassociation import Reassociation
 from decloak.rules.strategy import Strategy
 from decloak.store.findings import START
@@ -140,7 +140,7 @@ class Catalogue:
 
     def path(self, where: str, folder: Path = Path()) -> Path:
         """The file of a rule named or given by a path relative to `folder`."""
-        if where.endswith((".yaml", ".yml")) or "/" in where:
+        if is_path(where):
             return self._add(folder / where)
         if where not in self._files:
             raise no_rule(where, self.names)

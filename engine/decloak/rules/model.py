@@ -6,11 +6,18 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from decloak.errors import DecloakError
 
-__all__ = ["AnyRule", "EliminateRule", "ItemsetsRule", "QueryRule", "ReassociateRule", "RuleTest", "TestCase"]
+__all__ = [
+    "AnyRule", "EliminateRule", "ItemsetsRule", "QueryRule", "ReassociateRule", "RuleTest", "TestCase", "is_path",
+]  # fmt: skip
 
 RuleName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$", description="lower case, digits, underscores")]
 Sql = Annotated[str, Field(min_length=1, max_length=20_000)]
 Formula = Annotated[str | int | float, Field(description="a formula over the columns it may name")]
+
+
+def is_path(rule: str) -> bool:
+    """Whether a rule is named by its file, and not as one that comes with decloak."""
+    return rule.endswith((".yaml", ".yml")) or "/" in rule
 
 
 class _Model(BaseModel):

@@ -9,6 +9,8 @@ from decloak.store.sandbox import quoted
 
 __all__ = ["find", "insert", "item_numbers", "next_number", "write_txns"]
 
+_STAGES = {"dataset", "release", "relatedness", "scoring", "attack", "attacker", "measurement", "run", "rule"}
+
 
 def find(store: Store, stage: str, digest: str) -> int | None:
     """The number of a stage that was finished before."""
@@ -43,10 +45,8 @@ def next_number(connection: sqlite3.Connection, table: str) -> int:
     return int(last) + 1
 
 
-_STAGES = {"dataset", "release", "relatedness", "scoring", "attack", "attacker", "measurement", "run", "rule"}
-
-
 def write_txns(connection: sqlite3.Connection, dataset: int, labels: Sequence[str]) -> range:
+    """Number transactions in order, each with its label."""
     first = next_number(connection, "txn")
     connection.executemany(
         "insert into txn (id, dataset, position, label) values (?, ?, ?, ?)",

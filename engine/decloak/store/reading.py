@@ -15,6 +15,7 @@ __all__ = [
     "Outcome",
     "holdings",
     "knows_originals",
+    "lacks_context",
     "outcomes",
     "read_dataset",
     "read_published",
@@ -100,6 +101,19 @@ def knows_originals(connection: sqlite3.Connection, release: int) -> bool:
         (release,),
     ).fetchone()
     return bool(known)
+
+
+def lacks_context(connection: sqlite3.Connection, attack: int) -> bool:
+    """Whether an eliminate attack had no distance table because no generalised item stands beside a plain one."""
+    (lacking,) = connection.execute(
+        "select exists (select 1 from attack a join rule u on u.id = a.rule where a.id = ?1 and u.form = 'eliminate' "
+        "  and not exists (select 1 from distance_table t where t.scoring = a.scoring) "
+        "  and exists (select 1 from generalised g where g.release = a.release) "
+        "  and not exists (select 1 from release r join txn t on t.dataset = r.dataset "
+        "    join published_as p on p.txn = t.id join contains c on c.txn = t.id where r.id = a.release))",
+        (attack,),
+    ).fetchone()
+    return bool(lacking)
 
 
 class Outcome(NamedTuple):
