@@ -111,8 +111,12 @@ class _Search:
         return self._support(itemset) if self._inside[list(itemset)].all() else 0
 
     def _curable(self, itemset: tuple[int, ...]) -> bool:
-        """Whether k records hold what the widest nodes inside make of an itemset; no choice is held by more."""
-        return self._support(maximal(self._tree, self._widest[list(itemset)].tolist())) >= self._k
+        """Whether k records hold what the widest nodes inside make of an itemset; no choice is held by more.
+
+        They hold the root, which a walk that is not confined can always take.
+        """
+        widest = maximal(self._tree, self._widest[list(itemset)].tolist())
+        return widest == (0,) or self._support(widest) >= self._k
 
 
 def _widest(tree: Hierarchy, inside: NDArray[np.bool_]) -> Ints:
