@@ -5,11 +5,11 @@ Each function works inside the caller's transaction.
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from decloak.data.dataset import Published
+from decloak.data.dataset import Element, Published
 from decloak.data.published import written
 from decloak.digest import digest as digest_of
 from decloak.store.inserting import insert, item_numbers, next_number, write_txns
@@ -53,23 +53,24 @@ def write_release(
     items = item_numbers(connection, plain)
     connection.executemany(
         "insert into contains (txn, position, item) values (?, ?, ?)",
-        (
-            (txn, position, items[element])
-            for txn, transaction in zip(txns, data.transactions, strict=True)
-            for position, element in enumerate(transaction)
-            if isinstance(element, str)
-        ),
+        ((txn, at, items[element]) for txn, at, element in _places(txns, data) if isinstance(element, str)),
     )
     connection.executemany(
         "insert into published_as (txn, position, generalised) values (?, ?, ?)",
         (
-            (txn, position, generalised[frozenset(element)])
-            for txn, transaction in zip(txns, data.transactions, strict=True)
-            for position, element in enumerate(transaction)
+            (txn, at, generalised[frozenset(element)])
+            for txn, at, element in _places(txns, data)
             if not isinstance(element, str)
         ),
     )
     return release
+
+
+def _places(txns: Iterable[int], data: Published) -> Iterator[tuple[int, int, Element]]:
+    """What stands where: the number of each transaction, the position in it, and the element there."""
+    for txn, transaction in zip(txns, data.transactions, strict=True):
+        for position, element in enumerate(transaction):
+            yield txn, position, element
 
 
 def _write_generalised(connection: sqlite3.Connection, release: int, data: Published) -> dict[frozenset[str], int]:
