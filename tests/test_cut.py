@@ -21,8 +21,8 @@ import naive_generalise as naive
 from decloak.anonymisers.counting import Records, coded, counter, merged, pairs, rare, recoded, renamed, supports
 from decloak.anonymisers.fast_cut import cut, refine
 from decloak.anonymisers.hierarchy import Hierarchy
-from decloak.anonymisers.raising import ncp
 from decloak.errors import DecloakError
+from trees import loss, tree_of
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "generalisation.json").read_text())
 
@@ -39,16 +39,8 @@ def compiled():
     return counter(True, 0)
 
 
-def tree_of(hierarchy):
-    return Hierarchy.from_parents(naive.parents_of(hierarchy))
-
-
 def labels(tree, found):
     return frozenset(tree.labels[node] for node in found)
-
-
-def loss(tree, records, found):
-    return ncp(tree, np.bincount(records.indices, minlength=len(tree.items)), found)
 
 
 @settings(max_examples=250)

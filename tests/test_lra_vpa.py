@@ -15,26 +15,18 @@ from decloak.anonymisers.apriori import aa
 from decloak.anonymisers.hierarchy import Hierarchy
 from decloak.anonymisers.optimal import oa
 from decloak.anonymisers.parts import gray_order, lra, runs_of_classes, vpa
-from decloak.anonymisers.raising import ncp
 from decloak.anonymisers.release import local_ncp
 from decloak.anonymisers.spread import spread
 from decloak.errors import DecloakError
+from trees import loss, tree_of
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "generalisation.json").read_text())
 EXAMPLES = GOLDEN["worked_examples"]
 PARTS = st.integers(1, 4) | st.integers(5, 60)
 
 
-def tree_of(hierarchy):
-    return Hierarchy.from_parents(naive.parents_of(hierarchy))
-
-
 def labels(tree, cut):
     return sorted(tree.labels[node] for node in cut)
-
-
-def loss(tree, records, cut):
-    return ncp(tree, np.bincount(records.indices, minlength=len(tree.items)), cut)
 
 
 def published(tree, data, local):
