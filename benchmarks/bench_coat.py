@@ -15,10 +15,10 @@ from itertools import product
 from pathlib import Path
 
 from bench_disassociation import Records, generate, load
-from decloak.anonymisers.coat import Coat, coat
-from decloak.anonymisers.constraints import all_items, nested_sets, random_items
+from decloak.anonymisers.kernels.coat import Coat, coat
+from decloak.anonymisers.kernels.constraints import all_items, nested_sets, random_items
+from decloak.counting.constraints import broken_privacy
 from decloak.data.dataset import Dataset
-from decloak.measure.constraints import broken_privacy
 from timing import cpu
 
 SHAPE = (59_602, 497, 2.5)

@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from decloak.data.documents import Documents, Reading
+from decloak.data.text.documents import Documents, Reading
 from decloak.relate.corpus import Corpus
 from decloak.relate.corpus_build import build
 from decloak.relate.counting import Counted

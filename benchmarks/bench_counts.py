@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from decloak.relate.asking import Both, Query
+from decloak.data.query import Both, Query
 from decloak.relate.counting import Counted
 from decloak.relate.ngd import distances
 from decloak.store.counts import StoredCounts

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from decloak.anonymisers.disassociation import disassociate
+from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.attack.breach import breached
 from decloak.attack.cover import cover_problems, covers
 from decloak.attack.knowledge import moderate, weak

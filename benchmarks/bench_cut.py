@@ -22,12 +22,12 @@ import numpy as np
 from scipy import sparse
 
 from bench_disassociation import exponent, load
-from decloak.anonymisers.fast_cut import cut, refine
-from decloak.anonymisers.hierarchy import Hierarchy
-from decloak.anonymisers.raising import ncp
-from decloak.anonymisers.release import Local, generalised
+from decloak.anonymisers.kernels.fast_cut import cut, refine
+from decloak.anonymisers.kernels.raising import ncp
+from decloak.anonymisers.kernels.release import Local, generalised
+from decloak.counting.generalisation_guarantee import check_generalised
 from decloak.data.dataset import Dataset
-from decloak.measure.generalisation_guarantee import check_generalised
+from decloak.data.hierarchy import Hierarchy
 from shaped import generate
 
 K, FANOUT = 5, 5

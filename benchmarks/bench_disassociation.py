@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 import shaped
-from decloak.anonymisers.disassociation import disassociate
+from decloak.anonymisers.kernels.disassociation import disassociate
 
 SHARES = (0.125, 0.25, 0.5, 1.0)
 GENERATED = {"like BMS-WebView-1": (59_602, 497, 2.5), "like BMS-WebView-2": (77_512, 3_340, 4.6)}

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import naive_eliminate as naive
-from decloak.rules.eliminate_kernel import eliminate
+from decloak.rules.eliminate.kernel import eliminate
 from published_attacks import ATTACKS
 
 Table = NDArray[np.float64]

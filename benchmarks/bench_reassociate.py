@@ -14,8 +14,8 @@ from decloak.measure.breakage import km_breakage, transaction_breakage
 from decloak.measure.reassociation import accuracy, reconstructed
 from decloak.measure.release_utility import re_chunks, tkd_chunks
 from decloak.measure.transport import mean_distance
-from decloak.rules.reassociate_kernel import reassociate
-from decloak.rules.reassociation import Reassociation
+from decloak.rules.reassociate.kernel import reassociate
+from decloak.rules.reassociate.strategy import Reassociation
 from timing import cpu
 
 ITEMS, CLUSTER, K = 500, 50, 3

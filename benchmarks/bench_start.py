@@ -11,9 +11,10 @@ import tempfile
 from pathlib import Path
 
 from decloak.attack.tables import needed_pairs, tables
-from decloak.data.dataset import Dataset, Published
-from decloak.data.readers import read
-from decloak.data.writers import write
+from decloak.data.dataset import Dataset
+from decloak.data.formats.readers import read
+from decloak.data.formats.writers import write
+from decloak.data.published import Published
 from timing import cpu
 
 HEAVY = ("numpy", "scipy", "pydantic", "rich", "networkx", "sqlite_utils", "yaml")

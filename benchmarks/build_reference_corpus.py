@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from decloak.data.documents import Documents, Reading
+from decloak.data.text.documents import Documents, Reading
 from decloak.relate.corpus import Facts
 from decloak.relate.corpus_build import build
 

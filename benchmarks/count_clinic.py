@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from count_terms import counts, documents
-from decloak.data.clinic import knowledge
+from decloak.data.generators.clinic import knowledge
 
 WITHOUT = ("mtsamples", "mtsdialog")
 

@@ -21,15 +21,15 @@ from itertools import chain, combinations, product
 from pathlib import Path
 
 from bench_reassociate import records as generated
-from decloak.anonymisers.disassociation import Disassociation, disassociate
+from decloak.anonymisers.kernels.disassociation import Disassociation, disassociate
 from decloak.data.disassociated import Disassociated
 from decloak.measure.breakage import transaction_breakage
 from decloak.measure.reassociation import accuracy, added_items
 from decloak.measure.statistics import interval, paired_difference
 from decloak.rules.load import Catalogue
-from decloak.rules.reassociate_bayes import odds_ratios
-from decloak.rules.reassociate_kernel import reassociate
-from decloak.rules.reassociation import Reassociation
+from decloak.rules.reassociate.bayes import odds_ratios
+from decloak.rules.reassociate.kernel import reassociate
+from decloak.rules.reassociate.strategy import Reassociation
 
 RULES = ("random", "aba", "rga", "mra", "assignment", "bayes")
 FIGURES = ("accuracy", "accuracy_row", "accuracy_class", "chance", "reached", "broken_row", "broken_class")

@@ -1,11 +1,11 @@
-"""Random transactions of the shape of well-known data sets, see decloak.data.baskets; as lists for what reads lists."""
+"""Random transactions of the shape of well-known data sets, made by decloak.data.generators.baskets, as lists."""
 
 from itertools import pairwise
 from typing import Any
 
 from scipy import sparse
 
-from decloak.data.baskets import shaped as generate
+from decloak.data.generators.baskets import shaped as generate
 
 __all__ = ["generate", "lists"]
 

@@ -16,10 +16,10 @@ from typing import Any
 import click
 
 from decloak.cli import COMMANDS
-from decloak.data.generalised_file import json_schema as generalised_schema
-from decloak.data.release_file import json_schema as release_schema
+from decloak.data.formats.disassociated_file import json_schema as release_schema
+from decloak.data.formats.generalised_file import json_schema as generalised_schema
 from decloak.rules.load import Catalogue
-from decloak.scenario import json_schema
+from decloak.scenario.model import json_schema
 from decloak.store.documentation import markdown, tables
 from decloak.store.relations import RELATIONS
 

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from decloak.relate.asking import Query
+from decloak.data.query import Query
 
 
 def words(text: str) -> list[str]:

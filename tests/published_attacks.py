@@ -1,6 +1,6 @@
 """The attacks of Shao and Ong as strategies, by name, and what tests of eliminations share."""
 
-from decloak.rules.strategy import GROUP_KINDS, Strategy
+from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
 
 BY_COUNTS = "d * max(0, 1 - 1/row_left) * max(0, 1 - 1/col_left)"
 BY_STORED = "d * max(0, 1 - row_weight) * max(0, 1 - col_weight)"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from decloak.data.baskets import ROUNDS, baskets, shaped
+from decloak.data.generators.baskets import ROUNDS, baskets, shaped
 
 
 @pytest.mark.parametrize("shape", [(300, 5, 3.0), (2000, 40, 4.0), (2000, 500, 6.5), (1, 2, 1.0)])
@@ -32,7 +32,7 @@ def test_records_that_hold_nearly_every_item_are_completed_like_drawing_on(monke
     """How often the rarest item is missing from records of all items but one: by rounds alone, and completed so."""
 
     def missing(rounds: int) -> float:
-        monkeypatch.setattr("decloak.data.baskets.ROUNDS", rounds)
+        monkeypatch.setattr("decloak.data.generators.baskets.ROUNDS", rounds)
         found = shaped(40_000, 4, 3, 3, seed=7)
         full = found[np.diff(found.indptr) == 3]
         return float(np.max(1 - np.asarray(full.mean(axis=0))))

@@ -19,7 +19,7 @@ import pytest
 from conftest import ROOT
 from decloak.cli import COMMANDS
 from decloak.errors import shown
-from decloak.measures import MEASURES
+from decloak.measure.families import MEASURES
 from decloak.report.table import emit
 from decloak.store.opening import connect_readonly
 from decloak.version import __version__

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from decloak import positions
-from decloak.data.clinic import generate, knowledge
+from decloak.data.generators.clinic import generate, knowledge
 from decloak.errors import DecloakError
 from decloak.relate.clinic import clinic_counts
 from decloak.relate.ngd import distances
+from decloak.yaml import source as positions
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 COUNTS = files("decloak.relate") / "clinic_counts.csv"
@@ -63,7 +63,7 @@ def test_items_of_a_condition_are_as_frequent_as_it_says_and_supports_have_a_lon
 
 
 def test_the_clinic_knows_at_least_40_conditions_and_nothing_twice():
-    raw = positions.read(str(files("decloak.data") / "clinic.yaml")).value  # which refuses a key written twice
+    raw = positions.read(str(files("decloak.data.generators") / "clinic.yaml")).value  # refuses a key written twice
     clinic = knowledge()
     assert len(clinic.conditions) == len(raw["conditions"]) >= 40
     assert len(clinic.vocabulary) >= 250

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decloak.anonymisers.coat import coat
-from decloak.anonymisers.constraints import all_items, nested_sets, random_items
-from decloak.data.dataset import Dataset, Published
+from decloak.anonymisers.kernels.coat import coat
+from decloak.anonymisers.kernels.constraints import all_items, nested_sets, random_items
+from decloak.counting.constraints import broken_privacy
+from decloak.data.dataset import Dataset
+from decloak.data.published import Published
 from decloak.errors import DecloakError
-from decloak.measure.constraints import broken_privacy
 from naive_coat import NaiveCoat, assert_sound
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "generalisation.json").read_text())

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decloak.anonymisers.constraints import (
+from decloak.anonymisers.kernels.constraints import (
     all_items,
     names,
     nested_sets,
@@ -14,9 +14,9 @@ from decloak.anonymisers.constraints import (
     random_items,
     related_sets,
 )
-from decloak.data.dataset import Published
+from decloak.counting.constraints import broken_privacy, broken_utility
+from decloak.data.published import Published
 from decloak.errors import DecloakError
-from decloak.measure.constraints import broken_privacy, broken_utility
 from naive_coat import broken
 
 ITEMS = [f"i{number}" for number in range(9)]

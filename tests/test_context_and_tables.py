@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from decloak.attack.context import context
 from decloak.attack.tables import mean_scores, needed_pairs, tables
 from decloak.attack.unmarked import mark
-from decloak.data.dataset import Published
+from decloak.data.published import Published
 from decloak.errors import DecloakError
 
 UNIT = json.loads((Path(__file__).parent / "golden" / "set-generalisation.json").read_text())["unit"]

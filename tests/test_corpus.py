@@ -19,12 +19,13 @@ from scipy.stats import spearmanr
 
 import naive_corpus as naive
 from conftest import ROOT
-from decloak.data import documents, unpacked
-from decloak.data.documents import Documents, Reading
+from decloak.data.formats import unpacked
+from decloak.data.query import Query, both
+from decloak.data.text import documents
+from decloak.data.text.documents import Documents, Reading
 from decloak.errors import DecloakError
 from decloak.relate import corpus as corpora
 from decloak.relate import together as kernel
-from decloak.relate.asking import Query, both
 from decloak.relate.corpus import Corpus
 from decloak.relate.corpus_build import build
 from decloak.relate.counting import Counted

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from decloak.data.query import Both, Query
 from decloak.errors import DecloakError
-from decloak.relate.asking import Both, Query
 from decloak.relate.counting import Counted, Memory
 from decloak.relate.ngd import distances
 from decloak.relate.sources import CountsFile

@@ -18,9 +18,19 @@ from hypothesis import strategies as st
 
 import naive_cut
 import naive_generalise as naive
-from decloak.anonymisers.counting import Records, coded, counter, merged, pairs, rare, recoded, renamed, supports
-from decloak.anonymisers.fast_cut import cut, refine
-from decloak.anonymisers.hierarchy import Hierarchy
+from decloak.anonymisers.kernels.counting import (
+    Records,
+    coded,
+    counter,
+    merged,
+    pairs,
+    rare,
+    recoded,
+    renamed,
+    supports,
+)
+from decloak.anonymisers.kernels.fast_cut import cut, refine
+from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
 from trees import loss, tree_of
 
@@ -293,7 +303,7 @@ def test_without_numba_products_count_unless_loops_are_asked_for():
     code = """
 import sys
 sys.modules["numba"] = None
-from decloak.anonymisers.counting import counter, rare
+from decloak.anonymisers.kernels.counting import counter, rare
 from decloak.errors import DecloakError
 assert counter(None, 10**9) is counter(False, 0) is rare
 try:
@@ -313,8 +323,8 @@ def test_compiled_loops_work_where_no_cache_can_be_written(compiled, tmp_path):
     code = """
 import sys
 import numpy as np
-from decloak.anonymisers.counting import counter, coded, rare
-from decloak.anonymisers.hierarchy import Hierarchy
+from decloak.anonymisers.kernels.counting import counter, coded, rare
+from decloak.data.hierarchy import Hierarchy
 tree = Hierarchy.balanced("abcd", 2)
 records = coded(tree, tree.code(["abc", "abd", "bd"]))
 alive = np.ones(len(tree.labels), bool)

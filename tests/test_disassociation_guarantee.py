@@ -10,10 +10,10 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from decloak.anonymisers.disassociation import disassociate
+from decloak.anonymisers.kernels.disassociation import disassociate
+from decloak.counting.disassociation_guarantee import check_release, largest_support
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
 from decloak.errors import DecloakError
-from decloak.measure.disassociation_guarantee import check_release, largest_support
 from decloak.measure.inverse import guarantee_by_enumeration, largest_supports, reconstructions
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "disassociation.json").read_text())

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_generalise as naive
-from decloak.anonymisers.diversity import diversity
-from decloak.anonymisers.hierarchy import Hierarchy
+from decloak.anonymisers.kernels.diversity import diversity
+from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
 from naive_mining import Diverse, certain
 

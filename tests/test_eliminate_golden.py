@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from decloak.rules.eliminate_kernel import eliminate
+from decloak.rules.eliminate.kernel import eliminate
 from naive_eliminate import splitmix64
 from published_attacks import ATTACKS, TBA_ROW_MAJOR, cells, groups
 

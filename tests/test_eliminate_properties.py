@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import naive_eliminate as naive
 from decloak.errors import DecloakError
-from decloak.rules.eliminate_kernel import eliminate
-from decloak.rules.strategy import Strategy
+from decloak.rules.eliminate.kernel import eliminate
+from decloak.rules.eliminate.strategy import Strategy
 from published_attacks import ATTACKS, BY_COUNTS, BY_STORED, TBA_ROW_MAJOR, cells, groups
 
 UNSCORED = st.sampled_from([None, math.nan, math.inf, -1.0])

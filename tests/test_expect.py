@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decloak import expect
 from decloak.errors import DecloakError
-from decloak.expect import Expectation
+from decloak.scenario import expect
+from decloak.scenario.expect import Expectation
 
 TRUE, FALSE, UNKNOWN = "f(one) > 0", "f(one) > 2", "f(none) > 0"
 VALUES = {("f", "one"): 1.0, ("f", "none"): None}

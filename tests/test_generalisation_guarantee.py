@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 
 import naive_generalise as naive
 import naive_mining
-from decloak.anonymisers.hierarchy import Hierarchy
-from decloak.anonymisers.release import Local, generalised
-from decloak.data.dataset import Dataset
-from decloak.data.generalised import Generalised
-from decloak.errors import DecloakError
-from decloak.measure.generalisation_guarantee import (
+from decloak.anonymisers.kernels.release import Local, generalised
+from decloak.counting.generalisation_guarantee import (
     Negative,
     check_diverse,
     check_generalised,
     check_whole,
     negative_violations,
 )
+from decloak.data.dataset import Dataset
+from decloak.data.generalised import Generalised
+from decloak.data.hierarchy import Hierarchy
+from decloak.errors import DecloakError
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "generalisation.json").read_text())
 EXAMPLES = GOLDEN["worked_examples"]

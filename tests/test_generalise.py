@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 
 import naive_generalise as naive
-from decloak.anonymisers.apriori import aa, da, da_fixes
-from decloak.anonymisers.count_tree import count_tree, supporting
-from decloak.anonymisers.hierarchy import Hierarchy
-from decloak.anonymisers.optimal import MOST_CUTS, cuts, oa, optimum
-from decloak.anonymisers.raising import ranks
+from decloak.anonymisers.kernels.apriori import aa, da, da_fixes
+from decloak.anonymisers.kernels.count_tree import count_tree, supporting
+from decloak.anonymisers.kernels.optimal import MOST_CUTS, cuts, oa, optimum
+from decloak.anonymisers.kernels.raising import ranks
+from decloak.counting.guarantees import is_anonymous, violations
+from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
-from decloak.measure.guarantees import is_anonymous, violations
 from trees import loss, tree_of
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "generalisation.json").read_text())

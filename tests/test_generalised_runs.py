@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 import decloak
-from decloak import anonymising, generalising
-from decloak.anonymisers.building import ORDERS
-from decloak.anonymisers.coat import coat
-from decloak.anonymisers.release import Local
+from decloak.anonymisers import generalising
+from decloak.anonymisers import registry as anonymising
+from decloak.anonymisers.kernels.building import ORDERS
+from decloak.anonymisers.kernels.coat import coat
+from decloak.anonymisers.kernels.release import Local
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.store.opening import connect_readonly

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_generalise as naive
-from decloak.anonymisers.building import ORDERS, by_cooccurrence, by_relatedness, ordered
-from decloak.anonymisers.hierarchy import Hierarchy
+from decloak.anonymisers.kernels.building import ORDERS, by_cooccurrence, by_relatedness, ordered
 from decloak.data.dataset import Dataset
-from decloak.data.hierarchy_file import HIERARCHY_FORMATS, read_hierarchy, write_hierarchy
+from decloak.data.formats.hierarchy_file import HIERARCHY_FORMATS, read_hierarchy, write_hierarchy
+from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
 
 PARENTS = {"flu": "infection", "cold": "infection", "infection": "all", "knee": "all"}

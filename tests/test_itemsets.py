@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from decloak.counting.guarantees import is_anonymous, violations
+from decloak.counting.itemsets import coded, item_sets, sizes, supports
+from decloak.counting.rare import _narrowed, rare
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.errors import DecloakError
-from decloak.measure.guarantees import is_anonymous, violations
-from decloak.measure.itemsets import coded, item_sets, sizes, supports
-from decloak.measure.rare import _narrowed, rare
 
 RECORDS = st.lists(st.sets(st.integers(0, 6)), max_size=9)
 TRANSACTIONS = st.lists(st.sets(st.sampled_from("abcdef")), max_size=8)

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_generalise as naive
-from decloak.anonymisers.apriori import aa
-from decloak.anonymisers.hierarchy import Hierarchy
-from decloak.anonymisers.optimal import oa
-from decloak.anonymisers.parts import gray_order, lra, runs_of_classes, vpa
-from decloak.anonymisers.release import local_ncp
-from decloak.anonymisers.spread import spread
+from decloak.anonymisers.kernels.apriori import aa
+from decloak.anonymisers.kernels.optimal import oa
+from decloak.anonymisers.kernels.parts import gray_order, lra, runs_of_classes, vpa
+from decloak.anonymisers.kernels.release import local_ncp
+from decloak.anonymisers.kernels.spread import spread
+from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
 from trees import loss, tree_of
 

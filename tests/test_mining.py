@@ -14,12 +14,13 @@ from scipy import sparse
 
 import naive_generalise as naive
 import naive_mining
-from decloak.anonymisers.hierarchy import Hierarchy
-from decloak.anonymisers.release import Local, generalised
-from decloak.data.dataset import Dataset, Published
+from decloak.anonymisers.kernels.release import Local, generalised
+from decloak.counting.frequent import frequent
+from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
+from decloak.data.hierarchy import Hierarchy
+from decloak.data.published import Published
 from decloak.errors import DecloakError
-from decloak.measure.frequent import frequent
 from decloak.measure.loss import information_loss, labels_left, support_error
 from decloak.measure.mining import Level, least_support, ml2, tkd_labels
 

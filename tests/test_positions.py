@@ -12,11 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, model_validator
 
-from decloak import positions, wording, yamltree
 from decloak.errors import DecloakError, Faults
-from decloak.positions import LARGEST, Mistakes, Source, check, read, validated
-from decloak.sweep import together
-from decloak.yamltree import DEEPEST, MOST, WIDEST
+from decloak.scenario.sweep import together
+from decloak.yaml import source as positions
+from decloak.yaml import tree as yamltree
+from decloak.yaml import wording
+from decloak.yaml.source import LARGEST, Mistakes, Source, check, read, validated
+from decloak.yaml.tree import DEEPEST, MOST, WIDEST
 
 BOTH = pytest.mark.parametrize("loader", [yaml.SafeLoader, getattr(yaml, "CSafeLoader", yaml.SafeLoader)])
 

@@ -20,8 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import loopback
+from decloak.data.query import Query, both
 from decloak.errors import DecloakError
-from decloak.relate.asking import Query, both
 from decloak.relate.counting import Counted
 from decloak.relate.ngd import distances
 from decloak.relate.provider import Provider, ProviderSettings

@@ -18,7 +18,7 @@ MODULES = sorted(
     module.name for module in pkgutil.walk_packages(decloak.__path__, "decloak.") if module.name != "decloak.__main__"
 )
 if find_spec("numba") is None:
-    MODULES.remove("decloak.anonymisers.counting_numba")  # it is imported only where numba is
+    MODULES.remove("decloak.anonymisers.kernels.counting_numba")  # it is imported only where numba is
 
 
 def test_there_are_at_most_fifteen_names_and_all_are_there():

@@ -5,10 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decloak.data.dataset import Dataset, DistanceTable, Published
-from decloak.data.distance_file import Distances, read_distances, write_distances
+from decloak.data.dataset import Dataset
+from decloak.data.formats.distance_file import Distances, read_distances, write_distances
+from decloak.data.formats.published import read_published, write_published, written
 from decloak.data.pair import check_pair
-from decloak.data.published import read_published, write_published, written
+from decloak.data.published import Published
+from decloak.data.tables import DistanceTable
 from decloak.errors import DecloakError
 
 names = st.text(st.sampled_from(list(" ,;\t\"'()[]*0aé日\u2028\x85\ufeff\u0301")), min_size=1, max_size=6).filter(

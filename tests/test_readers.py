@@ -6,12 +6,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from decloak.data.dataset import Dataset, Published
-from decloak.data.delimited import cells, join, records, split
+from decloak.data.dataset import Dataset
+from decloak.data.formats.delimited import cells, join, records, split
+from decloak.data.formats.lines import Line
+from decloak.data.formats.readers import FORMATS, read
+from decloak.data.formats.writers import write
 from decloak.data.generalised import Generalised
-from decloak.data.lines import Line
-from decloak.data.readers import FORMATS, read
-from decloak.data.writers import write
+from decloak.data.published import Published
 from decloak.errors import DecloakError
 
 HOSTILE = list(" ,;|\t\n\r\"'()[]{}*=@#%\\-0 1aé日\u2028\x85\x1c\ufeff\u0301🦠")
@@ -168,7 +169,7 @@ def test_writing_loses_nothing_silently(tmp_path):
         ),
         (
             Published((("a",),), ("1",)),
-            "a Published is not a Dataset; write it by decloak.data.published.",
+            "a Published is not a Dataset; write it by decloak.data.formats.published.",
         ),
         ([["a"]], "a list is not a Dataset; make one by decloak.Dataset.of"),
     ],

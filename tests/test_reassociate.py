@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_reassociate as naive
+from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError
-from decloak.rules.reassociate_bayes import odds_ratios
-from decloak.rules.reassociate_kernel import Assignment, reassociate, row_values
-from decloak.rules.reassociation import Reassociation
+from decloak.rules.reassociate.bayes import odds_ratios
+from decloak.rules.reassociate.kernel import reassociate, row_values
+from decloak.rules.reassociate.strategy import Reassociation
 from torn_releases import GOLDEN, release_of, releases, scores, scores_of
 
 ABA = Reassociation.build(combine="mean")

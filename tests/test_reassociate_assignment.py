@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 import naive_reassociate as naive
+from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
-from decloak.rules.reassociate_consistent import limits
-from decloak.rules.reassociate_kernel import Assignment, reassociate, row_values
-from decloak.rules.reassociation import Reassociation
+from decloak.rules.reassociate.consistent import limits
+from decloak.rules.reassociate.kernel import reassociate, row_values
+from decloak.rules.reassociate.strategy import Reassociation
 from torn_releases import GOLDEN, release_of, releases, scores, torn
 
 ABA = Reassociation.build(combine="mean")

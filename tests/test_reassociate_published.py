@@ -5,9 +5,9 @@ from statistics import median
 import pytest
 
 import naive_reassociate as naive
-from decloak.rules.reassociate_kernel import reassociate, row_values
-from decloak.rules.reassociate_units import rows_of
-from decloak.rules.reassociation import Reassociation
+from decloak.rules.reassociate.kernel import reassociate, row_values
+from decloak.rules.reassociate.strategy import Reassociation
+from decloak.rules.reassociate.units import rows_of
 from torn_releases import GOLDEN, attacks_of, release_of, scores_of, torn
 
 PAPER = GOLDEN["worked"]["alshuhail"]

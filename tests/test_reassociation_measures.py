@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_reassociate as naive
+from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError
 from decloak.measure.breakage import KmBreakage, TransactionBreakage, km_breakage, transaction_breakage
 from decloak.measure.reassociation import Accuracy, accuracy, reconstructed
 from decloak.measure.release_utility import re_chunks, tkd_chunks, tlost
-from decloak.rules.reassociate_kernel import Assignment, reassociate
-from decloak.rules.reassociation import Reassociation
+from decloak.rules.reassociate.kernel import reassociate
+from decloak.rules.reassociate.strategy import Reassociation
 from torn_releases import GOLDEN, attacks_of, release_of, releases, scores
 
 CASES = pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: f"{case['kind']}-{case['id']}")

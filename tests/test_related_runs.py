@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import decloak
-from decloak.data.documents import Documents, Reading
+from decloak.data.text.documents import Documents, Reading
 from decloak.relate.corpus_build import build
 from decloak.store.opening import connect_readonly
 from loopback import serving

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decloak.anonymisers.disassociation import disassociate
+from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
-from decloak.data.lines import LONGEST_LINE
-from decloak.data.release_file import json_schema, read_disassociated, write_disassociated
-from decloak.data.release_text import text_table
+from decloak.data.formats.disassociated_file import json_schema, read_disassociated, write_disassociated
+from decloak.data.formats.lines import LONGEST_LINE
+from decloak.data.formats.release_text import text_table
 from decloak.errors import DecloakError
 
 HEADER = '{"decloak": "release", "version": 1, "method": "disassociation", "k": 3, "m": 2}'

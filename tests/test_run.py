@@ -14,7 +14,7 @@ import pytest
 import decloak
 from conftest import DISTANCES, MEMBERS, ORIGINALS, ROOT
 from decloak.errors import DecloakError
-from decloak.runner import Progress
+from decloak.runs.runner import Progress
 from decloak.store.documentation import tables
 from decloak.store.opening import connect_readonly
 
@@ -242,7 +242,7 @@ def test_a_run_with_variants_killed_at_any_stage_goes_on(example, tmp_path):
 
 def test_a_process_that_is_killed_leaves_a_store_that_goes_on(example, tmp_path):
     script = (
-        "import os, sys, decloak\nfrom decloak.runner import Progress\n"
+        "import os, sys, decloak\nfrom decloak.runs.runner import Progress\n"
         "class Fatal(Progress):\n    def stage(self, name):\n        if name == 'measurement': os._exit(9)\n"
         "decloak.run(sys.argv[1], store=sys.argv[2], progress=Fatal())\n"
     )

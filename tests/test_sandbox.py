@@ -10,11 +10,11 @@ import pytest
 
 import decloak
 from decloak.errors import DecloakError
-from decloak.rules.load import Catalogue, Derives
+from decloak.rules.load import Catalogue
 from decloak.store.documentation import tables
 from decloak.store.findings import show_findings
 from decloak.store.opening import connect_readonly
-from decloak.store.relations import RELATIONS, Scope
+from decloak.store.relations import RELATIONS, Derives, Scope
 from decloak.store.sandbox import Sandbox
 from test_store import content
 

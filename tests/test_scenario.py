@@ -15,14 +15,14 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decloak import parts
-from decloak.data.readers import FORMATS
+from decloak.data.formats.readers import FORMATS
 from decloak.errors import DecloakError, Faults
-from decloak.measures import MEASURES, TORN_MEASURES
-from decloak.parts import Attack
+from decloak.measure.families import MEASURES, TORN_MEASURES
 from decloak.rules.load import Catalogue
-from decloak.scenario import Document, Scenario, json_schema, load
-from decloak.sources import Distances, Original, Pair, Published, PublishedFile
+from decloak.scenario import parts
+from decloak.scenario.data import Distances, Original, Pair, Published, PublishedFile
+from decloak.scenario.model import Document, Scenario, json_schema, load
+from decloak.scenario.parts import Attack
 
 FULL = """\
 scenario: How well do sets hide a clinic's records?
@@ -64,7 +64,7 @@ def told(folder: Path, text: str, *overrides: str) -> list[str]:
     return str(caught.value).replace(f"{folder}/", "").splitlines()
 
 
-@pytest.mark.parametrize("module", [parts, sys.modules["decloak.scenario"]])
+@pytest.mark.parametrize("module", [parts, sys.modules["decloak.scenario.model"]])
 def test_the_examples_in_the_docstrings_hold(module: Any) -> None:
     assert doctest.testmod(module).failed == 0
 
@@ -730,7 +730,7 @@ def test_every_part_of_the_schema_is_closed_and_describes_itself() -> None:
 
 
 def test_the_schema_is_the_same_in_every_process() -> None:
-    program = "import json, decloak.scenario; print(json.dumps(decloak.scenario.json_schema()))"
+    program = "import json, decloak.scenario.model; print(json.dumps(decloak.scenario.model.json_schema()))"
     environment = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(sys.path)}
     printed = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, check=True, env=environment, text=True

@@ -3,7 +3,7 @@
 import pytest
 
 from decloak.errors import DecloakError
-from decloak.rules.strategy import Strategy
+from decloak.rules.eliminate.strategy import Strategy
 from published_attacks import ATTACKS, BY_COUNTS, BY_STORED, LINES, TABLE
 
 HEAVIEST = TABLE | {"strike": "heaviest"}

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decloak import digest as digest_module
-from decloak import sweep
 from decloak.digest import digest
 from decloak.errors import DecloakError
-from decloak.positions import Source
-from decloak.scenario import load
-from decloak.sweep import MOST, Variant, combinations, compact, together, variants
+from decloak.scenario import sweep
+from decloak.scenario.model import load
+from decloak.scenario.sweep import MOST, Variant, combinations, compact, together, variants
+from decloak.yaml.source import Source
 
 BASE: dict[str, Any] = {
     "scenario": "A sweep",

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import decloak
-from decloak.anonymisers.disassociation import disassociate
+from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.cli import _code
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Chunk, Cluster, Disassociated

@@ -8,8 +8,8 @@ the schematic ones (paper 3; thesis 3.5, 4.6) have nothing to check.
 import numpy as np
 import pytest
 
-from decloak.rules.eliminate_groups import largest_gap
-from decloak.rules.eliminate_kernel import eliminate
+from decloak.rules.eliminate.groups import largest_gap
+from decloak.rules.eliminate.kernel import eliminate
 from published_attacks import ATTACKS, cells, groups
 
 BP, ICD, LIMBS, INJURY = range(4)

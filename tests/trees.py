@@ -1,8 +1,8 @@
 """Hierarchies of golden cases, and what a cut of one costs: shared by the tests of generalisation."""
 
 import naive_generalise as naive
-from decloak.anonymisers.hierarchy import Hierarchy
-from decloak.anonymisers.raising import ncp
+from decloak.anonymisers.kernels.raising import ncp
+from decloak.data.hierarchy import Hierarchy
 
 
 def tree_of(hierarchy):

@@ -10,18 +10,18 @@ from decloak.errors import DecloakError
 from decloak.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from decloak.anonymisers.hierarchy import Hierarchy
-    from decloak.anonymising import anonymise
+    from decloak.anonymisers.registry import anonymise
     from decloak.attack.breach import breach
     from decloak.attack.cover import cover_problems
-    from decloak.attacks import eliminate, reassociate
+    from decloak.counting.guarantees import violations
     from decloak.data.dataset import Dataset
-    from decloak.data.published import read_published
-    from decloak.data.readers import read
-    from decloak.data.releases import read_release
-    from decloak.data.writers import write
-    from decloak.measure.guarantees import violations
-    from decloak.runner import Run, run
+    from decloak.data.formats.published import read_published
+    from decloak.data.formats.readers import read
+    from decloak.data.formats.releases import read_release
+    from decloak.data.formats.writers import write
+    from decloak.data.hierarchy import Hierarchy
+    from decloak.rules.direct import eliminate, reassociate
+    from decloak.runs.runner import Run, run
 
 __all__ = [
     "Dataset",
@@ -43,19 +43,19 @@ __all__ = [
 
 _HOMES = {
     "Dataset": "data.dataset",
-    "Hierarchy": "anonymisers.hierarchy",
-    "Run": "runner",
-    "anonymise": "anonymising",
+    "Hierarchy": "data.hierarchy",
+    "Run": "runs.runner",
+    "anonymise": "anonymisers.registry",
     "breach": "attack.breach",
     "cover_problems": "attack.cover",
-    "eliminate": "attacks",
-    "read": "data.readers",
-    "read_published": "data.published",
-    "read_release": "data.releases",
-    "reassociate": "attacks",
-    "run": "runner",
-    "violations": "measure.guarantees",
-    "write": "data.writers",
+    "eliminate": "rules.direct",
+    "read": "data.formats.readers",
+    "read_published": "data.formats.published",
+    "read_release": "data.formats.releases",
+    "reassociate": "rules.direct",
+    "run": "runs.runner",
+    "violations": "counting.guarantees",
+    "write": "data.formats.writers",
 }
 
 

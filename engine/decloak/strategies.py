@@ -14,10 +14,10 @@ Needs the package hypothesis, which decloak itself does not.
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from decloak.anonymisers.hierarchy import Hierarchy
+from decloak.counting.generalisation_guarantee import check_generalised
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
-from decloak.measure.generalisation_guarantee import check_generalised
+from decloak.data.hierarchy import Hierarchy
 
 try:
     from hypothesis import strategies as st

@@ -5,7 +5,7 @@ Every element of a transaction, plain or generalised, takes one position.
 
 from collections.abc import Sequence
 
-from decloak.data.dataset import Element
+from decloak.data.published import Element
 
 __all__ = ["context"]
 

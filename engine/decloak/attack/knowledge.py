@@ -9,9 +9,9 @@ import random
 from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
 
-from decloak.anonymisers.asked import check_km
-from decloak.data.lines import FilePath, place
-from decloak.data.readers import read
+from decloak.checks import check_km
+from decloak.data.formats.lines import FilePath, place
+from decloak.data.formats.readers import read
 from decloak.errors import DecloakError, shown
 
 __all__ = ["MOST_ITEMSETS", "Itemset", "explicit", "moderate", "strong_pairs", "weak"]

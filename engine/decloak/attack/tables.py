@@ -6,32 +6,16 @@ Rows and columns without any score are left out, and so is a table with nothing 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decloak.attack.context import context
-from decloak.data.dataset import Published
-from decloak.relate.sources import Pair
+from decloak.data.published import Published
+from decloak.data.tables import AttackTable, Context, Floats, Pair
 
-__all__ = ["AttackTable", "mean_scores", "needed_pairs", "tables"]
-
-Context = tuple[str, ...]
-Floats = NDArray[np.floating[Any]]
-
-
-@dataclass(frozen=True, eq=False)
-class AttackTable:
-    """The distances of one generalised item; `transactions` and `contexts` go with the rows of `d`."""
-
-    members: tuple[str, ...]
-    transactions: NDArray[np.intp]
-    columns: tuple[str, ...]
-    contexts: tuple[Context, ...]
-    d: Floats
+__all__ = ["mean_scores", "needed_pairs", "tables"]
 
 
 class _Occurrences(NamedTuple):

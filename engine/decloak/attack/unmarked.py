@@ -8,7 +8,7 @@ utility sets, and items of none, are never generalised together.
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from decloak.data.dataset import Element, Published
+from decloak.data.published import Element, Published
 from decloak.errors import DecloakError, shown
 
 __all__ = ["mark"]

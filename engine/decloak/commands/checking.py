@@ -98,16 +98,16 @@ class _Plain(NamedTuple):
 
     def listed(self, itemset: Iterable[str]) -> str:
         """Items or labels as one line."""
-        from decloak.data.published import written
+        from decloak.data.formats.published import written
 
         return ", ".join(map(written, itemset) if self.named else itemset)
 
 
 def _read(file: Path, ids: bool, k: int | None, m: int | None) -> "Disassociated | _Plain":
     """A release file; k and m given on the command line replace its own."""
-    from decloak.anonymisers.asked import check_km
+    from decloak.checks import check_km
+    from decloak.data.formats.releases import read_release
     from decloak.data.generalised import Generalised
-    from decloak.data.releases import read_release
 
     if ids:
         raise DecloakError("a release file has no ids", hint="leave --ids out")
@@ -128,8 +128,8 @@ def _read(file: Path, ids: bool, k: int | None, m: int | None) -> "Disassociated
 
 def _plain(file: Path, kind: str, ids: bool, separator: str | None, k: int | None, m: int | None) -> _Plain:
     """A data file, or published transactions whose generalised items are one item each."""
-    from decloak.data.published import read_published, written
-    from decloak.data.readers import read
+    from decloak.data.formats.published import read_published, written
+    from decloak.data.formats.readers import read
 
     if k is None or m is None:
         raise DecloakError("a data file does not say its k and m", hint="give --k and --m")
@@ -141,7 +141,7 @@ def _plain(file: Path, kind: str, ids: bool, separator: str | None, k: int | Non
 
 
 def _broken(release: "Disassociated") -> tuple[Sequence[str], list[tuple[Any, ...]]]:
-    from decloak.measure.disassociation_guarantee import check_release
+    from decloak.counting.disassociation_guarantee import check_release
     from decloak.measure.inverse import enumerated
 
     found = [*check_release(release), *enumerated(release)]
@@ -158,7 +158,7 @@ def _links(release: "Disassociated") -> tuple[Sequence[str], list[tuple[Any, ...
 
 
 def _rare(plain: _Plain) -> list[tuple[Any, ...]]:
-    from decloak.measure.guarantees import violations
+    from decloak.counting.guarantees import violations
 
     found = violations(plain.records, k=plain.k, m=plain.m)
     return [(plain.listed(sorted(itemset)), support) for itemset, support in found]
@@ -166,7 +166,7 @@ def _rare(plain: _Plain) -> list[tuple[Any, ...]]:
 
 def _negative(plain: _Plain, most: int) -> tuple[Sequence[str], list[tuple[Any, ...]]]:
     """The first of what may be very many."""
-    from decloak.measure.generalisation_guarantee import negative_violations
+    from decloak.counting.generalisation_guarantee import negative_violations
 
     found = islice(negative_violations(plain.records, plain.domain, plain.k, plain.m), most)
     rows = [(plain.listed(one.present), plain.listed(one.absent), one.support) for one in found]

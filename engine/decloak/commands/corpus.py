@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from decloak.commands.options import form_option
-from decloak.data.lines import place
+from decloak.data.formats.lines import place
 from decloak.errors import DecloakError, shown
 from decloak.report.table import emit, emit_json
 
 if TYPE_CHECKING:
-    from decloak.data.documents import Documents
+    from decloak.data.text.documents import Documents
     from decloak.relate.corpus import Corpus
     from decloak.relate.corpus_build import Progress
 
@@ -63,7 +63,7 @@ def build_command(
 
     Leave out what holds the data that is attacked: --without source=mtsamples.
     """
-    from decloak.data.documents import Documents, Reading
+    from decloak.data.text.documents import Documents, Reading
     from decloak.relate.corpus_build import build
 
     given = [Documents(path, Reading(field, lines, tuple(without))) for path in sources]
@@ -117,7 +117,7 @@ def count_command(index: Path, terms: tuple[str, ...], form: str) -> None:
 
 def _counted(corpus: "Corpus", terms: Sequence[str]) -> list[tuple[Any, ...]]:
     """A row for every term and for every pair, as a run would count them."""
-    from decloak.relate.asking import Query
+    from decloak.data.query import Query
     from decloak.relate.counting import Counted
     from decloak.relate.ngd import ngd
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from decloak.commands.options import form_option
-from decloak.data.lines import check_new
+from decloak.data.formats.lines import check_new
 from decloak.errors import DecloakError
 from decloak.report.table import emit
 
 if TYPE_CHECKING:
-    from decloak.anonymisers.hierarchy import Hierarchy
     from decloak.data.dataset import Dataset
+    from decloak.data.hierarchy import Hierarchy
 
 __all__ = ["hierarchy_command"]
 
@@ -51,8 +51,8 @@ def hierarchy_command(
     transactions. NCP is the share of information lost, labels how many different ones are still published: a low NCP
     with few labels left says that rare items paid for it. The largest label stands for that share of all items.
     """
-    from decloak.data.hierarchy_file import write_hierarchy
-    from decloak.data.readers import read
+    from decloak.data.formats.hierarchy_file import write_hierarchy
+    from decloak.data.formats.readers import read
 
     if write is not None:
         check_new(write)
@@ -69,8 +69,8 @@ def hierarchy_command(
 def _candidates(
     data: "Dataset", fanout: int, seed: int, tree: Path | None, tree_format: str | None
 ) -> Iterator["Hierarchy"]:
-    from decloak.anonymisers.building import MOST, ORDERS, by_cooccurrence, ordered
-    from decloak.anonymisers.hierarchy import Hierarchy
+    from decloak.anonymisers.kernels.building import MOST, ORDERS, by_cooccurrence, ordered
+    from decloak.data.hierarchy import Hierarchy
 
     if (tree is None) != (tree_format is None):
         raise DecloakError("a hierarchy and its format go together", hint="give --tree and --tree-format, or neither")
@@ -87,7 +87,7 @@ def _candidates(
 
 
 def _tried(data: "Dataset", tree: "Hierarchy", k: int, m: int) -> tuple[str, int, float, int, int, float]:
-    from decloak.anonymising import anonymise
+    from decloak.anonymisers.registry import anonymise
     from decloak.measure.loss import labels_left
 
     release = anonymise(data, "cut", k=k, m=m, hierarchy=tree)

@@ -30,7 +30,7 @@ def schema_command(names: tuple[str, ...], scenario: bool, relations: bool, as_m
     from decloak.store.documentation import markdown, tables
 
     if scenario:
-        from decloak.scenario import json_schema
+        from decloak.scenario.model import json_schema
 
         emit_json(json_schema())
         return

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from decloak.commands.options import store_option
-from decloak.data.delimited import join
-from decloak.data.lines import check_new, write_lines
+from decloak.data.formats.delimited import join
+from decloak.data.formats.lines import check_new, write_lines
 from decloak.errors import DecloakError
 from decloak.store import results
 from decloak.store.opening import connect_readonly
@@ -34,9 +34,9 @@ def publish_command(run: str, file: Path, ids: bool, text: bool, cut: Path | Non
     in .jsonl as a release file, with the labels and what they stand for. A disassociated release is a release file
     always. Nothing that links a release to its original is in the file.
     """
+    from decloak.data.formats.disassociated_file import write_disassociated
+    from decloak.data.formats.published import write_published
     from decloak.data.generalised import Generalised
-    from decloak.data.published import write_published
-    from decloak.data.release_file import write_disassociated
     from decloak.store.reading import read_published
     from decloak.store.torn import read_torn
 

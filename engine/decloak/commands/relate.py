@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from decloak.commands.options import form_option, store_option
-from decloak.data.lines import place
+from decloak.data.formats.lines import place
 from decloak.errors import DecloakError
 from decloak.report.table import emit
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from decloak.measure.agreement import Agreement, Correlation
     from decloak.relate.counting import Cache
     from decloak.relate.judgements import Judgements
-    from decloak.relatedness import Relate
+    from decloak.relate.parts import Relate
 
 __all__ = ["relate_command"]
 
@@ -97,7 +97,7 @@ def _measured(
     data: "Judgements", wanted: Sequence[tuple[str, "Relate", Path]], store: Path
 ) -> Iterator[tuple[str, list[float | None]]]:
     """Every measure's name and its scores, larger is closer; what it could not use is noted."""
-    from decloak.relating import related
+    from decloak.relate.related import related
 
     for name, part, folder in wanted:
         with _cache(part, store) as cache:
@@ -112,7 +112,7 @@ def _measured(
 @contextmanager
 def _cache(part: "Relate", store: Path) -> Iterator["Cache | None"]:
     """Where the counts of a service are kept: it is asked once ever."""
-    from decloak.relatedness import Provider
+    from decloak.relate.parts import Provider
     from decloak.store.counts import StoredCounts
     from decloak.store.opening import open_store
 
@@ -124,8 +124,8 @@ def _cache(part: "Relate", store: Path) -> Iterator["Cache | None"]:
 
 
 def _of_scenarios(scenarios: Sequence[Path]) -> Iterator[tuple[str, "Relate", Path]]:
-    from decloak.relatedness import Within
-    from decloak.scenario import load
+    from decloak.relate.parts import Within
+    from decloak.scenario.model import load
 
     for path in scenarios:
         parts = [case.scenario.relate for case in load(path).cases]
@@ -162,7 +162,7 @@ def _named(paths: dict[str, tuple[Path, ...]]) -> Iterator[tuple[str, "Relate", 
 def _part(settings: Mapping[str, str]) -> "Relate":
     from pydantic import TypeAdapter
 
-    from decloak.relatedness import Relate
+    from decloak.relate.parts import Relate
 
     read: TypeAdapter[Relate] = TypeAdapter(Relate)
     return read.validate_python(settings)

@@ -10,12 +10,12 @@ import click
 
 from decloak.cli import EXIT_EXPECTATION
 from decloak.commands.options import form_option, store_option
-from decloak.data.lines import place
+from decloak.data.formats.lines import place
 from decloak.errors import shown
 from decloak.report.table import emit, emit_json
 
 if TYPE_CHECKING:
-    from decloak.runner import Measure, Progress, Run, RunVariant
+    from decloak.runs.runner import Measure, Progress, Run, RunVariant
 
 __all__ = ["COUNTS", "run_command", "validate_command"]
 
@@ -40,7 +40,7 @@ def run_command(scenario: Path, store: Path, overrides: tuple[str, ...], form: s
     What the store has already is not done again. `decloak show --help` says what the figures mean. Exit code 3: an
     expectation does not hold.
     """
-    from decloak.runner import run
+    from decloak.runs.runner import run
 
     with _progress() as progress:
         done = run(scenario, store=store, overrides=overrides, progress=progress)
@@ -58,8 +58,8 @@ def run_command(scenario: Path, store: Path, overrides: tuple[str, ...], form: s
 @set_option
 def validate_command(scenarios: tuple[Path, ...], overrides: tuple[str, ...]) -> None:
     """Check scenarios without running them: every key, rule and variant, and that the files are there."""
-    from decloak.runner import plans
-    from decloak.scenario import load
+    from decloak.runs.runner import plans
+    from decloak.scenario.model import load
 
     for scenario in scenarios:
         count = len(plans(load(scenario, overrides)))
@@ -186,7 +186,7 @@ def _progress() -> Iterator["Progress | None"]:
     from rich.console import Console
     from rich.text import Text
 
-    from decloak.runner import Progress
+    from decloak.runs.runner import Progress
 
     with Console(stderr=True).status(Text("reading")) as status:
 

@@ -104,7 +104,7 @@ def import_command(file: Path, form: str, store: Path, **options: Any) -> None:
 
 
 def _read(file: Path, form: str, given: dict[str, Any]) -> "Dataset":
-    from decloak.data.readers import read
+    from decloak.data.formats.readers import read
     from decloak.data.text.notes import read_text
     from decloak.data.text.searchlog import read_searchlog
 
@@ -118,7 +118,7 @@ def _read(file: Path, form: str, given: dict[str, Any]) -> "Dataset":
 
 
 def _import_release(file: Path, ids: bool, store: Path) -> None:
-    from decloak.data.published import read_published
+    from decloak.data.formats.published import read_published
     from decloak.digest import digest
     from decloak.store.inserting import find
     from decloak.store.opening import open_store

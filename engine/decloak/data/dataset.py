@@ -1,19 +1,12 @@
-"""The three shapes of data decloak reads: plain transactions, set-generalised ones, distance tables."""
+"""Plain transactions: one set of items per person."""
 
-from collections.abc import Collection, Iterable, Mapping, Set
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Set
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Dataset", "DistanceTable", "Element", "Published", "rows_of"]
-
-Element = str | tuple[str, ...]
-"""One position of a published transaction: a plain item, or a generalised item (the tuple of its members)."""
+__all__ = ["Dataset", "rows_of"]
 
 
 @dataclass(frozen=True)
@@ -71,37 +64,3 @@ def _row(number: int, transaction: Iterable[str]) -> Collection[str]:
     if isinstance(transaction, str) or not isinstance(transaction, Iterable):
         raise DecloakError(f"transaction {number} is {shown(transaction)}, not a list of items", hint=_SHAPE)
     return tuple(transaction)
-
-
-@dataclass(frozen=True)
-class Published:
-    """Set-generalised transactions: a tuple among the items is a generalised item.
-
-    >>> Published((("knee", ("icd", "injury")),), ("1",)).generalised
-    (('icd', 'injury'),)
-    """
-
-    transactions: tuple[tuple[Element, ...], ...]
-    labels: tuple[str, ...]
-    origin: str = "memory"
-    names: Mapping[tuple[str, ...], str] = field(default_factory=dict, compare=False)
-    """What generalised items are called, where they have a name beside their members."""
-
-    @cached_property
-    def generalised(self) -> tuple[tuple[str, ...], ...]:
-        """Every generalised item once, in order of first appearance."""
-        return tuple(
-            dict.fromkeys(
-                element for transaction in self.transactions for element in transaction if isinstance(element, tuple)
-            )
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class DistanceTable:
-    """Distances of one generalised item: a row per transaction, a column per member, NaN where unscored."""
-
-    name: str
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    d: NDArray[np.floating[Any]]

@@ -53,12 +53,12 @@ class Disassociated:
 
     def write(self, path: str | Path) -> None:
         """Write it as a release file."""
-        from decloak.data.release_file import write_disassociated
+        from decloak.data.formats.disassociated_file import write_disassociated
 
         write_disassociated(self, path)
 
     def __str__(self) -> str:
         """Its clusters as tables of text."""
-        from decloak.data.release_text import text_table
+        from decloak.data.formats.release_text import text_table
 
         return text_table(self)

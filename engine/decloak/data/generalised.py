@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-from decloak.data.dataset import Element, Published
-from decloak.data.published import written
+from decloak.data.formats.published import written
+from decloak.data.published import Element, Published
 
 __all__ = ["Generalised"]
 
@@ -68,6 +68,6 @@ class Generalised:
 
     def write(self, path: str | Path, *, ids: bool = False) -> None:
         """Write it as a release file, with the transactions' ids or without."""
-        from decloak.data.generalised_file import write_generalised
+        from decloak.data.formats.generalised_file import write_generalised
 
         write_generalised(self, path, ids=ids)

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from decloak.data.dataset import Dataset, Published
+from decloak.data.dataset import Dataset
+from decloak.data.published import Published
 from decloak.errors import DecloakError, shown
 
 __all__ = ["check_pair"]

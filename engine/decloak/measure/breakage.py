@@ -16,11 +16,11 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
+from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Cluster, Disassociated
 from decloak.errors import DecloakError
 from decloak.measure.reassociation import Records, Truth, added_items, check_truth
-from decloak.rules.reassociate_kernel import Assignment
-from decloak.rules.reassociate_units import classes, rows_of
+from decloak.rules.reassociate.units import classes, rows_of
 
 __all__ = ["KmBreakage", "TransactionBreakage", "km_breakage", "transaction_breakage"]
 

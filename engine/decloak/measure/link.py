@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from decloak.anonymisers.asked import check_km
+from decloak.checks import check_km
+from decloak.counting.itemsets import Block, coded, item_sets, sizes, supports
 from decloak.errors import DecloakError, shown
-from decloak.measure.itemsets import Block, coded, item_sets, sizes, supports
 
 __all__ = ["Exposed", "Link", "link"]
 

@@ -27,7 +27,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.anonymisers.asked import check_km
 from decloak.attack.reconstruction import (
     MOST_TABLES,
     Pieces,
@@ -37,6 +36,7 @@ from decloak.attack.reconstruction import (
     pieces,
     sampled_tables,
 )
+from decloak.checks import check_km
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError
 

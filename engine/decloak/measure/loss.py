@@ -10,8 +10,9 @@ from fractions import Fraction
 from math import fsum
 from typing import NamedTuple
 
-from decloak.data.dataset import Dataset, Element, Published
+from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
+from decloak.data.published import Element, Published
 from decloak.errors import DecloakError
 
 __all__ = ["Labels", "information_loss", "labels_left", "support_error"]

@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from decloak.anonymisers.asked import check_whole
-from decloak.anonymisers.hierarchy import Hierarchy
+from decloak.checks import check_whole
+from decloak.counting.frequent import frequent
+from decloak.counting.rows import row_numbers
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
+from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError, nearest, shown
-from decloak.measure.frequent import frequent
 from decloak.measure.release_utility import Records, tkd
-from decloak.measure.rows import row_numbers
 
 __all__ = ["MOST", "Level", "Ml2", "least_support", "ml2", "tkd_labels"]
 

@@ -14,10 +14,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from decloak.data.assignment import Assignment, ChunkNumber
 from decloak.data.disassociated import Cluster, Disassociated
 from decloak.errors import DecloakError
-from decloak.rules.reassociate_kernel import Assignment
-from decloak.rules.reassociate_units import ChunkNumber, rows_of
+from decloak.rules.reassociate.units import rows_of
 
 __all__ = ["Accuracy", "Truth", "accuracy", "added_items", "check_truth", "reconstructed"]
 

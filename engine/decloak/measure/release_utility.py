@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from decloak.counting.itemsets import coded, sizes, supports
 from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError
-from decloak.measure.itemsets import coded, sizes, supports
 
 __all__ = ["Records", "re_chunks", "tkd", "tkd_chunks", "tlost"]
 

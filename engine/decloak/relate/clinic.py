@@ -12,13 +12,14 @@ which is that of no term: N.
 
 from importlib.resources import files
 
-from decloak.relate.sources import CountsFile, Pair
+from decloak.data.tables import Pair
+from decloak.relate.sources import CountsFile
 
 __all__ = ["clinic_counts"]
 
 
 def clinic_counts() -> CountsFile:
-    """The counts of every item and pair of items that `decloak.data.clinic` can make.
+    """The counts of every item and pair of items that `decloak.data.generators.clinic` can make.
 
     >>> counts = clinic_counts()
     >>> counts.n, counts.counts(["metformin"]), counts.joint([("metformin", "diabetes")])

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from decloak.data.lines import FilePath, place
+from decloak.data.formats.lines import FilePath, place
+from decloak.data.query import Both, Query
 from decloak.digest import digest
 from decloak.errors import DecloakError, shown
-from decloak.relate.asking import Both, Query
 from decloak.relate.together import together
 
 __all__ = ["APPLICATION", "VERSION", "Corpus", "Facts", "Part"]

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from decloak.data.documents import Documents
-from decloak.data.lines import FilePath, check_new, place
+from decloak.data.formats.lines import FilePath, check_new, place
+from decloak.data.text.documents import Documents
 from decloak.errors import DecloakError, shown
 from decloak.relate.corpus import APPLICATION, VERSION, Facts, Part
 from decloak.version import __version__

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple, Protocol, TypeVar
 
+from decloak.data.query import Both, Counter, Query, both
+from decloak.data.tables import Pair
 from decloak.errors import DecloakError, shown
-from decloak.relate.asking import Both, Counter, Query, both
-from decloak.relate.sources import Pair
 
 __all__ = ["Cache", "Counted", "Memory", "Progress", "Shares"]
 

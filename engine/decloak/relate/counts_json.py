@@ -6,10 +6,10 @@ A count is a whole number, or null (or one below 0) when it is unknown; a pair m
 import os
 from typing import Any, NamedTuple
 
-from decloak.data.jsonvalue import json_value
-from decloak.data.lines import FilePath, Line, place, read_lines
+from decloak.data.formats.jsonvalue import json_value
+from decloak.data.formats.lines import FilePath, Line, place, read_lines
+from decloak.data.query import both
 from decloak.errors import DecloakError, nearest, shown
-from decloak.relate.asking import both
 
 __all__ = ["Counts", "read_counts_json"]
 

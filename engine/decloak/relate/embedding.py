@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.data.lines import FilePath
+from decloak.data.formats.lines import FilePath
+from decloak.data.tables import Pair
 from decloak.relate.similar import CELLS, FEW, Similar, compared, share
-from decloak.relate.sources import Pair
 from decloak.relate.vectors_cache import Table, vector_table
 
 __all__ = ["Embedded", "Embedder", "Embedding", "FileVectors", "vectors_of"]

@@ -7,10 +7,10 @@ by 32 people (Rubenstein and Goodenough 1965), and what three methods said. Larg
 from importlib.resources import as_file, files
 from typing import NamedTuple
 
-from decloak.data.delimited import read_number, split
-from decloak.data.lines import FilePath, Line, read_lines
+from decloak.data.formats.delimited import read_number, split
+from decloak.data.formats.lines import FilePath, Line, read_lines
+from decloak.data.tables import Pair
 from decloak.errors import shown
-from decloak.relate.sources import Pair
 
 __all__ = ["Judgements", "judged", "thirty_pairs"]
 

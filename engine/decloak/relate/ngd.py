@@ -11,8 +11,9 @@ from typing import Any, Literal, NamedTuple, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from decloak.data.tables import Pair
 from decloak.errors import DecloakError, nearest, shown
-from decloak.relate.sources import Pair, Source
+from decloak.relate.sources import Source
 
 __all__ = ["Scored", "Unseen", "distances", "ngd", "settled"]
 

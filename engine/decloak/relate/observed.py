@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from scipy import sparse
 
-from decloak.relate.sources import Pair
+from decloak.data.tables import Pair
 
 __all__ = ["Observed"]
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
+from decloak.data.query import Query
 from decloak.errors import DecloakError, shown
-from decloak.relate.asking import Query
 from decloak.relate.provider_http import Passing
 
 __all__ = ["KINDS", "Elasticsearch", "Json", "Kind", "MediaWiki", "Question", "SearXNG", "can_be_asked"]

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from decloak.data.tables import Pair
 from decloak.errors import shown
 from decloak.relate.ngd import Scored
-from decloak.relate.sources import Pair
 
 __all__ = ["CELLS", "FEW", "Measure", "Similar", "apart", "compared", "share"]
 

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from math import isnan
 from typing import NamedTuple, Protocol, Self, TypeVar
 
-from decloak.data.delimited import cells, read_number, split
-from decloak.data.lines import FilePath, Line, place, read_lines
+from decloak.data.formats.delimited import cells, read_number, split
+from decloak.data.formats.lines import FilePath, Line, place, read_lines
+from decloak.data.query import both
+from decloak.data.tables import Pair
 from decloak.errors import DecloakError, shown
-from decloak.relate.asking import both
 from decloak.relate.counts_json import read_counts_json
 
-__all__ = ["CountsFile", "Pair", "ScoresFile", "Source"]
+__all__ = ["CountsFile", "ScoresFile", "Source"]
 
-Pair = tuple[str, str]
 COUNTS = ["a", "b", "count"]
 """The header of counts, which is no measure's."""
 

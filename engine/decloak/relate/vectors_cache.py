@@ -21,7 +21,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.data.lines import FilePath
+from decloak.data.formats.lines import FilePath
 from decloak.relate.vectors_file import blocks, reading
 
 __all__ = ["Table", "cache_folder", "vector_table"]

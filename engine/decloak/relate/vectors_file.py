@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.data.delimited import read_number
-from decloak.data.lines import LONGEST_LINE, FilePath, opened, place
+from decloak.data.formats.delimited import read_number
+from decloak.data.formats.lines import LONGEST_LINE, FilePath, opened, place
 from decloak.errors import DecloakError, shown
 
 __all__ = ["Block", "blocks", "is_vectors_file", "reading"]

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.data.lines import FilePath
+from decloak.data.formats.lines import FilePath
+from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.relate.similar import CELLS, FEW, Similar, compared, share
-from decloak.relate.sources import Pair
 from decloak.relate.wordnet_files import Nouns, packaged_nouns, read_nouns
 
 __all__ = ["Taxonomy", "WordNet", "taxonomy", "wu_palmer"]

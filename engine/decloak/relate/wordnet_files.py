@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from decloak.data.lines import FilePath, Line, place, read_lines
+from decloak.data.formats.lines import FilePath, Line, place, read_lines
 from decloak.errors import DecloakError, shown
 
 __all__ = ["FILES", "Nouns", "check_database", "files_in", "packaged_nouns", "read_nouns"]

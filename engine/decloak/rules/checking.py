@@ -2,18 +2,17 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from decloak.errors import DecloakError, nearest, shown
-from decloak.positions import Source
+from decloak.rules.eliminate.strategy import Strategy
 from decloak.rules.model import AnyRule, EliminateRule, ItemsetsRule, QueryRule, ReassociateRule
-from decloak.rules.reassociation import Reassociation
-from decloak.rules.strategy import Strategy
+from decloak.rules.reassociate.strategy import Reassociation
 from decloak.store.derivation import LAST_ROUND, THIS_ROUND, make_steps
-from decloak.store.relations import RELATIONS
+from decloak.store.relations import RELATIONS, Derives
 from decloak.store.sandbox import Sandbox
+from decloak.yaml.source import Source
 
-__all__ = ["Derives", "derives_of", "reassociation_of", "strategy_of"]
+__all__ = ["derives_of", "reassociation_of", "strategy_of"]
 
 OWN = {
     "eliminate": ("table", "row", "col", "round"),
@@ -21,13 +20,6 @@ OWN = {
     "itemsets": ("itemset", "size", "support"),
 }
 """What the rules of a form derive, under their own name; a query says itself what it derives."""
-
-
-class Derives(NamedTuple):
-    """The relation a rule gives to others."""
-
-    name: str
-    columns: tuple[str, ...]
 
 
 def derives_of(model: AnyRule, source: Source) -> Derives:

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError, nearest, shown
 from decloak.rules.because import called, sentence_sql
-from decloak.rules.load import Derives, read_text, sentence_columns
+from decloak.rules.load import read_text, sentence_columns
 from decloak.rules.model import AnyRule, QueryRule
 from decloak.store import evidence, findings, results
 from decloak.store.derivation import make_steps
 from decloak.store.evidence import Context, Finding, Judged
+from decloak.store.relations import Derives
 from decloak.store.results import Attacked
 from decloak.store.sandbox import Sandbox, quoted
 

@@ -10,21 +10,20 @@ from pydantic import RootModel
 
 from decloak.digest import digest
 from decloak.errors import DecloakError, nearest, shown
-from decloak.positions import Source, check, read
 from decloak.resources import bundled
 from decloak.rules.because import sentence_sql
-from decloak.rules.checking import Derives, derives_of, reassociation_of, strategy_of
+from decloak.rules.checking import derives_of, reassociation_of, strategy_of
+from decloak.rules.eliminate.strategy import Strategy
 from decloak.rules.model import AnyRule, ReassociateRule, is_path
-from decloak.rules.reassociation import Reassociation
-from decloak.rules.strategy import Strategy
+from decloak.rules.reassociate.strategy import Reassociation
 from decloak.store.findings import START
-from decloak.store.relations import RELATIONS
+from decloak.store.relations import RELATIONS, Derives
 from decloak.store.sandbox import Sandbox
+from decloak.yaml.source import Source, check, read
 
 __all__ = [
     "SENTENCE",
     "Catalogue",
-    "Derives",
     "Rule",
     "bundled_files",
     "bundled_names",

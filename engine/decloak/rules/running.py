@@ -6,15 +6,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.anonymisers.asked import check_km
+from decloak.checks import check_km
+from decloak.counting.guarantees import violations
+from decloak.data.assignment import Assignment, Closer
 from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError, shown
-from decloak.measure.guarantees import violations
-from decloak.rules.eliminate_kernel import Elimination, eliminate
+from decloak.rules.eliminate.kernel import Elimination, eliminate
+from decloak.rules.eliminate.strategy import Strategy
 from decloak.rules.load import Rule
 from decloak.rules.model import EliminateRule, ItemsetsRule, QueryRule
-from decloak.rules.reassociate_kernel import Assignment, Closer, reassociate, row_values
-from decloak.rules.strategy import Strategy
+from decloak.rules.reassociate.kernel import reassociate, row_values
 from decloak.store.derivation import Derived, derive, fixpoint, make_steps
 from decloak.store.sandbox import Sandbox
 

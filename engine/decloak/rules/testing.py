@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError, nearest, shown
-from decloak.positions import Source, check, read
 from decloak.rules.load import Catalogue, Rule, bundled_files, rule_files
 from decloak.rules.model import Grid, RuleTest, TestCase
 from decloak.rules.running import Settings, facts, give, strike
 from decloak.store.relations import RELATIONS
 from decloak.store.sandbox import Sandbox
+from decloak.yaml.source import Source, check, read
 
 __all__ = ["Outcome", "run_tests", "sibling_test"]
 

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from decloak.rules.reassociate_kernel import Assignment
+from decloak.data.assignment import Assignment
 from decloak.store.inserting import next_number
 
 __all__ = ["read_assigned", "write_assigned"]

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from decloak.data.query import Both, Query
 from decloak.errors import DecloakError
-from decloak.relate.asking import Both, Query
 from decloak.store.opening import Store, connect_readonly
 
 __all__ = ["StoredCounts", "kept_counts"]

@@ -3,15 +3,13 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError
 from decloak.store.derivation import Derived
 from decloak.store.inserting import insert, next_number
+from decloak.store.relations import Derives
 from decloak.store.sandbox import Sandbox, quoted
-
-if TYPE_CHECKING:
-    from decloak.rules.load import Derives
 
 __all__ = [
     "NAMED",
@@ -137,7 +135,7 @@ def _make_relation(connection: sqlite3.Connection, relation: str, columns: Seque
 
 
 def write_why(
-    connection: sqlite3.Connection, rule: str, digest: str, form: str, derives: "Derives", because: str
+    connection: sqlite3.Connection, rule: str, digest: str, form: str, derives: Derives, because: str
 ) -> None:
     """(Re)make the view why_<rule>: each finding of this rule text with its sentence in the column `because`.
 
@@ -189,7 +187,7 @@ def write_start(connection: sqlite3.Connection, rule: str, weigh: str) -> None:
     )
 
 
-def show_findings(sandbox: Sandbox, attack: int, derives: "Derives", form: str) -> None:
+def show_findings(sandbox: Sandbox, attack: int, derives: Derives, form: str) -> None:
     """Let a rule read what an earlier attack of a form derived.
 
     The last condition of each query holds always. It is there to read a column that is no rowid: of a table whose

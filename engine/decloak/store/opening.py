@@ -10,7 +10,7 @@ from urllib.request import pathname2url
 
 from sqlite_utils import Database
 
-from decloak.data.lines import place
+from decloak.data.formats.lines import place
 from decloak.errors import DecloakError, shown
 from decloak.store.documentation import schema_text
 

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.anonymisers.hierarchy import Hierarchy
-from decloak.data.dataset import Dataset, Element, Published
+from decloak.data.dataset import Dataset
+from decloak.data.hierarchy import Hierarchy
+from decloak.data.published import Element, Published
 
 __all__ = [
     "Outcome",

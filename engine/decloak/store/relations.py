@@ -9,13 +9,20 @@ rowid alone is read, SQLite forgets that a view of ours did the reading, and the
 
 from typing import NamedTuple
 
-__all__ = ["RELATIONS", "Relation", "Scope"]
+__all__ = ["RELATIONS", "Derives", "Relation", "Scope"]
 
 
 class Relation(NamedTuple):
     columns: tuple[str, ...]
     sql: str
     meaning: str
+
+
+class Derives(NamedTuple):
+    """The relation a rule gives to others."""
+
+    name: str
+    columns: tuple[str, ...]
 
 
 class Scope(NamedTuple):

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from decloak.data.dataset import Element, Published
-from decloak.data.published import written
+from decloak.data.formats.published import written
+from decloak.data.published import Element, Published
 from decloak.digest import digest as digest_of
 from decloak.store.inserting import insert, item_numbers, next_number, write_txns
 

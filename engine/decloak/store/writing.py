@@ -4,14 +4,12 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from decloak.data.dataset import Dataset
+from decloak.data.tables import AttackTable
 from decloak.store.inserting import insert, item_numbers, next_number, write_txns
 from decloak.store.releases import generalised_numbers
-
-if TYPE_CHECKING:
-    from decloak.attack.tables import AttackTable
 
 __all__ = [
     "write_dataset",
@@ -67,7 +65,7 @@ def write_scoring(
     release: int,
     relatedness: int | None,
     context: str,
-    tables: Sequence["AttackTable"],
+    tables: Sequence[AttackTable],
 ) -> int:
     """Write the distance tables of a release."""
     scoring = insert(connection, "scoring", digest=digest, release=release, relatedness=relatedness, context=context)
@@ -95,7 +93,7 @@ def write_scoring(
 
 
 def _write_table(
-    connection: sqlite3.Connection, number: int, table: "AttackTable", txns: Sequence[int], items: Mapping[str, int]
+    connection: sqlite3.Connection, number: int, table: AttackTable, txns: Sequence[int], items: Mapping[str, int]
 ) -> None:
     connection.executemany(
         "insert into distance_row values (?, ?, ?)",

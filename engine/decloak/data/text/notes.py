@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from decloak.data.dataset import Dataset
-from decloak.data.documents import RECORDS, Reading, Values, files_of, kind_of, lines_of, text_of, whole_text
-from decloak.data.lines import FilePath, Line, place
-from decloak.data.record import Labels, Names
+from decloak.data.formats.lines import FilePath, Line, place
+from decloak.data.formats.record import Labels, Names
+from decloak.data.formats.unpacked import unpacked
+from decloak.data.text.documents import RECORDS, Reading, Values, files_of, kind_of, lines_of, text_of, whole_text
 from decloak.data.text.headers import without_headers
 from decloak.data.text.phrases import distinct, phrases
 from decloak.data.text.tagger import Tagger, english
 from decloak.data.text.tokens import sentences
-from decloak.data.unpacked import unpacked
 from decloak.errors import DecloakError, nearest, shown
 
 __all__ = ["Progress", "read_text"]

@@ -12,13 +12,13 @@ from itertools import groupby
 from pathlib import Path
 
 from decloak.data.dataset import Dataset
-from decloak.data.lines import LONGEST_LINE, FilePath, Line, place
-from decloak.data.record import Names
+from decloak.data.formats.lines import LONGEST_LINE, FilePath, Line, place
+from decloak.data.formats.record import Names
+from decloak.data.formats.unpacked import unpacked
 from decloak.data.text.notes import Progress
 from decloak.data.text.phrases import distinct, folded, is_content, phrases
 from decloak.data.text.tagger import Tagger, english
 from decloak.data.text.tokens import sentences
-from decloak.data.unpacked import unpacked
 from decloak.errors import DecloakError
 
 __all__ = ["SHORT", "read_searchlog"]

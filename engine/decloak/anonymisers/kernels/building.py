@@ -1,0 +1,111 @@
+"""Hierarchies made from the data: consecutive items are grouped, so what counts is the order they stand in.
+
+`learned` puts items next to each other that go together: average linkage over distances, its leaves in the order
+that keeps neighbours close. Groups of `fanout` are then cut from any order alike, so that trees differ by order only;
+the merges themselves, cut into groups, make lopsided trees whose labels are used up at once (NCP 1 on clickstreams).
+"""
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
+
+from decloak.data.dataset import Dataset
+from decloak.data.hierarchy import Hierarchy
+from decloak.errors import DecloakError
+
+__all__ = ["ORDERS", "by_cooccurrence", "by_relatedness", "check_items", "ordered"]
+
+ORDERS = ("names", "file", "popularity", "random")
+"""Orders that need nothing but the data."""
+MOST = 8_000
+"""Items a learned order is worked out for: distances of all pairs are held in memory, 8 bytes each."""
+FEW = 1_000
+"""Items whose leaf order is made optimal, which takes time by their square and more."""
+
+Floats = NDArray[np.floating[Any]]
+
+
+def ordered(data: Dataset, by: str, fanout: int, seed: int = 0) -> Hierarchy:
+    """Group the items in the order of their names (numbers as numbers), of the file, of popularity, or at random."""
+    items = list(_order(data, by, seed))
+    return Hierarchy.balanced(items, fanout, f"{by}, fanout {fanout}")
+
+
+def _order(data: Dataset, by: str, seed: int) -> Sequence[str]:
+    names = sorted(data.items, key=_natural)
+    if by == "names":
+        return names
+    if by == "file":
+        return list(dict.fromkeys(item for row in data.transactions for item in row))
+    if by == "popularity":
+        count = _supports(data)
+        return sorted(names, key=lambda item: -count[item])
+    assert by == "random"
+    random.Random(seed).shuffle(names)
+    return names
+
+
+def _natural(name: str) -> tuple[tuple[bool, int, str], ...]:
+    """A key by which item 9 comes before item 10."""
+    parts = re.split(r"([0-9]+)", name, maxsplit=20)
+    return tuple((part.isascii() and part.isdigit(), int(part[:18]) if part.isascii() and part.isdigit() else 0, part)
+                 for part in parts)  # fmt: skip
+
+
+def _supports(data: Dataset) -> dict[str, int]:
+    count = dict.fromkeys(data.items, 0)
+    for row in data.transactions:
+        for item in set(row):
+            count[item] += 1
+    return count
+
+
+def by_cooccurrence(data: Dataset, fanout: int) -> Hierarchy:
+    """Items that stand in the same transactions generalise together: 1 - cosine of their columns is the distance."""
+    items = sorted(data.items, key=_natural)
+    check_items(items, "cooccurrence")
+    records = Hierarchy.balanced(items, max(2, len(items))).code(data.transactions).astype(np.float64)
+    together = (records.T @ records).toarray()
+    norm = np.sqrt(np.diag(together))
+    return _learned(items, 1 - together / np.outer(norm, norm), fanout, "cooccurrence")
+
+
+def by_relatedness(items: Sequence[str], scores: Mapping[tuple[str, str], float | None], fanout: int) -> Hierarchy:
+    """Related items generalise together: `scores` are distances; pairs without a finite one are the farthest apart."""
+    names = sorted(items, key=_natural)
+    check_items(names, "relatedness")
+    place = {name: at for at, name in enumerate(names)}
+    scored = ((a, b, d) for (a, b), d in scores.items() if d is not None and isfinite(d))
+    known = [(place[a], place[b], d) for a, b, d in scored if a in place and b in place]
+    far = max((d for _, _, d in known), default=1.0)
+    distance = np.full((len(names), len(names)), far)
+    for a, b, d in known:
+        distance[a, b] = distance[b, a] = d
+    return _learned(names, distance, fanout, "relatedness")
+
+
+def check_items(items: Sequence[str], by: str) -> None:
+    """Refuse more items than a hierarchy can be learned of, and no items at all."""
+    if not items:
+        raise DecloakError("no items to make a hierarchy of", hint="leave some in the data that are not sensitive")
+    if by not in ORDERS and len(items) > MOST:
+        message = f"a hierarchy of {len(items):,} items cannot be learned"
+        raise DecloakError(message, hint=f"at most {MOST:,}: order them by popularity")
+
+
+def _learned(items: Sequence[str], distance: Floats, fanout: int, origin: str) -> Hierarchy:
+    if len(items) < 3:
+        return Hierarchy.balanced(items, fanout, f"{origin}, fanout {fanout}")
+    rows, columns = np.triu_indices(len(items), 1)
+    condensed = np.maximum(distance[rows, columns], 0)
+    tree = linkage(condensed, "average")
+    if len(items) <= FEW:
+        tree = optimal_leaf_ordering(tree, condensed)
+    order = [items[at] for at in leaves_list(tree).tolist()]
+    return Hierarchy.balanced(order, fanout, f"{origin}, fanout {fanout}")

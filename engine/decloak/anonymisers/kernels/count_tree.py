@@ -1,0 +1,149 @@
+"""The count tree of the papers, walked without ever being built, and the records that hold a node.
+
+An extended record is its items and the nodes above them, the root left out and dead nodes left out; `nodes[c]` is the
+node of column c, columns ascend in tree order. An itemset is an ascending tuple of columns, no two of them on one
+path; its children in the count tree are itemsets of one column more. The places of an itemset are the records that
+hold it and, in each, where the columns after its last one begin: the children are counted from them when the walk
+arrives, so that nothing is counted below a node that is dead by then.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cache, reduce
+from operator import and_
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from decloak.anonymisers.kernels.raising import Raised, ranks
+from decloak.data.hierarchy import Hierarchy, Ints
+
+__all__ = ["CountTree", "count_tree", "extended", "held", "supporting"]
+
+Itemset = tuple[int, ...]
+"""Nodes, in tree order."""
+
+
+def extended(tree: Hierarchy, records: sparse.csr_array[Any]) -> sparse.csr_array[Any]:
+    """Records × nodes: a record holds its items and every node above them."""
+    ends = np.cumsum(tree.leaves)
+    position = np.arange(ends[-1]) - np.repeat(ends - tree.leaves - tree.first, tree.leaves)
+    node = np.repeat(np.arange(len(tree.labels)), tree.leaves)
+    above = sparse.csr_array((np.ones(len(node), np.int32), (position, node)), (len(tree.items), len(tree.labels)))
+    return sparse.csr_array(records @ above)
+
+
+def held(tree: Hierarchy, records: sparse.csr_array[Any]) -> Callable[[int], int]:
+    """What gives the records that hold a node, as the bits of one number."""
+    columns = sparse.csc_array(records)
+
+    @cache
+    def rows(node: int) -> int:
+        first, stop = columns.indptr[[tree.first[node], tree.first[node] + tree.leaves[node]]]
+        holds = np.zeros(records.shape[0], bool)
+        holds[columns.indices[first:stop]] = True
+        return int.from_bytes(np.packbits(holds, bitorder="little").tobytes(), "little")
+
+    return rows
+
+
+def supporting(tree: Hierarchy, records: sparse.csr_array[Any]) -> Callable[[Itemset], int]:
+    """What counts the records that hold every one of some nodes."""
+    rows = held(tree, records)
+    return lambda itemset: reduce(and_, map(rows, itemset)).bit_count()
+
+
+class _Places(NamedTuple):
+    record: Ints
+    after: Ints
+
+
+class CountTree:
+    """The count tree of some records: what is asked of it is found on a walk in preorder."""
+
+    def __init__(self, tree: Hierarchy, holding: sparse.csr_array[Any], nodes: Ints) -> None:
+        """`holding` is records × nodes as `extended` gives it, `nodes` those of the tree, in tree order."""
+        columns = sparse.csr_array(holding[:, nodes])
+        columns.sort_indices()
+        self._nodes = nodes
+        self._first = tree.first[nodes]
+        self._end = self._first + tree.leaves[nodes]
+        self._start = columns.indptr.astype(np.int64)
+        self._columns = columns.indices
+        self._everywhere = _Places(np.arange(columns.shape[0]), self._start[:-1])
+        self._all = np.ones(len(nodes), bool)
+
+    def counts(self, size: int) -> Iterator[tuple[Itemset, int]]:
+        """Every itemset of 1 to `size` nodes with its support."""
+        yield from self._counts((), self._everywhere, self._all, size)
+
+    def breaches(self, raised: Raised, k: int, size: int) -> Iterator[tuple[Itemset, int]]:
+        """The leaves that fewer than k records hold: itemsets of `size` nodes, or shorter ones nothing can join.
+
+        The cut may be raised as the walk goes on: itemsets with a node that is dead by then are passed over.
+        """
+        yield from self._breaches((), self._everywhere, self._all, raised, k, size)
+
+    def _counts(
+        self, itemset: Itemset, places: _Places, free: NDArray[np.bool_], size: int
+    ) -> Iterator[tuple[Itemset, int]]:
+        for column, below in self._children(*self._grown(places, free)):
+            child = (*itemset, int(self._nodes[column]))
+            yield child, len(below.record)
+            if len(child) < size:
+                yield from self._counts(child, below, self._unrelated(free, column), size)
+
+    def _breaches(
+        self, itemset: Itemset, places: _Places, free: NDArray[np.bool_], raised: Raised, k: int, size: int
+    ) -> Iterator[tuple[Itemset, int]]:
+        columns, grown = self._grown(places, free)
+        if not len(columns):
+            if itemset and len(places.record) < k:
+                yield itemset, len(places.record)
+        elif len(itemset) + 1 == size:
+            counts = np.bincount(columns, minlength=len(self._nodes))
+            dead = raised.cover[self._first] < self._nodes
+            for column in np.flatnonzero((counts > 0) & (counts < k) & ~dead).tolist():
+                child = (*itemset, int(self._nodes[column]))
+                if not any(map(raised.dead, child)):
+                    yield child, int(counts[column])
+        else:
+            for column, below in self._children(columns, grown):
+                child = (*itemset, int(self._nodes[column]))
+                if not any(map(raised.dead, child)):
+                    yield from self._breaches(child, below, self._unrelated(free, column), raised, k, size)
+
+    def _grown(self, places: _Places, free: NDArray[np.bool_]) -> tuple[Ints, _Places]:
+        """Every later column of every place that may join, and the place it leads to."""
+        tails = self._start[places.record + 1] - places.after
+        ends = np.cumsum(tails)
+        at = np.arange(tails.sum()) + np.repeat(places.after - (ends - tails), tails)
+        columns = self._columns[at]
+        joins = free[columns]
+        return columns[joins], _Places(np.repeat(places.record, tails)[joins], at[joins] + 1)
+
+    @staticmethod
+    def _children(columns: Ints, places: _Places) -> Iterator[tuple[int, _Places]]:
+        """The places of each column apart."""
+        order = np.argsort(columns, kind="stable")
+        found, start = np.unique(columns[order], return_index=True)
+        for column, some in zip(found.tolist(), np.split(order, start[1:]), strict=False):
+            yield column, _Places(places.record[some], places.after[some])
+
+    def _unrelated(self, free: NDArray[np.bool_], column: int) -> NDArray[np.bool_]:
+        """Without the nodes on one path with that of a column."""
+        apart: NDArray[np.bool_] = (self._first >= self._end[column]) | (self._end <= self._first[column])
+        return free & apart
+
+
+def count_tree(tree: Hierarchy, records: sparse.csr_array[Any], m: int) -> Iterator[tuple[Itemset, int]]:
+    """Every itemset of 1 to m nodes that a record holds, with its support, in preorder of the count tree.
+
+    >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
+    >>> [([tree.labels[node] for node in nodes], n) for nodes, n in count_tree(tree, tree.code([["a1", "b"]]), 2)]
+    [(['A'], 1), (['A', 'b'], 1), (['a1'], 1), (['a1', 'b'], 1), (['b'], 1)]
+    """
+    holding = extended(tree, records)
+    order = np.argsort(ranks(tree, np.bincount(holding.indices, minlength=len(tree.labels))))
+    yield from CountTree(tree, holding, order[order > 0]).counts(m)

@@ -1,0 +1,257 @@
+"""Which itemsets too few records hold, counted by products of sparse matrices.
+
+A record is an ascending run of labels, `held[start[r]:start[r + 1]]`; equal records are one, of their summed weight.
+Pairs are counted by a product of the matrix X of the records with itself, XᵀX, in blocks of first labels. Larger
+itemsets go by their first label x: X_x, what follows x in the records that hold it, is counted in the same way, so
+triples take X_xᵀX_x for every x, and every further label goes one step deeper. Nothing here is shared with the
+verification of a release, which counts for itself.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.errors import DecloakError, shown
+
+__all__ = [
+    "Mask", "Places", "Rare", "Records", "coded", "counter", "ends", "holding", "matrix_of", "merged", "pairs", "rare",
+    "recoded", "renamed", "supports",
+]  # fmt: skip
+
+BLOCK = 1 << 20
+"""Entries of a product made at once, at most, unless a single label has more."""
+LARGE = 1 << 20
+"""Entries of records that are worth importing numba for."""
+PIECE = 1 << 18
+"""Neighbours looked up at once."""
+
+Mask = NDArray[np.bool_]
+
+
+class Records(NamedTuple):
+    """The ascending labels of each record, and how many records it stands for."""
+
+    start: Ints
+    held: NDArray[np.int32]
+    weight: NDArray[np.int32]
+
+
+class Places(NamedTuple):
+    """Where each label stands: label x at the entries `place[start[x]:start[x + 1]]` of these records."""
+
+    start: NDArray[np.int32]
+    record: NDArray[np.int32]
+    place: NDArray[np.int32]
+
+
+class Rare(Protocol):
+    """What `rare` is."""
+
+    def __call__(self, records: Records, size: int, firsts: int, k: int, alive: Mask) -> Iterator[Ints]: ...
+
+
+def coded(tree: Hierarchy, records: sparse.csr_array[Any]) -> Records:
+    """Records of leaf positions, as `Hierarchy.code` gives them, as node numbers; the empty ones are left out."""
+    lengths = np.diff(records.indptr)
+    lengths = lengths[lengths > 0]
+    return Records(_starts(lengths), tree.leaf.astype(np.int32)[records.indices], np.ones(len(lengths), np.int32))
+
+
+def recoded(records: Records, to: Ints) -> Records:
+    """Put `to[x]` for every label x; `to` must ascend, so that labels that become equal stand together."""
+    labels = to.astype(np.int32)[records.held]
+    first = np.diff(labels, prepend=-1) != 0
+    first[records.start[:-1]] = True
+    lengths = np.add.reduceat(first, records.start[:-1], dtype=np.int64)
+    return Records(_starts(lengths), labels[first], records.weight)
+
+
+def holding(records: Records, columns: sparse.csc_array[Any], begin: int, end: int) -> Records:
+    """The records that hold one of the labels begin..end - 1; `columns` is `matrix_of` them, by columns."""
+    rows = np.unique(columns.indices[columns.indptr[begin] : columns.indptr[end]])
+    lengths = np.diff(records.start)[rows]
+    return Records(_starts(lengths), records.held[_entries(records.start[rows], lengths)], records.weight[rows])
+
+
+def renamed(records: Records, name: Ints, labels: int) -> Records:
+    """Put `name[x]` for every label x, the names of each record ascending."""
+    named = matrix_of(records._replace(held=name.astype(np.int32)[records.held]), labels)
+    return records._replace(held=named.tocsc().tocsr().indices)
+
+
+def matrix_of(records: Records, labels: int) -> sparse.csr_array[Any]:
+    """Records × labels, 1 where a record holds a label."""
+    ones = np.ones(len(records.held), np.int8)
+    return sparse.csr_array((ones, records.held, records.start), (len(records.weight), labels))
+
+
+def merged(records: Records, keys: NDArray[np.uint64] | None = None) -> Records:
+    """Make equal records one; they are found by a key, and different records of one key stay apart."""
+    keys = _keys(records) if keys is None else keys
+    order = np.argsort(keys, kind="stable")
+    fresh = np.ones(len(order), bool)
+    fresh[1:] = np.diff(keys[order]) != 0
+    like = np.empty_like(order)
+    like[order] = order[fresh][np.cumsum(fresh) - 1]
+    like = np.where(_equal(records, like), like, np.arange(len(like)))
+    weight = np.bincount(like, records.weight, len(like)).astype(np.int32)
+    kept = weight > 0
+    lengths = np.diff(records.start)
+    return Records(_starts(lengths[kept]), records.held[np.repeat(kept, lengths)], weight[kept])
+
+
+def _keys(records: Records) -> NDArray[np.uint64]:
+    """The sum of a well-mixed number for every label."""
+    mixed = (np.arange(records.held.max(initial=0) + 1, dtype=np.uint64) + 1) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed ^= mixed >> np.uint64(32)
+    return np.add.reduceat(mixed[records.held], records.start[:-1])
+
+
+def _equal(records: Records, like: Ints) -> Mask:
+    """Whether each record equals the record it is said to be like."""
+    lengths = np.diff(records.start)
+    same: Mask = lengths == lengths[like]
+    doubtful = np.flatnonzero(same & (like != np.arange(len(like))))
+    these = records.held[_entries(records.start[doubtful], lengths[doubtful])]
+    those = records.held[_entries(records.start[like[doubtful]], lengths[doubtful])]
+    same[np.repeat(doubtful, lengths[doubtful])[these != those]] = False
+    return same
+
+
+def counter(accelerated: bool | None, entries: int) -> Rare:
+    """What finds rare itemsets: the products of this module, or compiled loops, which find the same.
+
+    None takes the loops where numba is installed and the records have many entries: its import takes a moment.
+    """
+    if accelerated or (accelerated is None and entries >= LARGE):
+        try:
+            from decloak.anonymisers.kernels.counting_numba import rare as compiled
+        except Exception as error:  # not only ImportError: a numba that does not fit numpy fails in ways of its own
+            if accelerated:
+                hint = "pip install 'decloak[fast]', or count without it"
+                raise DecloakError(f"numba cannot be used: {shown(error)}", hint=hint) from None
+        else:
+            return compiled
+    return rare
+
+
+def rare(records: Records, size: int, firsts: int, k: int, alive: Mask) -> Iterator[Ints]:
+    """Find the itemsets of `size` >= 2 living labels, the first below `firsts`, that 1..k - 1 records hold.
+
+    They come in lexicographic order, block by block; a label that dies meanwhile is not in the blocks to come.
+    """
+    if size == 2:
+        yield from pairs(records, firsts, k, alive)
+        return
+    places = places_of(records, len(alive))
+    for label in np.flatnonzero(np.diff(places.start[: firsts + 1])).tolist():
+        if alive[label]:
+            after = _after(records, places, label, size - 1, alive)
+            for block in rare(after, size - 1, len(alive), k, alive):
+                yield np.column_stack((np.full(len(block), label), block))
+                if not alive[label]:
+                    break
+
+
+def places_of(records: Records, labels: int) -> Places:
+    """Where each of the labels 0..labels - 1 stands."""
+    shape = (len(records.weight), labels)
+    entries = np.arange(len(records.held), dtype=np.int32)
+    matrix = sparse.csr_array((entries, records.held, records.start), shape).tocsc()
+    return Places(matrix.indptr, matrix.indices, matrix.data)
+
+
+def _after(records: Records, places: Places, label: int, least: int, alive: Mask) -> Records:
+    """What follows a label in the records that hold it, where at least so many labels do; the living of them."""
+    here = slice(places.start[label], places.start[label + 1])
+    record, begin = places.record[here], places.place[here] + 1
+    lengths = records.start[record + 1] - begin
+    long = lengths >= least
+    held = records.held[_entries(begin[long], lengths[long])]
+    living = alive[held]
+    return Records(_starts(living)[_starts(lengths[long])], held[living], records.weight[record[long]])
+
+
+def pairs(records: Records, firsts: int, k: int, alive: Mask, block: int = BLOCK) -> Iterator[Ints]:
+    """Count by products of `block` entries at most: a row is a first label, a column a second one."""
+    matrix = matrix_of(records, len(alive)).astype(np.int32)
+    transposed = matrix.tocsc().T
+    weights = records.weight[transposed.indices]
+    weighted = sparse.csr_array((weights, transposed.indices, transposed.indptr), transposed.shape)
+    present = np.flatnonzero(np.diff(transposed.indptr))
+    step = max(1, block // max(1, len(present)))
+    for begin in range(0, int(np.searchsorted(present, firsts)), step):
+        first = present[begin : begin + step]
+        first = first[alive[first] & (first < firsts)]
+        if len(first):
+            yield _below(weighted[first] @ matrix, first, k, alive)
+
+
+def _below(counts: sparse.csr_array[Any], first: Ints, k: int, alive: Mask) -> Ints:
+    """The pairs in order that are counted less than k times, the second label living and after the first."""
+    row = np.repeat(first, np.diff(counts.indptr))
+    kept = (counts.data < k) & (counts.indices > row)
+    kept[kept] = alive[counts.indices[kept]]
+    found: Ints = np.column_stack((row[kept], counts.indices[kept]))
+    return found[np.argsort(found[:, 0] * len(alive) + found[:, 1])]
+
+
+def ends(tree: Hierarchy) -> Ints:
+    """The node after the last one below every node: node v and all below it are the numbers v..ends[v] - 1."""
+    return np.searchsorted(tree.first, tree.first + tree.leaves)
+
+
+def supports(tree: Hierarchy, records: sparse.csr_array[Any]) -> Ints:
+    """How many records hold each node, that is, an item below it.
+
+    The items of a record below a node are neighbours in it. So their number, less that of neighbours both below the
+    node, is 1 or 0; and neighbours are both below what is above or at their lowest common ancestor.
+    """
+    own = np.zeros(len(tree.labels), np.int64)
+    own[tree.leaf] = tree.occurrences(records)
+    inside = np.ones(len(records.indices), bool)
+    inside[records.indptr[:-1][np.diff(records.indptr) > 0]] = False
+    right = np.flatnonzero(inside)
+    lowest = _lowest_common(tree)
+    for begin in range(0, len(right), PIECE):
+        at = right[begin : begin + PIECE]
+        own -= np.bincount(lowest(records.indices[at - 1], records.indices[at]), minlength=len(own))
+    total = _starts(own)
+    return total[ends(tree)] - total[:-1]
+
+
+def _lowest_common(tree: Hierarchy) -> Callable[[NDArray[Any], NDArray[Any]], Ints]:
+    """The lowest common ancestor of leaf positions a < b: the least node of those of the neighbours from a to b.
+
+    Row j of the table has the least of every 2^j neighbours in a row; two such runs cover those from a to b.
+    """
+    common = tree.parent[np.searchsorted(tree.first, np.arange(1, len(tree.items)))]
+    table = np.tile(common, (max(1, len(common).bit_length()), 1))
+    for row in range(1, len(table)):
+        half = 1 << (row - 1)
+        table[row, :-half] = np.minimum(table[row - 1, :-half], table[row - 1, half:])
+
+    def lowest(a: NDArray[Any], b: NDArray[Any]) -> Ints:
+        row = np.frexp(b - a)[1] - 1
+        least: Ints = np.minimum(table[row, a], table[row, b - (1 << row)])
+        return least
+
+    return lowest
+
+
+def _starts(lengths: NDArray[Any]) -> Ints:
+    """Where runs of these lengths start, and where the last one ends."""
+    start = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=start[1:])
+    return start
+
+
+def _entries(start: NDArray[Any], lengths: NDArray[Any]) -> Ints:
+    """The numbers start..start + length - 1 of every run, one run after the other."""
+    begin = _starts(lengths)
+    return np.arange(begin[-1]) + np.repeat(start - begin[:-1], lengths)

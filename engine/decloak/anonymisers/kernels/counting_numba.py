@@ -1,0 +1,184 @@
+"""Which itemsets too few records hold, by compiled loops: `counting.rare`, with the same result, for the extra `fast`.
+
+The group of an itemset says where each later label stands in the records that hold the itemset: label x at the
+entries `place[start[x]:start[x + 1]]`, in the records of the same numbers. The group of the empty itemset is that of
+depth 0. To go one label deeper, what follows the places of the label chosen is grouped likewise: counted by label,
+then put in place. What ends an itemset is not grouped but counted: its last label, or its last two where a table of
+all pairs is small.
+
+Importing this module needs numba. Its machine code is kept beside this file, or in the user's cache folder where this
+one cannot be written; where neither can, every process compiles anew.
+"""
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decloak.anonymisers.kernels.counting import Mask, Records
+from decloak.data.hierarchy import Ints
+
+__all__ = ["rare"]
+
+FOUND = 1 << 12
+"""Itemsets found before they are told, so that what dies of them is not counted on."""
+TABLE = 1 << 20
+"""Pairs of labels in a table at most: one that the processor keeps at hand."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Small = NDArray[np.int32]
+
+
+class Groups(NamedTuple):
+    """The groups of all depths: a row of each array is one of them."""
+
+    start: Ints
+    record: Small
+    place: Small
+
+
+def _compiled(function: Function) -> Function:
+    jit: Any = import_module("numba").njit
+    try:
+        kernel: Function = jit(cache=True)(function)
+    except RuntimeError:  # no folder for the cache can be written
+        kernel = jit(function)
+    return kernel
+
+
+def rare(records: Records, size: int, firsts: int, k: int, alive: Mask) -> Iterator[Ints]:
+    """Find the itemsets of `size` >= 2 living labels, the first below `firsts`, that 1..k - 1 records hold.
+
+    They come in lexicographic order, block by block; a label that dies meanwhile is not in the blocks to come.
+    """
+    labels, entries = len(alive), len(records.held)
+    tail = 2 if size > 2 and labels * labels <= TABLE else 1
+    chosen = np.full(size - tail, -1)
+    groups = Groups(np.zeros((len(chosen), labels + 1), np.int64), *np.empty((2, len(chosen), entries), np.int32))
+    record, before = np.arange(len(records.weight), dtype=np.int32), records.start[:-1].astype(np.int32) - 1
+    _group(records, alive, record, before, groups, 0)
+    support, cells = np.zeros(labels**tail, np.int32), np.empty(labels**tail, np.int32)
+    found = np.empty((FOUND + len(cells), size), np.int32)
+    depth = 0
+    while depth >= 0:
+        count, depth = _search(records, firsts, k, alive, groups, chosen, depth, support, cells, found)
+        yield found[:count].astype(np.int64)
+
+
+@_compiled
+def _group(records: Records, alive: Mask, record: Small, place: Small, groups: Groups, depth: int) -> None:
+    """Group the living labels that follow some places."""
+    start = groups.start[depth]
+    start[:] = 0
+    for at in range(len(record)):
+        for entry in range(place[at] + 1, records.start[record[at] + 1]):
+            start[records.held[entry] + 1] += alive[records.held[entry]]
+    free = np.cumsum(start)[:-1]
+    start[1:] = np.cumsum(start)[1:]
+    for at in range(len(record)):
+        for entry in range(place[at] + 1, records.start[record[at] + 1]):
+            label = records.held[entry]
+            if alive[label]:
+                groups.record[depth, free[label]] = record[at]
+                groups.place[depth, free[label]] = entry
+                free[label] += 1
+
+
+@_compiled
+def _search(
+    records: Records,
+    firsts: int,
+    k: int,
+    alive: Mask,
+    groups: Groups,
+    chosen: Ints,
+    depth: int,
+    support: Small,
+    cells: Small,
+    found: Small,
+) -> tuple[int, int]:
+    """Go on from the labels chosen up to `depth` until enough is found; how much that is, and the depth, or -1.
+
+    `support` is 0 everywhere, before and after.
+    """
+    labels, last = len(alive), len(chosen) - 1
+    for above in range(depth):
+        if not alive[chosen[above]]:
+            depth = above
+            break
+    count = 0
+    while depth >= 0 and count < FOUND:
+        chosen[depth] += 1
+        x = chosen[depth]
+        if x == (labels if depth else firsts):
+            depth -= 1
+            continue
+        first, stop = groups.start[depth, x], groups.start[depth, x + 1]
+        if first == stop or not alive[x]:
+            continue
+        record, place = groups.record[depth, first:stop], groups.place[depth, first:stop]
+        if depth < last:
+            depth += 1
+            chosen[depth] = x
+            _group(records, alive, record, place, groups, depth)
+            continue
+        if len(support) == labels:
+            seen = _count(records, record, place, support, cells)
+        else:
+            seen = _count_pairs(records, alive, record, place, support, cells)
+        for cell in _rare(k, alive, support, cells[:seen]):
+            found[count, : last + 1] = chosen
+            found[count, -1] = cell % labels
+            if len(support) > labels:
+                found[count, -2] = cell // labels
+            count += 1
+    return count, depth
+
+
+@_compiled
+def _count(records: Records, record: Small, place: Small, support: Small, cells: Small) -> int:
+    """Count the labels that follow some places; how many there are: the first ones of `cells`."""
+    seen = 0
+    for at in range(len(record)):
+        weight = records.weight[record[at]]
+        for entry in range(place[at] + 1, records.start[record[at] + 1]):
+            label = records.held[entry]
+            if support[label] == 0:
+                cells[seen] = label
+                seen += 1
+            support[label] += weight
+    return seen
+
+
+@_compiled
+def _count_pairs(records: Records, alive: Mask, record: Small, place: Small, support: Small, cells: Small) -> int:
+    """Count likewise the pairs that follow, of a living first label: pair y, z is cell y * labels + z."""
+    labels, seen = len(alive), 0
+    for at in range(len(record)):
+        weight, stop = records.weight[record[at]], records.start[record[at] + 1]
+        for entry in range(place[at] + 1, stop):
+            if alive[records.held[entry]]:
+                row = records.held[entry] * labels
+                for later in range(entry + 1, stop):
+                    cell = row + records.held[later]
+                    if support[cell] == 0:
+                        cells[seen] = cell
+                        seen += 1
+                    support[cell] += weight
+    return seen
+
+
+@_compiled
+def _rare(k: int, alive: Mask, support: Small, cells: Small) -> Small:
+    """Those of some cells, ascending, with a support below k and a living last label; all supports become 0 again."""
+    kept = 0
+    for at in range(len(cells)):
+        cell = cells[at]
+        if support[cell] < k and alive[cell % len(alive)]:
+            cells[kept] = cell
+            kept += 1
+        support[cell] = 0
+    cells[:kept].sort()
+    return cells[:kept]

@@ -1,0 +1,128 @@
+"""Disassociation (Terrovitis, Liagouris, Mamoulis, Skiadopoulos 2012): items stay, their links are hidden.
+
+D are the records, a cluster some of them, published as chunks: HORPART makes the clusters, VERPART the record
+chunks C1, C2, ... and the term chunk of each, REFINE chunks that several clusters share. Items are coded by
+number in code point order, so that ascending codes are ascending names and a tuple of codes sorts as its names.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from decloak.anonymisers.kernels.horpart import horizontal, pooled
+from decloak.anonymisers.kernels.refine import Leaf, Shared, refined
+from decloak.anonymisers.kernels.verpart import held_rows, vertical
+from decloak.data.dataset import Dataset
+from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
+from decloak.errors import DecloakError, shown
+
+__all__ = ["Disassociation", "check_records", "disassociate"]
+
+Record = tuple[int, ...]
+
+
+class Disassociation(NamedTuple):
+    """A release, and what must stay secret: `truth[c]` has the record number of each anchor row of cluster c.
+
+    The anchor rows are the sub-records of the first record chunk as published, then the records without one;
+    equal rows stand in the order of the records.
+    """
+
+    release: Disassociated
+    truth: tuple[tuple[int, ...], ...]
+
+
+def disassociate(
+    data: Dataset | Iterable[Iterable[str]],
+    *,
+    k: int,
+    m: int,
+    max_cluster: int,
+    refine: bool = False,
+    strict: bool = False,
+) -> Disassociation:
+    """Publish records in clusters and chunks so that no m items that a record holds point to fewer than k.
+
+    `max_cluster` bounds the clusters before small ones are pooled; `strict` splits one of exactly that size too.
+
+    >>> release, truth = disassociate([["milk", "tea"], ["milk", "salt"], ["milk"]], k=2, m=2, max_cluster=4)
+    >>> release.clusters[0].record_chunks, release.clusters[0].term_chunk
+    ((Chunk(items=('milk',), subrecords=(('milk',), ('milk',), ('milk',))),), ('salt', 'tea'))
+    >>> truth
+    ((0, 1, 2),)
+    """
+    _check_parameters(k, m, max_cluster)
+    data = Dataset.of(data)
+    check_records(data.transactions, k)
+    names, records = _coded(data.transactions)
+    clusters = pooled(horizontal(records, max_cluster, strict), k)
+    leaves = [_leaf([records[one] for one in ids], k, m) for ids in clusters]
+    joints = refined(leaves, k, m) if refine else []
+    truth = tuple(_anchor_order(leaf, ids) for leaf, ids in zip(leaves, clusters, strict=True))
+    published = tuple(_cluster(leaf, names) for leaf in leaves)
+    shared = tuple(_joint(one, leaves, names) for one in joints)
+    return Disassociation(Disassociated(published, shared, k, m, data.origin), truth)
+
+
+def check_records(records: Sequence[Sequence[object]], k: int) -> None:
+    """Refuse fewer records than one cluster needs, and an empty one: every row of a cluster holds something."""
+    if len(records) < k:
+        raise DecloakError(f"{len(records)} records cannot hide among k = {k}", hint="add records or lower k")
+    for number, record in enumerate(records, 1):
+        if not record:
+            raise DecloakError(
+                f"transaction {number} has no items", hint="disassociation takes no empty ones: leave it out"
+            )
+
+
+def _check_parameters(k: int, m: int, max_cluster: int) -> None:
+    for name, value, least in (("k", k, 2), ("m", m, 1), ("max_cluster", max_cluster, 2)):
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise DecloakError(f"{name} is {shown(value)}", hint=f"give a whole number of at least {least}")
+    if max_cluster < k:
+        raise DecloakError(f"max_cluster is {max_cluster} and k is {k}", hint="give a max_cluster of at least k")
+
+
+def _coded(transactions: Sequence[Sequence[str]]) -> tuple[list[str], list[Record]]:
+    """The names of the items in order, and every record as ascending codes."""
+    sets = [set(items) for items in transactions]
+    names = sorted(set().union(*sets))
+    code = {name: number for number, name in enumerate(names)}
+    return names, [tuple(sorted([code[item] for item in items])) for items in sets]
+
+
+def _leaf(records: Sequence[Record], k: int, m: int) -> Leaf:
+    held = held_rows(records)
+    return Leaf(records, held, *vertical(held, len(records), k, m))
+
+
+def _anchor_order(leaf: Leaf, ids: list[int]) -> tuple[int, ...]:
+    anchor = frozenset(leaf.chunks[0] if leaf.chunks else ())
+    rows = [tuple(item for item in record if item in anchor) for record in leaf.records]
+    return tuple(one for _, _, one in sorted((not row, row, one) for row, one in zip(rows, ids, strict=True)))
+
+
+def _cluster(leaf: Leaf, names: list[str]) -> Cluster:
+    chunk_of = {item: number for number, chunk in enumerate(leaf.chunks) for item in chunk}
+    subrecords: list[list[tuple[str, ...]]] = [[] for _ in leaf.chunks]
+    for record in leaf.records:
+        parts: dict[int, list[str]] = {}
+        for item in record:
+            if item in chunk_of:
+                parts.setdefault(chunk_of[item], []).append(names[item])
+        for number, part in parts.items():
+            subrecords[number].append(tuple(part))
+    chunks = tuple(_chunk(*both, names) for both in zip(leaf.chunks, subrecords, strict=True))
+    return Cluster(len(leaf.records), chunks, tuple(names[item] for item in sorted(leaf.terms)))
+
+
+def _joint(joint: Shared, leaves: list[Leaf], names: list[str]) -> Joint:
+    chunks = []
+    for items in joint.chunks:
+        rows = joint.contributions(leaves, items)
+        chunks.append(_chunk(items, [tuple(names[item] for item in row) for row in rows if row], names))
+    return Joint(joint.leaves, tuple(chunks))
+
+
+def _chunk(items: Iterable[int], subrecords: list[tuple[str, ...]], names: list[str]) -> Chunk:
+    """In lexicographic order: the order of the records must not show."""
+    return Chunk(tuple(names[item] for item in sorted(items)), tuple(sorted(subrecords)))

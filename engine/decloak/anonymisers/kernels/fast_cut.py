@@ -1,0 +1,208 @@
+"""The fast form of k^m-anonymity by generalisation, and how a cut is made minimal.
+
+`cut` looks, for every size i = 1..m, for the sets of i labels of the current cut that 1..k - 1 records hold, and cures
+each at once (`raising.cure`); a label is verified at size i when no set of i labels with it is left. A walk takes the
+sets in lexicographic order of labels, those not yet verified first, then the rarer; a set with a label that died
+meanwhile is skipped; only sets with a label not yet verified are taken. Walks are repeated until one commits nothing.
+Sets of fewer labels stay cured, for raising a cut never makes a set rare.
+
+Node numbers say what lies below what: all below node v are the numbers v..end[v] - 1. Everything rests on how many
+records hold what, so the order of the records does not matter.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache, reduce
+from heapq import heapify, heappop, heappush
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from decloak.anonymisers.kernels.counting import (
+    Mask,
+    Rare,
+    Records,
+    coded,
+    counter,
+    ends,
+    holding,
+    matrix_of,
+    merged,
+    recoded,
+    renamed,
+    supports,
+)
+from decloak.anonymisers.kernels.raising import Raised, Support, cure, prices, ranks
+from decloak.checks import check_feasible, check_km
+from decloak.data.hierarchy import Hierarchy, Ints
+
+__all__ = ["cut", "refine"]
+
+BITS = 1 << 26
+"""Bytes of bitmaps kept at once, one bitmap for every node that a cure asks for."""
+CHUNK = 1 << 12
+"""Itemsets looked through again after every cure."""
+
+
+def cut(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, *, accelerated: bool | None = None) -> Ints:
+    """Raise the cut, from the items, until every set of at most m labels is held by no record or by at least k.
+
+    `records` are those of `Hierarchy.code`; the cut is its nodes in ascending order. With `accelerated` compiled loops
+    count, which takes numba; None means where it is installed and pays. The result is the same.
+
+    >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
+    >>> [tree.labels[node] for node in cut(tree, tree.code([["a1", "b"], ["a2", "b"]]), 2, 2)]
+    ['A', 'b']
+    """
+    check_km(k, m)
+    check_feasible(records, k)
+    held = supports(tree, records)
+    raised = Raised(tree, tree.occurrences(records))
+    if k == 1:
+        return raised.cut
+    walker = _Walker(raised, held, ranks(tree, held), ends(tree), k, counter(accelerated, records.nnz))
+    walker.cure_labels()
+    walker.cure_sets(coded(tree, records), m)
+    return raised.cut
+
+
+class _Walker(NamedTuple):
+    """What walks share: the cut, how many records hold each node, tree order, and what finds rare sets."""
+
+    raised: Raised
+    held: Ints
+    rank: Ints
+    end: Ints
+    k: int
+    rare: Rare
+
+    def cure_labels(self) -> None:
+        """Size 1: one walk does, the support of every node being known."""
+        for label in self.rarest_first(self.labels()).tolist():
+            if self.held[label] < self.k and not self.raised.dead(label):
+                for node in cure(self.raised, self.rank, (label,), self.k, lambda nodes: int(self.held[nodes[0]])):
+                    self.raised.commit(node)
+
+    def cure_sets(self, data: Records, m: int) -> None:
+        """Sizes 2..m, each walked until nothing is left to verify."""
+        for size in range(2, m + 1):
+            if np.diff(data.start).max(initial=0) < size:
+                return
+            verified = np.empty(0, np.int64)
+            while len(fresh := np.setdiff1d(self.labels(), verified)):
+                data = merged(recoded(data, self.raised.cover[self.raised.tree.first]))
+                old = np.intersect1d(self.labels(), verified)
+                verified = np.concatenate((self.rarest_first(fresh), self.rarest_first(old)))
+                self.walk(data, size, verified, len(fresh))
+
+    def labels(self) -> Ints:
+        """The labels that some record holds."""
+        cut = self.raised.cut
+        return cut[self.held[cut] > 0]
+
+    def rarest_first(self, labels: Ints) -> Ints:
+        return labels[np.argsort(-self.rank[labels])]
+
+    def walk(self, data: Records, size: int, labels: Ints, fresh: int) -> None:
+        """Cure the rare sets of living labels in their order, those with one of the first `fresh` labels."""
+        place = np.full(len(self.end), -1)
+        place[labels] = np.arange(len(labels))
+        alive = np.ones(len(labels), bool)
+        support = _support(data, self.end, self.k)
+        for block in self.rare(renamed(data, place, len(labels)), size, fresh, self.k, alive):
+            for itemset in _living(block, alive):
+                for node in cure(self.raised, self.rank, labels[itemset].tolist(), self.k, support):
+                    self.raised.commit(node)
+                    below = place[node : self.end[node]]
+                    alive[below[below >= 0]] = False
+
+
+def _living(itemsets: Ints, alive: Mask) -> Iterator[Ints]:
+    """The itemsets whose labels are all alive when their turn comes."""
+    for begin in range(0, len(itemsets), CHUNK):
+        part = itemsets[begin : begin + CHUNK]
+        while len(part := part[alive[part].all(axis=1)]):
+            yield part[0]
+            part = part[1:]
+
+
+def _support(records: Records, end: Ints, k: int) -> Support:
+    """How many of the records hold every one of some nodes; where k or more do, a number from k up to that."""
+    words = -(-len(records.weight) // 64)
+
+    @lru_cache(1)
+    def columns() -> sparse.csc_array[Any]:
+        return matrix_of(records, len(end)).tocsc()
+
+    @lru_cache(max(16, BITS // (8 * words)))
+    def bits(node: int) -> NDArray[np.uint64]:
+        held, (start, stop) = np.zeros(64 * words, bool), columns().indptr[[node, end[node]]]
+        held[columns().indices[start:stop]] = True
+        return np.packbits(held).view(np.uint64)
+
+    def support(nodes: tuple[int, ...]) -> int:
+        common = reduce(np.bitwise_and, map(bits, nodes))
+        some = np.flatnonzero(common)
+        if len(some) >= k:
+            return len(some)
+        bit = np.flatnonzero(np.unpackbits(common[some].view(np.uint8)))
+        return int(records.weight[64 * some[bit // 64] + bit % 64].sum())
+
+    return support
+
+
+def refine(
+    tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, cut: Ints, *, accelerated: bool | None = None
+) -> Ints:
+    """Lower an anonymous cut until no inner node of it can be replaced by its children, the dearest tried first.
+
+    What cannot be replaced now never can be: whatever is below a cut that is not anonymous is not anonymous either.
+
+    >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
+    >>> [tree.labels[node] for node in refine(tree, tree.code([["a1", "b"], ["a2", "b"]]), 2, 2, np.array([0]))]
+    ['A', 'b']
+    """
+    check_km(k, m)
+    held, end, rare = supports(tree, records), ends(tree), counter(accelerated, records.nnz)
+    price = prices(tree, tree.occurrences(records))
+    data = coded(tree, records)
+    waiting = [(-int(price[node]), node) for node in cut.tolist() if tree.children[node]]
+    heapify(waiting)
+    lowered = frozenset[int]()
+    while waiting:
+        _, node = heappop(waiting)
+        children = tree.children[node]
+        if any(0 < held[child] < k for child in children):
+            continue
+        if node not in lowered:
+            near, lowered = _lowered(tree, data, cut), frozenset(cut.tolist())
+            columns = matrix_of(near, len(end)).tocsc()
+        lower = np.union1d(np.setdiff1d(cut, node), children)
+        if _anonymous(tree, holding(near, columns, node, int(end[node])), lower, children, k, m, rare):
+            cut = lower
+            for child in children:
+                if tree.children[child]:
+                    heappush(waiting, (-int(price[child]), child))
+    return cut
+
+
+def _lowered(tree: Hierarchy, data: Records, cut: Ints) -> Records:
+    """The records with the children of the nodes of a cut, so that each of its nodes can be tried."""
+    below = [child for node in cut.tolist() for child in tree.children[node] or (node,)]
+    return merged(recoded(data, tree.above(np.array(below))[tree.first]))
+
+
+def _anonymous(
+    tree: Hierarchy, records: Records, cut: Ints, fresh: tuple[int, ...], k: int, m: int, rare: Rare
+) -> bool:
+    """Whether no set of 2..m labels is rare that has a fresh one; the records are those that hold one."""
+    records = merged(recoded(records, tree.above(cut)[tree.first]))
+    order = np.concatenate((fresh, np.setdiff1d(records.held, fresh)))
+    place = np.full(len(tree.labels), -1)
+    place[order] = np.arange(len(order))
+    named, alive = renamed(records, place, len(order)), np.ones(len(order), bool)
+    longest = int(np.diff(named.start).max(initial=0))
+    return not any(
+        len(block) for size in range(2, min(m, longest) + 1) for block in rare(named, size, len(fresh), k, alive)
+    )

@@ -1,0 +1,127 @@
+"""Optimal anonymisation (OA): the cut of least information loss among all that are k^m-anonymous.
+
+A cut is the bits of one number, bit v for node v; its immediate ancestors put an inner node in place of all its
+children. Cuts are met breadth first from the leaves. No cut is cheaper than one below it, so the search goes on above
+a cut only while that is not anonymous and cheaper than the best one met. `offending` are itemsets of at most m nodes
+that 1..k-1 records hold, enough of them that a cut is anonymous unless it has every node of one; `among[v]` are those
+that node v is in, as bits too.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from fractions import Fraction
+from math import log10, prod
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from decloak.anonymisers.kernels.count_tree import held
+from decloak.anonymisers.kernels.raising import ncp, prices
+from decloak.checks import check_feasible, check_km, longest
+from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.errors import DecloakError
+
+__all__ = ["MOST_CUTS", "cuts", "oa", "optimum"]
+
+MOST_CUTS = 2_000_000
+"""A tree with more cuts is refused: the search may have to look at all of them."""
+
+
+def cuts(tree: Hierarchy) -> int:
+    """The number of cuts of a tree: that of a node is one more than the product of its children's.
+
+    >>> cuts(Hierarchy.balanced("abcd", 2))
+    5
+    """
+    number = [1] * len(tree.labels)
+    for node in reversed(range(len(tree.labels))):
+        if tree.children[node]:
+            number[node] = 1 + prod(number[child] for child in tree.children[node])
+    return number[0]
+
+
+def oa(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> Ints:
+    """The optimal cut, as ascending nodes; of several the one met first.
+
+    >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
+    >>> [tree.labels[node] for node in oa(tree, tree.code([["a1", "b"], ["a2", "b"]]), 2, 2)]
+    ['A', 'b']
+    """
+    check_km(k, m)
+    check_feasible(records, k)
+    number = cuts(tree)
+    if number > MOST_CUTS:
+        many = f"{number:,}" if number < 10**15 else f"about 10^{log10(number):.0f}"
+        message = f"the hierarchy has {many} cuts, more than the {MOST_CUTS:,} that oa looks at"
+        raise DecloakError(message, hint="use cut or aa, or a smaller hierarchy")
+    counts = tree.occurrences(records)
+    best = _cheapest(tree, prices(tree, counts).tolist(), _offending(tree, records, k, longest(records, m)))
+    return np.array([node for node in range(len(tree.labels)) if best >> node & 1], np.int64)
+
+
+def optimum(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, most: int = MOST_CUTS) -> Fraction | None:
+    """The least information that one cut can lose; None when the tree has more than `most` cuts."""
+    if cuts(tree) > most:
+        return None
+    return ncp(tree, tree.occurrences(records), oa(tree, records, k, m))
+
+
+def _cheapest(tree: Hierarchy, price: list[int], offending: list[tuple[int, ...]]) -> int:
+    """The first of the cheapest anonymous cuts, breadth first."""
+    among = [0] * len(tree.labels)
+    for at, itemset in enumerate(offending):
+        for node in itemset:
+            among[node] |= 1 << at
+    steps = [
+        (sum(1 << child for child in below), 1 << node, price[node] - sum(price[child] for child in below))
+        for node, below in enumerate(tree.children)
+        if below
+    ]
+    best, least = 1, price[0] + 1
+    queue = deque([(sum(1 << leaf for leaf in tree.leaf.tolist()), 0)])
+    seen = {queue[0][0]}
+    while queue:
+        cut, paid = queue.popleft()
+        if paid >= least:
+            continue
+        if _anonymous(cut, among, (1 << len(offending)) - 1):
+            best, least = cut, paid
+            continue
+        for below, node, extra in steps:
+            above = cut ^ below | node
+            if cut & below == below and above not in seen:
+                seen.add(above)
+                queue.append((above, paid + extra))
+    return best
+
+
+def _anonymous(cut: int, among: list[int], everything: int) -> bool:
+    """Whether every offending itemset has a node that is not in the cut."""
+    broken = 0
+    for node, offending in enumerate(among):
+        if not cut >> node & 1:
+            broken |= offending
+    return broken == everything
+
+
+def _offending(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> list[tuple[int, ...]]:
+    """Itemsets that 1..k-1 records hold; every itemset that does has one of them as a part."""
+    rows = held(tree, records)
+    ends = (tree.first + tree.leaves).tolist()
+    first = tree.first.tolist()
+
+    def grow(itemset: tuple[int, ...], common: int, later: list[int]) -> Iterator[tuple[int, ...]]:
+        frequent = []
+        for node in later:
+            both = common & rows(node)
+            if both.bit_count() >= k:
+                frequent.append((node, both))
+            elif both:
+                yield (*itemset, node)
+        if len(itemset) + 1 < m:
+            for at, (node, both) in enumerate(frequent):
+                unrelated = [other for other, _ in frequent[at + 1 :] if first[other] >= ends[node]]
+                yield from grow((*itemset, node), both, unrelated)
+
+    return list(grow((), (1 << records.shape[0]) - 1, list(range(len(tree.labels))))) if m else []

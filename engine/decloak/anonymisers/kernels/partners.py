@@ -1,0 +1,134 @@
+"""With which partner a generalised item g is merged for a privacy constraint: the last rule of COAT.
+
+Sets of images of the constraint are written in bits, the lowest for the first image; a pattern is the set of all the
+images that some record supports. Partners are looked at together: counts have a row for every pattern and a column for
+every partner g' that stands in a record of a pattern.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from decloak.anonymisers.kernels.merging import NOWHERE, Ints, Merging, loss
+from decloak.anonymisers.kernels.rare_sets import PIECE, rare_sets, too_many
+
+__all__ = ["Seen", "best_partner", "seen_of"]
+
+MOST_WORK = 1 << 37
+"""Products added up in one step before a constraint is refused: some ten seconds."""
+
+
+class Seen(NamedTuple):
+    """What records show of a constraint: its images, the records that support any, and the set each supports.
+
+    Then the patterns, which are these sets once each, and how many records show them.
+    """
+
+    images: Ints
+    records: Ints
+    sets: Ints
+    patterns: Ints
+    counts: Ints
+
+
+def seen_of(state: Merging, items: Ints) -> Seen:
+    """Look at a constraint as the items are published now."""
+    images = np.unique(state.phi_of[items])
+    images = images[images != NOWHERE]
+    records, sets = state.seen(images)
+    return Seen(images, records, sets, *np.unique(sets, return_counts=True))
+
+
+def best_partner(state: Merging, seen: Seen, least: int, k: int, place: str) -> int | None:
+    """Return what is best merged with g, the image at index `least`; None when no utility constraint allows any."""
+    g = int(seen.images[least])
+    partners = state.partners(g)
+    if not len(partners):
+        return None
+    held, _ = state.held_by(state.record[state.places[g]])
+    together = np.bincount(held, minlength=len(state.domain))[partners]
+    support = state.support[g] + state.support[partners] - together
+    left = _left(state, seen, least, partners, k, place) + (support < k)
+    best = left == left.min()
+    return _least_loss(partners[best], state.count[g] + state.count[partners[best]], support[best])
+
+
+def _least_loss(partners: Ints, counts: Ints, supports: Ints) -> int:
+    """The partner with which the loss is least, the first of several; of one size the rarest will do."""
+    choices = []
+    for count in np.unique(counts).tolist():
+        here = np.flatnonzero(counts == count)
+        rarest = here[supports[here].argmin()]
+        choices.append((loss(count, int(supports[rarest])), int(partners[rarest])))
+    return min(choices)[1]
+
+
+def _left(state: Merging, seen: Seen, least: int, partners: Ints, k: int, place: str) -> Ints:
+    """How many sets of images, {g ∪ g'} aside, are rare once g is merged with each of its partners g'.
+
+    Sets R without g and g' stay as they are, and the records that support R and g or g' support R ∪ {g ∪ g'}.
+    Partners that are far count alike, in the last column.
+    """
+    beside = _beside(state, seen, least, partners)
+    bit_of = {int(image): 1 << bit for bit, image in enumerate(seen.images)}
+    bits = np.array([*(bit_of.get(g, 0) for g in partners[beside.near].tolist()), 0])
+    total = np.zeros(len(bits), np.int64)
+    work = 0
+    for columns, counts in beside.blocks():
+        for sets, rare in rare_sets(beside.patterns, counts, k, place):
+            without = sets[:, None] & bits[columns] == 0
+            total[columns] += (rare[:, :-1] & without).sum(axis=0) + (rare[:, -1:] & without).sum(axis=0)
+            work += len(sets) * counts.size
+            if work > MOST_WORK:
+                raise too_many(place)
+    left = np.full(len(partners), total[-1])
+    left[beside.near] = total[:-1]
+    return left
+
+
+class _Beside(NamedTuple):
+    """The patterns of the images but g, and how many records show each: with g, in all, and with a partner of g.
+
+    `near` are the partners in a record of some pattern, and the images, by their index. Of them there is a cell, the
+    pattern and the index among the near, for each that a record holds without g.
+    """
+
+    patterns: Ints
+    with_g: Ints
+    in_all: Ints
+    near: Ints
+    cells: tuple[Ints, Ints]
+
+    def blocks(self) -> Iterator[tuple[slice, Ints]]:
+        """Columns of counts in support of g or g', in pieces: the near ones, then that of all others.
+
+        To every piece is joined the column of all records.
+        """
+        height, width = len(self.patterns), len(self.near) + 1
+        step = max(1, PIECE // max(1, height))
+        row, column = self.cells
+        for begin in range(0, width, step):
+            end = min(begin + step, width)
+            here = (column >= begin) & (column < end)
+            cell = row[here] * (end - begin) + column[here] - begin
+            counts = np.bincount(cell, minlength=height * (end - begin)).reshape(height, end - begin)
+            yield slice(begin, end), np.column_stack((counts + self.with_g[:, None], self.in_all))
+
+
+def _beside(state: Merging, seen: Seen, least: int, partners: Ints) -> _Beside:
+    others = seen.sets & ~(1 << least)
+    some = others != 0
+    patterns, pattern = np.unique(others[some], return_inverse=True)
+    has_g = others[some] != seen.sets[some]
+    index = np.full(len(state.domain), NOWHERE)
+    index[partners] = np.arange(len(partners))
+    held, record = state.held_by(seen.records[some][~has_g])
+    partner = index[held]
+    near = np.setdiff1d(np.concatenate((partner, index[seen.images])), NOWHERE)
+    known = partner != NOWHERE
+    cells = pattern[~has_g][record[known]], np.searchsorted(near, partner[known])
+    size = len(patterns)
+    return _Beside(
+        patterns, np.bincount(pattern[has_g], minlength=size), np.bincount(pattern, minlength=size), near, cells
+    )

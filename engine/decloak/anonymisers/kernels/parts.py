@@ -1,0 +1,161 @@
+"""AA in parts: of the records (LRA, each part with a cut of its own) or of the items (VPA, one cut for all).
+
+LRA orders the records as Gray codes: the signature of a record has a bit for every leaf, the first leaf the highest.
+With p1 < p2 < ... the positions of its items and n leaves, that is the order of (-p1, p2, -p3, ...) with n to end it,
+negative after an even number of items. A border is the last place of a part in that order; places are weighed by the
+itemsets of m items of their records. VPA cuts the classes of one level into runs of about the same number of leaves.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+from math import comb
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from decloak.anonymisers.kernels.apriori import aa, confined
+from decloak.anonymisers.kernels.release import Local
+from decloak.anonymisers.kernels.spread import spread
+from decloak.checks import check_feasible, check_km, check_whole
+from decloak.data.hierarchy import Hierarchy, Ints
+
+__all__ = ["gray_order", "lra", "runs_of_classes", "vpa"]
+
+
+def vpa(
+    tree: Hierarchy,
+    records: sparse.csr_array[Any],
+    k: int,
+    m: int,
+    *,
+    parts: int = 3,
+    level: int = 1,
+    processes: int = 1,
+) -> Ints:
+    """The cut that vertical partitioning finds, as ascending nodes.
+
+    AA runs on each part of the items by itself, then on all from what the parts were raised to.
+    """
+    check_km(k, m)
+    check_whole(1, parts=parts, processes=processes)
+    check_whole(0, level=level)
+    check_feasible(records, k)
+    runs = runs_of_classes(tree, parts, level)
+    tasks = [(tree, _of_items(records, first, end), k, m, first, end) for first, end in runs]
+    found = spread(confined, tasks, processes)
+    return aa(tree, records, k, m, np.concatenate(found))
+
+
+def runs_of_classes(tree: Hierarchy, parts: int, level: int) -> list[tuple[int, int]]:
+    """The leaf positions, first and end, of each part of the items; fewer parts when classes are too large.
+
+    >>> runs_of_classes(Hierarchy.balanced("abcdefgh", 2), 3, 1)
+    [(0, 4), (4, 6), (6, 8)]
+    """
+    low = tree.level <= level
+    low[1:] &= tree.level[tree.parent[1:]] > level
+    classes = np.flatnonzero(low)
+    ends = (tree.first[classes] + tree.leaves[classes]).tolist()
+    parts = min(parts, ends[-1])
+    stops = [0, *sorted({ends[bisect_left(ends, -(-part * ends[-1] // parts))] for part in range(1, parts + 1)})]
+    return list(pairwise(stops))
+
+
+def _of_items(records: sparse.csr_array[Any], first: int, end: int) -> sparse.csr_array[Any]:
+    """The records without the items outside leaf positions first..end-1."""
+    kept = (records.indices >= first) & (records.indices < end)
+    start = np.concatenate(([0], np.cumsum(kept)))[records.indptr]
+    return sparse.csr_array((records.data[kept], records.indices[kept], start), records.shape)
+
+
+def lra(
+    tree: Hierarchy,
+    records: sparse.csr_array[Any],
+    k: int,
+    m: int,
+    *,
+    parts: int = 3,
+    flexibility: int = 10,
+    processes: int = 1,
+) -> Local:
+    """A cut for each part of the records, neighbours in Gray code order, found by AA on the part alone.
+
+    A border may move by `flexibility` records to where two neighbours differ most.
+    """
+    check_km(k, m)
+    check_whole(1, parts=parts, processes=processes)
+    check_whole(0, flexibility=flexibility)
+    check_feasible(records, k)
+    order = gray_order(records)
+    ends = [last + 1 for last in _borders(records[order], m, parts, flexibility)]
+    chunks = _filled(np.split(order, ends), records, k)
+    part = np.empty(records.shape[0], np.int64)
+    for number, chunk in enumerate(chunks):
+        part[chunk] = number
+    tasks = [(tree, records[chunk], k, m) for chunk in chunks]
+    return Local(part, tuple(spread(aa, tasks, processes)))
+
+
+def gray_order(records: sparse.csr_array[Any]) -> Ints:
+    """The records in the order of their signatures as Gray codes; equal ones as they come.
+
+    >>> gray_order(sparse.csr_array([[1, 0], [1, 1], [0, 1], [0, 0]])).tolist()
+    [3, 2, 1, 0]
+    """
+    keys = [_gray_key(held, records.shape[1]) for held in _item_lists(records)]
+    return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
+
+
+def _gray_key(held: list[int], leaves: int) -> list[int]:
+    key = [*held, leaves]
+    key[::2] = [-position for position in key[::2]]
+    return key
+
+
+def _item_lists(records: sparse.csr_array[Any]) -> Iterator[list[int]]:
+    indices = records.indices.tolist()
+    return (indices[start:end] for start, end in pairwise(records.indptr.tolist()))
+
+
+def _borders(records: sparse.csr_array[Any], m: int, parts: int, flexibility: int) -> Iterator[int]:
+    """The last place of every part but the last one, of records in Gray code order."""
+    weights = [comb(length, m) for length in np.diff(records.indptr).tolist()]
+    reached = list(accumulate(weights if any(weights) else [1] * len(weights)))
+    # How many parts, of equal weights, would end before each place and at the last one.
+    ended = [0, *(min(parts - 1, weight * parts // reached[-1]) for weight in reached)]
+    apart = _distances(records)
+    last = -1
+    for equal, (before, after) in enumerate(pairwise(ended)):
+        for _ in range(before, after):
+            around = range(max(equal - flexibility, last + 1), min(equal + max(flexibility, 1), len(apart)))
+            if not around:
+                break
+            last = min((-apart[place], abs(place - equal), place) for place in around)[-1]
+            yield last
+
+
+def _distances(records: sparse.csr_array[Any]) -> list[int]:
+    """In how many items each record differs from the next."""
+    both = records[:-1].multiply(records[1:]).sum(axis=1)
+    lengths = np.diff(records.indptr)
+    return [int(items) for items in lengths[:-1] + lengths[1:] - 2 * both]
+
+
+def _filled(chunks: Sequence[Ints], records: sparse.csr_array[Any], k: int) -> list[Ints]:
+    """Chunks of no record with items or of at least k: one with fewer goes with the next, the last with the one before.
+
+    Empty records are the first in Gray code order, so that a chunk before the last cannot be one of them alone.
+    """
+    filled: list[Ints] = []
+    waiting: list[Ints] = []
+    for chunk in chunks:
+        waiting.append(chunk)
+        together = np.concatenate(waiting)
+        if not 0 < np.count_nonzero(np.diff(records[together].indptr)) < k:
+            filled.append(together)
+            waiting = []
+    if waiting:
+        filled[-1:] = [np.concatenate([*filled[-1:], *waiting])]
+    return filled

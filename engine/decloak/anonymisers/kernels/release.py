@@ -1,0 +1,81 @@
+"""From cuts to what is published: every item becomes the label of the node above it in its record's cut."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse
+
+from decloak.data.dataset import Dataset
+from decloak.data.generalised import Generalised
+from decloak.data.hierarchy import Hierarchy, Ints
+
+__all__ = ["Local", "generalised", "local_ncp"]
+
+
+class Local(NamedTuple):
+    """The part of every record, and the cut of every part as ascending nodes; one part is a global recoding."""
+
+    part: Ints
+    cuts: tuple[Ints, ...]
+
+    @classmethod
+    def everywhere(cls, cut: Ints, records: int) -> Self:
+        """The same cut for all records."""
+        return cls(np.zeros(records, np.int64), (cut,))
+
+
+def local_ncp(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> Fraction:
+    """The information loss over occurrences, each by the cut of its record; exact."""
+    return _loss(tree, _nodes(tree, records, recoding))
+
+
+def _loss(tree: Hierarchy, nodes: Ints) -> Fraction:
+    """The same of the nodes that occurrences are published by."""
+    leaves = tree.leaves[nodes]
+    total = int(leaves[leaves > 1].sum())
+    return Fraction(total, len(nodes) * len(tree.items)) if len(nodes) else Fraction(0)
+
+
+def _nodes(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> Ints:
+    """The node that every occurrence of an item is published by."""
+    part = np.repeat(recoding.part, np.diff(records.indptr))
+    order = np.argsort(part, kind="stable")
+    ends = np.searchsorted(part[order], np.arange(len(recoding.cuts) + 1))
+    nodes = np.empty(records.nnz, np.int64)
+    for cut, start, end in zip(recoding.cuts, ends, ends[1:], strict=False):
+        at = order[start:end]
+        nodes[at] = cut[np.searchsorted(tree.first[cut], records.indices[at], side="right") - 1]
+    return nodes
+
+
+def _rows(tree: Hierarchy, records: sparse.csr_array[Any], nodes: Ints) -> Iterator[tuple[str, ...]]:
+    """The labels of every record in alphabetical order."""
+    names = np.array(tree.labels, dtype=object)
+    by_name = np.argsort(names)
+    shape = (records.shape[0], len(names))
+    # Summing duplicates writes into both index arrays: that of the records is theirs.
+    found = sparse.csr_array((np.ones(len(nodes), np.int8), np.argsort(by_name)[nodes], records.indptr.copy()), shape)
+    found.sum_duplicates()
+    labels = names[by_name][found.indices].tolist()
+    for start, end in pairwise(found.indptr.tolist()):
+        yield tuple(labels[start:end])
+
+
+def generalised(
+    data: Dataset,
+    tree: Hierarchy,
+    records: sparse.csr_array[Any],
+    recoding: Local,
+    *,
+    method: str,
+    k: int | None,
+    m: int | None,
+) -> Generalised:
+    """The release of a recoding."""
+    nodes = _nodes(tree, records, recoding)
+    rows = tuple(_rows(tree, records, nodes))
+    members = {tree.labels[node]: tree.members(node) for node in np.unique(np.concatenate(recoding.cuts)).tolist()}
+    return Generalised(rows, members, data.labels, method, k, m, _loss(tree, nodes), data.origin)

@@ -1,0 +1,47 @@
+"""Set-based generalisation by a partition: each item of a set is published as the whole set.
+
+The partition is listed, or drawn at random from a share of the items: the plainest form of what COAT's
+privacy constraints ask for, without its search for the least loss. It promises no k; `decloak check` measures it.
+"""
+
+import random
+from collections.abc import Iterable, Sequence
+
+from decloak.data.dataset import Dataset
+from decloak.data.published import Element, Published
+from decloak.errors import DecloakError, shown
+
+__all__ = ["by_sets", "random_sets"]
+
+
+def random_sets(items: Sequence[str], size: int, share: float, seed: int) -> list[tuple[str, ...]]:
+    """Draw a share of the items and cut them into sets of `size`; a single item over joins the last set.
+
+    >>> random_sets(["a", "b", "c", "d"], 2, 1.0, seed=1)
+    [('a', 'd'), ('b', 'c')]
+    """
+    drawn = random.Random(seed).sample(sorted(items), round(share * len(items)))
+    sets = [drawn[start : start + size] for start in range(0, len(drawn), size)]
+    if len(sets) > 1 and len(sets[-1]) == 1:
+        over = sets.pop()
+        sets[-1] += over
+    return sorted(tuple(sorted(one)) for one in sets if len(one) > 1)
+
+
+def by_sets(data: Dataset, sets: Iterable[Sequence[str]]) -> Published:
+    """Publish every item of a set as the set, where its first member stood; other items stay plain."""
+    generalised: dict[str, tuple[str, ...]] = {}
+    for one in sets:
+        for item in one:
+            if item in generalised:
+                raise DecloakError(f"the item {shown(item)} is in two sets", hint="sets must not overlap")
+            generalised[item] = tuple(one)
+    unknown = sorted(generalised.keys() - set(data.items))
+    if unknown:
+        raise DecloakError(
+            f"the item {shown(unknown[0])} of a set is in no transaction", hint="check the spelling, or leave it out"
+        )
+    rows: list[tuple[Element, ...]] = [
+        tuple(dict.fromkeys(generalised.get(item, item) for item in transaction)) for transaction in data.transactions
+    ]
+    return Published(tuple(rows), data.labels, f"sets of {data.origin}")

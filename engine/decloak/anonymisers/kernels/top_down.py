@@ -1,0 +1,171 @@
+"""k-anonymity of whole records by top-down local recoding (Partition, after He and Naughton).
+
+A partition is k records or more that are published alike, by the nodes held: each of its records holds an item below
+every one of these, and no other item. All records begin in one partition, at the root. Expanding a node puts its
+children in its place, in each record those that the record holds; records with the same children are a group, and a
+group of k records or more is a partition of its own. Smaller ones stay behind together, published by the node itself;
+if these are fewer than k, the largest groups give records, and if no group can spare as many, a whole group stays.
+The node whose expansion gains most is expanded first. An occurrence is an item in a record; `node` is the node it is
+published by, `below` the child of that above the item, `gain` what n · NCP falls by when the child takes its place.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from decloak.anonymisers.kernels.release import Local
+from decloak.checks import check_feasible, check_whole
+from decloak.data.hierarchy import Hierarchy, Ints
+
+__all__ = ["partition"]
+
+BITS = 62
+"""Children of a node that are told apart in one number."""
+
+
+def partition(tree: Hierarchy, records: sparse.csr_array[Any], k: int) -> Local:
+    """A cut for each part of the records such that every record with items is published like k - 1 others or more.
+
+    >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
+    >>> part, cuts = partition(tree, tree.code([["a1", "b"], ["a2", "b"], ["b"], ["b"]]), 2)
+    >>> part.tolist(), [[tree.labels[node] for node in cut] for cut in cuts]
+    ([0, 0, 1, 1], [['A', 'b'], ['a1', 'a2', 'b']])
+    """
+    check_whole(1, k=k)
+    check_feasible(records, k)
+    if k == 1:
+        return Local.everywhere(tree.leaf, records.shape[0])
+    search = _Search(tree, records, k)
+    cuts: dict[tuple[int, ...], int] = {}
+
+    @cache
+    def number(held: tuple[int, ...]) -> int:
+        return cuts.setdefault(_completed(tree, held), len(cuts))
+
+    part = np.zeros(records.shape[0], np.int64)
+    for held, members in search.partitions():
+        part[members] = number(held if any(tree.children[node] for node in held) else ())
+    return Local(part, tuple(np.array(cut, np.int64) for cut in cuts) or (tree.leaf,))
+
+
+def _completed(tree: Hierarchy, held: Sequence[int]) -> tuple[int, ...]:
+    """The cut of some nodes and of the highest ones that are not above them; without any, that of the leaves."""
+    if not held:
+        return tuple(tree.leaf.tolist())
+    above = {node for one in held for node in tree.ancestors(one)}
+    return tuple(sorted({child for node in above for child in tree.children[node]}.difference(above).union(held)))
+
+
+class _Search:
+    """Occurrences by their number in the matrix of records; a partition is those of its records, ascending."""
+
+    def __init__(self, tree: Hierarchy, records: sparse.csr_array[Any], k: int) -> None:
+        self._tree, self._k = tree, k
+        self._record = np.repeat(np.arange(records.shape[0]), np.diff(records.indptr))
+        self._item = records.indices.astype(np.int64)
+        self._weight = np.where(tree.leaves > 1, tree.leaves, 0)
+        self._child = np.lexsort((tree.first[1:], tree.parent[1:])) + 1
+        self._begin = tree.parent[self._child] * len(tree.items) + tree.first[self._child]
+        self._node, self._below, self._gain = (np.zeros(len(self._item), np.int64) for _ in range(3))
+        self._look_below(np.arange(len(self._item)))
+
+    def _look_below(self, at: Ints) -> None:
+        """Find the child below the node of each occurrence; a leaf is its own."""
+        node = self._node[at]
+        found = np.searchsorted(self._begin, node * len(self._tree.items) + self._item[at], side="right") - 1
+        self._below[at] = np.where(self._tree.leaf[self._item[at]] == node, node, self._child[found])
+        self._gain[at] = self._weight[node] - self._weight[self._below[at]]
+
+    def partitions(self) -> Iterator[tuple[tuple[int, ...], Ints]]:
+        """The nodes held and the records of every partition that no node can be expanded in."""
+        waiting = [np.arange(len(self._item))] if len(self._item) else []
+        while waiting:
+            at = waiting.pop()
+            if self._same(at):
+                self._node[at] = self._tree.leaf[self._item[at]]
+                parts = []
+            else:
+                parts = self._expanded(at)
+            waiting += parts
+            if not parts:
+                yield tuple(np.unique(self._node[at]).tolist()), np.unique(self._record[at])
+
+    def _same(self, at: Ints) -> bool:
+        """Whether all records of a partition hold the same items, so that every expansion keeps them together."""
+        number = int(_runs(self._record[at])[-1]) + 1
+        items = self._item[at]
+        return len(items) % number == 0 and bool((items.reshape(number, -1) == items[: len(items) // number]).all())
+
+    def _expanded(self, at: Ints) -> list[Ints]:
+        """The partitions that come of the best node that can be expanded; none when there is no such node."""
+        for node in self._by_gain(at):
+            below = at[self._node[at] == node]
+            group = self._groups(below)
+            if (group >= 0).any():
+                into = group[_runs(self._record[at])]
+                self._expand(below[group[_runs(self._record[below])] >= 0])
+                order = np.argsort(into, kind="stable")
+                return np.split(at[order], np.flatnonzero(np.diff(into[order])) + 1)
+        return []
+
+    def _by_gain(self, at: Ints) -> list[int]:
+        """The inner nodes held, by what all records of a partition gain from expanding them."""
+        at = at[self._below[at] != self._node[at]]
+        nodes, which = np.unique(self._node[at], return_inverse=True)
+        gains = np.bincount(which, self._gain[at])
+        return nodes[np.argsort(-gains, kind="stable")].tolist()  # type: ignore[no-any-return]
+
+    def _expand(self, at: Ints) -> None:
+        self._node[at] = self._below[at]
+        self._look_below(at)
+
+    def _groups(self, below: Ints) -> Ints:
+        """The group of each record of a partition, -1 for what stays; `below` are the occurrences below a node."""
+        run = _runs(self._record[below])
+        start = np.flatnonzero(np.diff(run, prepend=-1))
+        group = _alike(self._below[below], start)
+        gains = np.add.reduceat(self._gain[below], start)
+        size = np.bincount(group)
+        group[size[group] < self._k] = -1
+        lacking = self._k - int(np.count_nonzero(group < 0))
+        if 0 < lacking < self._k:
+            spare = np.maximum(size - self._k, 0)
+            if spare.sum() >= lacking:
+                group[_given(group, spare, gains, lacking)] = -1
+            elif (group >= 0).any():
+                least = np.bincount(group[group >= 0], gains[group >= 0], len(size))
+                group[group == np.where(size < self._k, np.inf, least).argmin()] = -1
+        return group
+
+
+def _runs(values: Ints) -> Ints:
+    """Number the runs of equal values."""
+    return np.cumsum(np.diff(values, prepend=values[:1]) != 0)
+
+
+def _alike(children: Ints, start: Ints) -> Ints:
+    """Number records by the set of their children; those of a record begin at `start`."""
+    kinds, child = np.unique(children, return_inverse=True)
+    group = np.zeros(len(start), np.int64)
+    for first in range(0, len(kinds), BITS):
+        inside = (child >= first) & (child < first + BITS)
+        bits = np.where(inside, 1 << np.where(inside, child - first, 0), 0)
+        _, word = np.unique(np.bitwise_or.reduceat(bits, start), return_inverse=True)
+        group = np.unique(group * (word.max() + 1) + word, return_inverse=True)[1] if first else word
+    return group
+
+
+def _given(group: Ints, spare: Ints, gains: Ints, lacking: int) -> Ints:
+    """The records that stay behind too: one by one from the largest group, of each group those that lose least."""
+    left = spare.copy()
+    for _ in range(lacking):
+        left[left.argmax()] -= 1
+    chosen = []
+    for number in np.flatnonzero(left < spare).tolist():
+        records = np.flatnonzero(group == number)
+        order = np.argsort(gains[records], kind="stable")
+        chosen.append(records[order[: spare[number] - left[number]]])
+    return np.concatenate(chosen)

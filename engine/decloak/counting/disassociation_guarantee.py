@@ -1,0 +1,165 @@
+"""Does a disassociated release keep its promise? Checked from what is published, whoever made it.
+
+The disassociation guarantee: every itemset I of at most m items that a record may hold has support k or more in one of
+the data sets the release may have been. For a cluster of n records the largest support is the least over its chunks
+of s(I in the chunk), and n for terms; so every chunk must be k^m-anonymous and n at least k. A shared chunk must even
+have every sub-record k times when one of its items is also in a record chunk of its clusters, or in a shared chunk of
+a joint cluster inside. Records must also not be empty; see `_may_be_empty`.
+
+How many items a chunk could still have taken is the anonymiser's quality, not a promise: that is not looked at.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from decloak.checks import check_km
+from decloak.counting.fidelity import infidelities
+from decloak.counting.guarantees import violations
+from decloak.data.dataset import Dataset
+from decloak.data.disassociated import Chunk, Cluster, Disassociated
+from decloak.errors import DecloakError, shown
+from decloak.measure.release_structure import Violation, inner_joints, structure
+
+__all__ = ["Violation", "check_release", "largest_support"]
+
+
+def check_release(
+    release: Disassociated,
+    *,
+    k: int | None = None,
+    m: int | None = None,
+    original: Dataset | Iterable[Iterable[str]] | None = None,
+    truth: Sequence[Sequence[int]] | None = None,
+) -> list[Violation]:
+    """List what breaks the promise of a release; k and m are those it states unless others are given.
+
+    With the original records, what is published must agree with them; with `truth`, the numbers of the records of
+    each cluster, every chunk must be their projection. Where the release is not even put together well, only that
+    is listed.
+
+    >>> release = Disassociated((Cluster(2, (Chunk(("a", "b"), (("a",), ("a", "b"))),), ()),), k=2, m=1)
+    >>> [(one.kind, one.itemset, one.support) for one in check_release(release)]
+    [('support', ('b',), 1)]
+    """
+    k, m = _stated("k", k, release.k), _stated("m", m, release.m)
+    check_km(k, m)
+    if truth is not None and original is None:
+        raise DecloakError("truth without the original records", hint="give original as well")
+    found = list(structure(release)) or [*_sizes(release, k), *_supports(release, k, m), *_alike(release, k)]
+    if not found:
+        found += _empty_records(release, k, m)
+    if original is not None and not any(one.kind in _MISSHAPEN for one in found):
+        found += infidelities(release, original, truth)
+    return found
+
+
+_MISSHAPEN = {"shared clusters"}
+"""Kinds of violations after which the release cannot be laid beside the original."""
+
+
+def _stated(name: str, given: int | None, stated: int | None) -> int:
+    value = stated if given is None else given
+    if value is None:
+        raise DecloakError(f"the release does not say its {name}", hint=f"give {name}")
+    return value
+
+
+def largest_support(cluster: Cluster, itemset: Iterable[str]) -> int:
+    """The support an itemset has at most in a data set that the cluster may have been, by the closed form.
+
+    >>> cluster = Cluster(3, (Chunk(("a", "b"), (("a",), ("a", "b"))),), ("c",))
+    >>> [largest_support(cluster, itemset) for itemset in ("a", "ab", "ac", "c", "cd")]
+    [2, 1, 2, 3, 0]
+    """
+    wanted = set(itemset)
+    supports = [cluster.size]
+    for chunk in cluster.record_chunks:
+        if part := wanted.intersection(chunk.items):
+            supports.append(sum(part.issubset(subrecord) for subrecord in chunk.subrecords))
+            wanted -= part
+    return 0 if wanted.difference(cluster.term_chunk) else min(supports)
+
+
+def _sizes(release: Disassociated, k: int) -> Iterator[Violation]:
+    for number, cluster in enumerate(release.clusters):
+        if cluster.size < k:
+            message = f"cluster {number} has {cluster.size} records, fewer than k = {k}"
+            yield Violation("size", number, None, (), cluster.size, message)
+
+
+def _places(release: Disassociated) -> Iterator[tuple[str, int, int, Chunk]]:
+    """Every chunk of sub-records: which kind, of which cluster or joint cluster, its number."""
+    for number, cluster in enumerate(release.clusters):
+        for at, chunk in enumerate(cluster.record_chunks):
+            yield "", number, at, chunk
+    for number, joint in enumerate(release.joints):
+        for at, chunk in enumerate(joint.shared_chunks):
+            yield "shared ", number, at, chunk
+
+
+def _supports(release: Disassociated, k: int, m: int) -> Iterator[Violation]:
+    """Minimal itemsets too rare in their chunk; all chunks are counted at once, their items told apart by number."""
+    places = list(_places(release))
+    marked = [
+        [f"{number} {item}" for item in subrecord]
+        for number, (_, _, _, chunk) in enumerate(places)
+        for subrecord in chunk.subrecords
+    ]
+    seen: set[frozenset[str]] = set()
+    for itemset, support in violations(marked, k=k, m=m):
+        seen.add(itemset)
+        if any(itemset - {item} in seen for item in itemset):
+            continue
+        shared, cluster, at, _ = places[int(min(itemset).split(" ", 1)[0])]
+        items = tuple(sorted(marked_item.split(" ", 1)[1] for marked_item in itemset))
+        where = f"{shared}chunk {at} of {'joint ' if shared else ''}cluster {cluster}"
+        message = f"{shown(', '.join(items))} is in {support} sub-records of {where}, fewer than k = {k}"
+        yield Violation(f"{shared}support", cluster, at, items, support, message)
+
+
+def _alike(release: Disassociated, k: int) -> Iterator[Violation]:
+    """Sub-records too rare in shared chunks that have an item published elsewhere in the joint cluster."""
+    inner = inner_joints(release.joints)
+    for number, joint in enumerate(release.joints):
+        chunks = [chunk for one in joint.clusters for chunk in release.clusters[one].record_chunks]
+        chunks += [chunk for one in inner[number] for chunk in one.shared_chunks]
+        elsewhere = {item for chunk in chunks for item in chunk.items}
+        for at, chunk in enumerate(joint.shared_chunks):
+            if elsewhere.isdisjoint(chunk.items):
+                continue
+            for subrecord, count in sorted(Counter(map(_set, chunk.subrecords)).items()):
+                if count < k:
+                    message = (
+                        f"the sub-record {shown(', '.join(subrecord))} is {count} times in shared chunk {at} of joint"
+                        f" cluster {number}, fewer than k = {k}, and an item of the chunk is also in another"
+                    )
+                    yield Violation("shared alike", number, at, subrecord, count, message)
+
+
+def _set(subrecord: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(subrecord))
+
+
+def _empty_records(release: Disassociated, k: int, m: int) -> Iterator[Violation]:
+    joined = {one for joint in release.joints for one in joint.clusters}
+    for number, cluster in enumerate(release.clusters):
+        if not cluster.term_chunk and _may_be_empty(cluster, k, m, number in joined):
+            message = f"cluster {number} has too few sub-records for k records that hold items of several chunks"
+            yield Violation("records", number, None, (), sum(map(_length, cluster.record_chunks)), message)
+
+
+def _may_be_empty(cluster: Cluster, k: int, m: int, joined: bool) -> bool:
+    """Tell whether a cluster without terms leaves a record empty when some itemset is to reach support k.
+
+    e sub-records may stand beside others: those beyond one for each record. I over j chunks takes j - 1 of them
+    on every row: it may occur when e >= j - 1 and reaches k only when e >= k (j - 1), for j up to h. Without a
+    single one to spare nothing can stand together, and nothing is betrayed. A cluster of a joint one must have
+    all of k (h - 1): the sub-records it shares may fill other clusters.
+    """
+    spare = sum(map(_length, cluster.record_chunks)) - cluster.size
+    needed = k * (min(m, len(cluster.record_chunks)) - 1)
+    return spare < 0 or (spare < needed and (spare > 0 or joined))
+
+
+def _length(chunk: Chunk) -> int:
+    return len(chunk.subrecords)

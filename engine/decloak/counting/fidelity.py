@@ -1,0 +1,118 @@
+"""Does a disassociated release agree with the records it was made from?
+
+A record gives to a record chunk its items in it, to the term chunk likewise, and to a shared chunk its items that its
+cluster publishes neither itself nor in a joint cluster inside. Without the truth (which records are in which cluster)
+only what every partition must have is compared: the number of records, the items, and how often each can occur.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from decloak.counting.itemsets import item_sets
+from decloak.data.dataset import Dataset
+from decloak.data.disassociated import Disassociated
+from decloak.errors import DecloakError, shown
+from decloak.measure.release_structure import TERMS, Violation, inner_joints, joints_of, published_by
+
+__all__ = ["infidelities"]
+
+Subrecords = Iterable[Iterable[str]]
+
+
+def infidelities(
+    release: Disassociated,
+    original: Dataset | Iterable[Iterable[str]],
+    truth: Sequence[Sequence[int]] | None = None,
+) -> Iterator[Violation]:
+    """Yield where a release (put together well) and its original records differ."""
+    data = original.transactions if isinstance(original, Dataset) else original
+    records = list(map(frozenset, item_sets(data)))
+    if truth is None:
+        yield from _counts(release, records)
+    else:
+        members = _members(release, records, truth)
+        yield from _own(release, members)
+        yield from _shared(release, members)
+
+
+def _counts(release: Disassociated, records: Sequence[frozenset[str]]) -> Iterator[Violation]:
+    size = sum(cluster.size for cluster in release.clusters)
+    if size != len(records):
+        yield _unlike(None, None, (), f"the release has {size} records, the original {len(records)}")
+    held = Counter(item for record in records for item in record)
+    least, most = _bounds(release)
+    for item in sorted(held.keys() | most.keys()):
+        if not least[item] <= held[item] <= most[item]:
+            published = f"{least[item]} to {most[item]}" if least[item] < most[item] else f"{least[item]}"
+            message = f"{shown(item)} is in {held[item]} original records, and in {published} as published"
+            yield _unlike(None, None, (item,), message)
+
+
+def _bounds(release: Disassociated) -> tuple[Counter[str], Counter[str]]:
+    """How many records hold an item at least and at most: a term is held by one record of its cluster or more."""
+    least: Counter[str] = Counter()
+    chunks = [chunk for cluster in release.clusters for chunk in cluster.record_chunks]
+    chunks += [chunk for joint in release.joints for chunk in joint.shared_chunks]
+    for chunk in chunks:
+        least.update(item for subrecord in chunk.subrecords for item in subrecord)
+    most = Counter(least)
+    for cluster in release.clusters:
+        for term in cluster.term_chunk:
+            least[term] += 1
+            most[term] += cluster.size
+    return least, most
+
+
+def _members(
+    release: Disassociated, records: Sequence[frozenset[str]], truth: Sequence[Sequence[int]]
+) -> list[list[frozenset[str]]]:
+    """The records of each cluster."""
+    sizes = [cluster.size for cluster in release.clusters]
+    numbers = sorted(one for ids in truth for one in ids)
+    if [len(ids) for ids in truth] != sizes or numbers != list(range(len(records))):
+        raise DecloakError(
+            "the truth is not a partition of the records into these clusters",
+            hint="give every record number once, as many to a cluster as its size",
+        )
+    return [[records[one] for one in ids] for ids in truth]
+
+
+def _own(release: Disassociated, members: Sequence[Sequence[frozenset[str]]]) -> Iterator[Violation]:
+    memberships = joints_of(release.joints)
+    for number, (cluster, records) in enumerate(zip(release.clusters, members, strict=True)):
+        for at, chunk in enumerate(cluster.record_chunks):
+            if _differ(chunk.subrecords, [record.intersection(chunk.items) for record in records]):
+                yield _unlike(number, at, chunk.items, f"chunk {at} of cluster {number} is not what its records hold")
+        held = frozenset[str]().union(*records)
+        foreign = sorted(set(cluster.term_chunk) - held)
+        if foreign:
+            message = f"no record of cluster {number} holds the term {shown(foreign[0])}"
+            yield _unlike(number, TERMS, tuple(foreign), message)
+        joints = [release.joints[at] for at in memberships.get(number, ())]
+        missing = sorted(held - published_by(number, release.clusters, joints))
+        if missing:
+            message = f"cluster {number} does not publish {shown(missing[0])}, which a record of it holds"
+            yield _unlike(number, None, tuple(missing), message)
+
+
+def _shared(release: Disassociated, members: Sequence[Sequence[frozenset[str]]]) -> Iterator[Violation]:
+    inner = inner_joints(release.joints)
+    for number, joint in enumerate(release.joints):
+        given = [
+            record - published
+            for one in joint.clusters
+            for published in [published_by(one, release.clusters, inner[number])]
+            for record in members[one]
+        ]
+        for at, chunk in enumerate(joint.shared_chunks):
+            if _differ(chunk.subrecords, [part.intersection(chunk.items) for part in given]):
+                message = f"shared chunk {at} of joint cluster {number} is not what its records give"
+                yield Violation("shared fidelity", number, at, chunk.items, None, message)
+
+
+def _differ(published: Subrecords, original: Subrecords) -> bool:
+    return Counter(map(frozenset, published)) != Counter(part for part in map(frozenset, original) if part)
+
+
+def _unlike(cluster: int | None, chunk: int | str | None, items: tuple[str, ...], message: str) -> Violation:
+    return Violation("fidelity", cluster, chunk, items, None, message)

@@ -1,0 +1,71 @@
+"""Which itemsets too few records hold, mostly told without counting in all records.
+
+What k records of a part hold, k of all hold. Items are taken the rarest first. Where from some item on all itemsets
+there can be are found in k records of a part, only those that begin before it are counted in more records; that is
+all that is left of most releases which keep their promise.
+"""
+
+from collections.abc import Iterator, Sequence
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from decloak.counting.itemsets import Block, supports
+
+__all__ = ["rare"]
+
+PARTS = (16, 4)
+"""Every 16th record is looked at first, then every 4th of what is left."""
+
+Records = sparse.csr_array[Any]
+Ints = NDArray[np.int64]
+
+
+def rare(
+    records: Records, size: int, k: int, *, weights: Ints | None = None, parts: Sequence[int] = PARTS
+) -> Iterator[Block]:
+    """Yield every itemset of `size` items that occurs, but with a support below k, with it; in any order.
+
+    `weights` are those of `supports`; `parts` says of how many records one is looked at, and changes only the time.
+
+    >>> records = sparse.csr_array([[1, 1, 0], [1, 1, 1]])
+    >>> [(block.itemsets.tolist(), block.supports.tolist()) for block in rare(records, 2, 2)]
+    [([[0, 2], [1, 2]], [1, 1])]
+    """
+    weights = np.ones(records.shape[0], np.int64) if weights is None else weights
+    k = min(k, int(weights.sum()) + 1)
+    rarest = np.argsort(np.bincount(records.indices, minlength=records.shape[1]), kind="stable")
+    place = np.empty_like(rarest)
+    place[rarest] = np.arange(len(rarest))
+    renamed = sparse.csr_array((records.data, place[records.indices], records.indptr), records.shape)
+    left, weights, leading = _narrowed(renamed, weights, size, k, parts)
+    for block in supports(left, size, weights=weights, leading=leading, high=k - 1):
+        yield Block(np.sort(rarest[block.itemsets], axis=1), block.supports)
+
+
+def _narrowed(records: Records, weights: Ints, size: int, k: int, parts: Sequence[int]) -> tuple[Records, Ints, int]:
+    """What is left to count: records with their weights, and `leading`, before which each of them holds an item."""
+    leading = records.shape[1] if k > 1 else 0
+    for step in parts:
+        leading = _unsettled(records[::step], weights[::step], size, k, leading)
+        holding = _holding(records, leading)
+        records, weights = records[holding], weights[holding]
+    return records, weights, leading
+
+
+def _unsettled(part: Records, weights: Ints, size: int, k: int, leading: int) -> int:
+    """The item from which on k records of a part hold all itemsets there can be; from `leading` on they do."""
+    settled = np.zeros(leading, np.int64)
+    for block in supports(part, size, weights=weights, leading=leading, low=k):
+        settled += np.bincount(block.itemsets[:, 0], minlength=leading)
+    later = range(part.shape[1] - 1, -1, -1)
+    return max((item + 1 for item in range(leading) if settled[item] < comb(later[item], size - 1)), default=0)
+
+
+def _holding(records: Records, leading: int) -> Ints:
+    """The records that hold an item before `leading`."""
+    total = np.append(0, np.cumsum(records.indices < leading))
+    return np.flatnonzero(total[records.indptr[1:]] > total[records.indptr[:-1]])

@@ -1,0 +1,19 @@
+"""Who gets what was torn from the records of a disassociated release."""
+
+from typing import Literal, NamedTuple
+
+__all__ = ["Assignment", "ChunkNumber", "Closer"]
+
+ChunkNumber = int | str
+"""The number of a record chunk from 0, or "T" for the term chunk."""
+Closer = Literal["larger", "smaller"]
+"""Whether larger or smaller scores are of closer items."""
+
+
+class Assignment(NamedTuple):
+    """Who gets a unit: clusters, chunks and rows count from 0, the term chunk is "T", a unit is a tuple of items."""
+
+    cluster: int
+    chunk: ChunkNumber
+    unit: tuple[str, ...]
+    rows: tuple[int, ...]

@@ -1,0 +1,44 @@
+"""Format `basket`: one transaction a line, names between commas or another separator, perhaps an id first."""
+
+from collections.abc import Iterable, Iterator
+
+from decloak.data.dataset import Dataset
+from decloak.data.formats.delimited import cells, join, split
+from decloak.data.formats.lines import Line
+from decloak.data.formats.record import Options, Record, no_items, take_label
+from decloak.errors import shown
+
+__all__ = ["parse", "render"]
+
+
+def parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
+    """Read baskets."""
+    separator = options.separator or ","
+    for line in lines:
+        if not line.text.strip():
+            hint = "remove it; an empty transaction is an id alone, or [] in the format jsonl"
+            raise line.wrong("an empty line", hint)
+        if "(" in line.text:
+            _refuse_brackets(line, separator)
+        names = split(line, separator)
+        label = take_label(names, options.ids)
+        yield Record(line, label, names)
+
+
+def _refuse_brackets(line: Line, separator: str) -> None:
+    """A published file read as baskets would pass unseen: its brackets would become parts of names."""
+    for cell in cells(line, separator):
+        if cell.text.startswith("(") and not cell.quoted:
+            raise line.wrong(
+                f"an opening bracket before {shown(cell.text[1:])}",
+                "set-generalised transactions have the format published; put a name that begins so in quotes",
+                cell.column,
+            )
+
+
+def render(dataset: Dataset, options: Options) -> Iterator[str]:
+    """Write baskets."""
+    for label, items in zip(dataset.labels, dataset.transactions, strict=True):
+        if not (items or options.ids):
+            raise no_items(label, "basket without ids")
+        yield join((label, *items) if options.ids else items, options.separator or ",")

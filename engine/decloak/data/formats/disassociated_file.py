@@ -1,0 +1,209 @@
+"""A disassociated release as JSON Lines: a header, one cluster a line, then one joint cluster a line.
+
+    {"decloak": "release", "version": 1, "method": "disassociation", "k": 3, "m": 2}
+    {"size": 8, "record_chunks": [{"items": ["a", "b"], "subrecords": [["a"], ["a", "b"]]}], "term_chunk": ["c"]}
+    {"joint": [0, 2], "shared_chunks": [{"items": ["d"], "subrecords": [["d"], ["d"], ["d"]]}]}
+
+Clusters are numbered from 0. k and m may be left out of the header. The order of chunks and of sub-records is kept.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
+from decloak.data.formats.jsonvalue import json_value
+from decloak.data.formats.lines import FilePath, Line, check_name, place, read_lines, write_lines
+from decloak.data.formats.release_header import MOST, Header, closed, header_of, whole
+from decloak.errors import DecloakError, nearest, shown
+
+__all__ = ["LONGEST_CLUSTER", "METHOD", "json_schema", "read_disassociated", "write_disassociated"]
+
+SHAPE = "write one JSON object a line"
+LONGEST_CLUSTER = 50_000_000
+"""Characters a line may have: a cluster is one line, however many records it has."""
+
+METHOD = "disassociation"
+
+_KEYS = {
+    "cluster": ("size", "record_chunks", "term_chunk"),
+    "joint cluster": ("joint", "shared_chunks"),
+    "chunk": ("items", "subrecords"),
+}
+_HINTS = {
+    "cluster": 'write {"size": 8, "record_chunks": [...], "term_chunk": [...]}',
+    "joint cluster": 'write {"joint": [0, 2], "shared_chunks": [...]}',
+    "chunk": 'write {"items": ["a", "b"], "subrecords": [["a"], ["a", "b"]]}',
+}
+
+
+class _Reader:
+    """Turns the objects of the lines into the parts of a release; every fault names its line."""
+
+    def __init__(self) -> None:
+        self.clusters: list[Cluster] = []
+        self.joints: list[Joint] = []
+        self.names: dict[str, str] = {}
+
+    def part(self, line: Line, value: Any) -> None:
+        """Take a cluster or a joint cluster."""
+        if isinstance(value, dict) and "joint" in value:
+            self.joints.append(self._joint(line, value))
+        elif self.joints:
+            raise line.wrong("a cluster after a joint cluster", "write all clusters first: joints name them by number")
+        else:
+            self.clusters.append(self._cluster(line, value))
+
+    def _cluster(self, line: Line, value: Any) -> Cluster:
+        fields = _object(line, value, "cluster")
+        size = whole(line, "size", fields["size"])
+        chunks = self._chunks(line, "record_chunks", fields["record_chunks"], size)
+        terms = self._items(line, "term_chunk", fields["term_chunk"])
+        _check_apart(line, [*(chunk.items for chunk in chunks), terms])
+        return Cluster(size, chunks, terms)
+
+    def _joint(self, line: Line, value: dict[str, Any]) -> Joint:
+        fields = _object(line, value, "joint cluster")
+        members = _list(line, "joint", fields["joint"])
+        for one in members:
+            if not isinstance(one, int) or isinstance(one, bool) or not 0 <= one < len(self.clusters):
+                raise line.wrong(f"unknown cluster {shown(one)}", f"clusters are 0 to {len(self.clusters) - 1}")
+        if len(set(members)) < max(2, len(members)):
+            raise line.wrong("a joint cluster needs two clusters or more, each once", _HINTS["joint cluster"])
+        size = sum(self.clusters[one].size for one in members)
+        chunks = self._chunks(line, "shared_chunks", fields["shared_chunks"], size)
+        _check_apart(line, [chunk.items for chunk in chunks])
+        return Joint(tuple(members), chunks)
+
+    def _chunks(self, line: Line, name: str, value: Any, size: int) -> tuple[Chunk, ...]:
+        return tuple(self._chunk(line, f"{name}[{at}]", one, size) for at, one in enumerate(_list(line, name, value)))
+
+    def _chunk(self, line: Line, name: str, value: Any, size: int) -> Chunk:
+        fields = _object(line, value, "chunk", name)
+        items = self._items(line, f"{name}.items", fields["items"])
+        if not items:
+            raise line.wrong(f"{name} has no items", "leave the chunk out, or write its items")
+        raw = _list(line, f"{name}.subrecords", fields["subrecords"])
+        if len(raw) > size:
+            raise line.wrong(f"{name} has {len(raw)} sub-records of {size} records", "each record gives one at most")
+        subrecords = tuple(self._items(line, f"{name}.subrecords[{at}]", one) for at, one in enumerate(raw))
+        _check_inside(line, name, items, subrecords)
+        return Chunk(items, subrecords)
+
+    def _items(self, line: Line, name: str, value: Any) -> tuple[str, ...]:
+        """Item names, each once."""
+        items = _list(line, name, value)
+        seen: set[str] = set()
+        for item in items:
+            if not isinstance(item, str):
+                raise line.wrong(f"{name} has {shown(item)}, not a string", 'write names in quotes, as "milk"')
+            if item in seen:
+                raise line.wrong(f"{name} has {shown(item)} twice", "an item stands once")
+            seen.add(item)
+        return tuple([self.names.get(item) or self._name(line, item) for item in items])
+
+    def _name(self, line: Line, item: str) -> str:
+        try:
+            return self.names.setdefault(item, check_name(item))
+        except DecloakError as error:
+            raise line.wrong(error.message, error.hint) from None
+
+
+def read_disassociated(path: FilePath) -> Disassociated:
+    """Read a disassociated release; what it promises is not checked here, only that it is one."""
+    reader = _Reader()
+    lines = read_lines(path, longest=LONGEST_CLUSTER)
+    header = header_of(lines[0], METHOD)
+    for line in lines[1:]:
+        reader.part(line, json_value(line, SHAPE))
+    if not reader.clusters:
+        raise lines[-1].wrong("a release without clusters", _HINTS["cluster"])
+    return Disassociated(tuple(reader.clusters), tuple(reader.joints), header.k, header.m, place(path))
+
+
+def write_disassociated(release: Disassociated, path: FilePath) -> None:
+    """Write a release so that `read_disassociated` gives it back; what the reader would refuse is not written."""
+    if not release.clusters:
+        raise DecloakError("a release without clusters", place(path), "disassociate some records first")
+    head, *parts = _objects(release)
+    reader = _Reader()
+    header_of(Line(str(path), 1, json.dumps(head)), METHOD)
+    for number, part in enumerate(parts, 2):
+        reader.part(Line(str(path), number, ""), part)
+    write_lines((json.dumps(one, ensure_ascii=False) for one in (head, *parts)), path, longest=LONGEST_CLUSTER)
+
+
+def _objects(release: Disassociated) -> Iterable[dict[str, Any]]:
+    yield Header(METHOD, release.k, release.m).value
+    for cluster in release.clusters:
+        chunks = list(map(_chunk_object, cluster.record_chunks))
+        yield {"size": cluster.size, "record_chunks": chunks, "term_chunk": list(cluster.term_chunk)}
+    for joint in release.joints:
+        yield {"joint": list(joint.clusters), "shared_chunks": list(map(_chunk_object, joint.shared_chunks))}
+
+
+def _chunk_object(chunk: Chunk) -> dict[str, Any]:
+    return {"items": list(chunk.items), "subrecords": list(map(list, chunk.subrecords))}
+
+
+def _object(line: Line, value: Any, kind: str, name: str = "") -> dict[str, Any]:
+    """An object of a kind with its keys and no others."""
+    what = name or f"a {kind}"
+    if not isinstance(value, dict):
+        raise line.wrong(f"{what} is not a JSON object", _HINTS[kind])
+    for key in value:
+        if key not in _KEYS[kind]:
+            raise line.wrong(f"unknown key {shown(key)} in {what}", nearest(key, _KEYS[kind]) or _HINTS[kind])
+    for key in _KEYS[kind]:
+        if key not in value:
+            raise line.wrong(f"no key '{key}' in {what}", _HINTS[kind])
+    return value
+
+
+def _list(line: Line, name: str, value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise line.wrong(f"{name} is {shown(value)}, not a list", "write [...]")
+    return value
+
+
+def _check_apart(line: Line, chunks: Iterable[tuple[str, ...]]) -> None:
+    seen: set[str] = set()
+    for items in chunks:
+        for item in items:
+            if item in seen:
+                raise line.wrong(f"{shown(item)} is in two chunks", "the chunks of a cluster must not overlap")
+        seen.update(items)
+
+
+def _check_inside(line: Line, name: str, items: tuple[str, ...], subrecords: tuple[tuple[str, ...], ...]) -> None:
+    known = set(items)
+    for at, subrecord in enumerate(subrecords):
+        if not subrecord:
+            raise line.wrong(f"{name}.subrecords[{at}] is empty", "leave it out: records may give nothing to a chunk")
+        for item in subrecord:
+            if item not in known:
+                raise line.wrong(
+                    f"{name}.subrecords[{at}] has {shown(item)}, which is not of the chunk's items",
+                    nearest(item, items) or "add it to the items of the chunk",
+                )
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of one line: a header, a cluster or a joint cluster."""
+    whole = {"type": "integer", "minimum": 1, "maximum": MOST}
+    items = {"type": "array", "items": {"type": "string", "minLength": 1}, "uniqueItems": True}
+    subrecords = {"type": "array", "items": items | {"minItems": 1}}
+    chunks = {"type": "array", "items": {"$ref": "#/$defs/chunk"}}
+    members = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2, "uniqueItems": True}
+    header = {key: {"const": value} for key, value in Header(METHOD).value.items()} | {"k": whole, "m": whole}
+    kinds: dict[str, dict[str, Any]] = {
+        "header": header,
+        "cluster": {"size": whole, "record_chunks": chunks, "term_chunk": items},
+        "joint cluster": {"joint": members, "shared_chunks": chunks},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A line of a disassociated release",
+        "oneOf": [closed(kind, fields) for kind, fields in kinds.items()],
+        "$defs": {"chunk": closed("chunk", {"items": items | {"minItems": 1}, "subrecords": subrecords})},
+    }

@@ -1,0 +1,116 @@
+"""Distance tables in a text file: CSV blocks with a blank line between them, one block a table.
+
+    ,blood pressure,icd,limbs,injury
+    heart disease,.56*,.78*,1.57,2.19
+    gangrene,2.60,2.93,1.78*,1.49*
+
+The header holds the table's name (perhaps empty) and its columns; each row a name and the values. No value
+means no score, and so do negative and infinite ones; a star behind it marks a member of the original.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decloak.data.formats.delimited import cells, join, read_number, split
+from decloak.data.formats.lines import FilePath, Line, check_name, place, read_lines, write_lines
+from decloak.data.tables import DistanceTable
+from decloak.errors import DecloakError, shown
+
+__all__ = ["Distances", "read_distances", "read_number", "write_distances"]
+
+
+class Distances(NamedTuple):
+    """The tables of a file, and which of their cells are original members; None when no star is there."""
+
+    tables: tuple[DistanceTable, ...]
+    originals: tuple[NDArray[np.bool_], ...] | None
+
+
+def read_distances(path: FilePath) -> Distances:
+    """Read distance tables; what has no score is NaN."""
+    read = [_table(block) for block in _blocks(read_lines(path))]
+    tables, stars = tuple(table for table, _ in read), tuple(star for _, star in read)
+    return Distances(tables, stars if any(star.any() for star in stars) else None)
+
+
+def _blocks(lines: Sequence[Line]) -> Iterator[list[Line]]:
+    for blank, block in groupby(lines, lambda line: not line.text.strip()):
+        if not blank:
+            yield list(block)
+
+
+def _table(block: list[Line]) -> tuple[DistanceTable, NDArray[np.bool_]]:
+    head, *rows = block
+    name, *columns = split(head)
+    if not columns or not rows:
+        raise head.wrong("a table without columns or rows", "write a header (name, columns), then a row a line")
+    values, names = [], []
+    for row in rows:
+        label, *texts = split(row)
+        if len(texts) != len(columns):
+            raise row.wrong(
+                f"{len(texts)} values where the header has {len(columns)} columns",
+                "leave a value empty when there is no score",
+            )
+        names.append(label)
+        values.append([_value(row, number, text) for number, text in enumerate(texts, 1)])
+    _check_unlike(columns, [head] * len(columns), "column")
+    _check_unlike(names, rows, "row")
+    d = np.array([[value for value, _ in row] for row in values])
+    d[~np.isfinite(d) | (d < 0)] = np.nan
+    return DistanceTable(name, tuple(names), tuple(columns), d), np.array([[star for _, star in row] for row in values])
+
+
+def _value(line: Line, number: int, text: str) -> tuple[float, bool]:
+    bare = text.removesuffix("*").rstrip()
+    try:
+        return read_number(bare) if bare else float("nan"), text.endswith("*")
+    except ValueError:
+        column = cells(line)[number].column
+        hint = "write 0.5, 0.5* for a member of the original, or nothing for no score"
+        raise line.wrong(f"{shown(text)} is not a number", hint, column) from None
+
+
+def _check_unlike(names: Sequence[str], lines: Sequence[Line], what: str) -> None:
+    seen: set[str] = set()
+    for name, line in zip(names, lines, strict=True):
+        if not name.strip():
+            raise line.wrong(f"a {what} without a name", "only the table itself may have none")
+        if name in seen:
+            raise line.wrong(f"the {what} {shown(name)} is there twice", "rename one")
+        seen.add(name)
+
+
+def write_distances(distances: Distances, path: FilePath) -> None:
+    """Write distance tables so that `read_distances` gives them back."""
+    stars: Sequence[NDArray[Any] | None] = distances.originals or [None] * len(distances.tables)
+    try:
+        if not distances.tables:
+            raise DecloakError("no tables to write")
+        blocks = [list(_block(*one)) for one in zip(distances.tables, stars, strict=True)]
+    except DecloakError as error:
+        raise DecloakError(error.message, place(path), error.hint) from None
+    write_lines([line for block in blocks for line in ("", *block)][1:], path)
+
+
+def _block(table: DistanceTable, stars: NDArray[Any] | None) -> Iterator[str]:
+    if not table.d.size:
+        raise DecloakError(f"the table {shown(table.name)} has no columns or no rows", hint="leave it out")
+    for name in (*table.rows, *table.columns, table.name or "nameless"):
+        check_name(name)
+    if len(set(table.rows)) < len(table.rows) or len(set(table.columns)) < len(table.columns):
+        raise DecloakError(f"two rows or columns of the table {shown(table.name)} have one name", hint="rename one")
+    yield join([table.name, *table.columns])
+    for number, name in enumerate(table.rows):
+        values = [_written(value) for value in table.d[number]]
+        if stars is not None:
+            values = [value + "*" * bool(star) for value, star in zip(values, stars[number], strict=True)]
+        yield join([name, *values])
+
+
+def _written(value: float) -> str:
+    return repr(float(value)) if np.isfinite(value) and value >= 0 else ""

@@ -1,0 +1,135 @@
+"""A k^m-anonymous release as JSON Lines: a header, the items of every label, then one transaction a line.
+
+    {"decloak": "release", "version": 1, "method": "generalisation", "k": 5, "m": 2}
+    {"label": "infection", "items": ["flu", "cold"]}
+    {"label": "knee", "items": ["knee"]}
+    ["infection", "knee"]
+
+Transactions may have ids: {"id": "p1", "items": ["infection"]}. k and m may be left out of the header. An empty
+transaction is one whose items were all suppressed, or that held none.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from decloak.data.formats.jsonl import transaction_of
+from decloak.data.formats.jsonvalue import json_value
+from decloak.data.formats.lines import FilePath, Line, check_name, place, read_lines, write_lines
+from decloak.data.formats.record import Labels
+from decloak.data.formats.release_header import MOST, Header, closed, header_of
+from decloak.data.formats.writers import check_labels
+from decloak.data.generalised import Generalised
+from decloak.errors import DecloakError, nearest, shown
+
+__all__ = ["METHOD", "json_schema", "read_generalised", "write_generalised"]
+
+METHOD = "generalisation"
+LABEL = 'write {"label": "infection", "items": ["flu", "cold"]}'
+TRANSACTION = 'write ["infection", "knee"] or {"id": "p1", "items": ["infection", "knee"]}'
+
+
+class _Reader:
+    """Turns the lines below the header into labels and transactions; every fault names its line."""
+
+    def __init__(self) -> None:
+        self.members: dict[str, tuple[str, ...]] = {}
+        self.transactions: list[tuple[str, ...]] = []
+        self.ids = Labels()
+        self.named: bool | None = None
+
+    def take(self, line: Line, value: Any) -> None:
+        if isinstance(value, dict) and "label" in value:
+            self._label(line, value)
+        else:
+            self._transaction(line, value)
+
+    def _label(self, line: Line, value: dict[str, Any]) -> None:
+        if self.transactions:
+            raise line.wrong("a label after a transaction", "write all labels first")
+        if value.keys() != {"label", "items"}:
+            raise line.wrong("a label has the keys label and items", LABEL)
+        label, items = value["label"], value["items"]
+        if not isinstance(items, list) or not items or not all(isinstance(one, str) for one in [label, *items]):
+            raise line.wrong("a label stands for a list of names", LABEL)
+        if label in self.members or len(set(items)) < len(items):
+            raise line.wrong(f"{shown(label)} or one of its items is written twice", "a name stands once")
+        try:
+            self.members[check_name(label)] = tuple(map(check_name, items))
+        except DecloakError as error:
+            raise line.wrong(error.message, error.hint) from None
+
+    def _transaction(self, line: Line, value: Any) -> None:
+        label, items = transaction_of(line, value, self.named, TRANSACTION)
+        self.named = label is not None
+        for item in items:
+            if item not in self.members:
+                hint = nearest(item, list(self.members)[:5000]) or f"first {LABEL}"
+                raise line.wrong(f"no label {shown(item)} is above", hint)
+        if len(set(items)) < len(items):
+            raise line.wrong("a label is written twice", "a label stands once in a transaction")
+        self.ids.add(line, label)
+        self.transactions.append(tuple(items))
+
+
+def read_generalised(path: FilePath) -> Generalised:
+    """Read a release; what it promises is not checked here, only that it is one."""
+    lines = read_lines(path)
+    header = header_of(lines[0], METHOD)
+    reader = _Reader()
+    for line in lines[1:]:
+        reader.take(line, json_value(line, TRANSACTION))
+    if not reader.transactions:
+        raise lines[-1].wrong("a release without transactions", TRANSACTION)
+    rows = tuple(reader.transactions)
+    return Generalised(rows, reader.members, tuple(reader.ids.lines), METHOD, header.k, header.m, origin=place(path))
+
+
+def write_generalised(release: Generalised, path: FilePath, *, ids: bool = False) -> None:
+    """Write a release so that `read_generalised` gives it back, its ids only when asked for."""
+    if not release.transactions:
+        raise DecloakError("a release without transactions", place(path), "generalise some transactions first")
+    try:
+        _check(release, ids)
+    except DecloakError as error:
+        raise DecloakError(error.message, place(path), error.hint) from None
+    write_lines((json.dumps(one, ensure_ascii=False) for one in _objects(release, ids)), path)
+
+
+def _check(release: Generalised, ids: bool) -> None:
+    """What the reader would refuse is not written."""
+    for label, items in release.members.items():
+        for name in (label, *items):
+            check_name(name)
+    for label in {label for row in release.transactions for label in row}.difference(release.members):
+        raise DecloakError(f"nothing says what the label {shown(label)} stands for", hint="add it to the members")
+    if ids:
+        check_labels(release.ids, kept=True)
+
+
+def _objects(release: Generalised, ids: bool) -> Iterator[Any]:
+    # No transaction has as many items, so that a larger m says no more.
+    yield Header(METHOD, release.k, release.m and min(release.m, MOST)).value
+    for label in release.cut:
+        yield {"label": label, "items": list(release.members[label])}
+    for name, row in zip(release.ids, release.transactions, strict=True):
+        yield {"id": name, "items": list(row)} if ids else list(row)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of one line: the header, a label or a transaction."""
+    whole = {"type": "integer", "minimum": 1, "maximum": MOST}
+    name = {"type": "string", "minLength": 1}
+    names = {"type": "array", "items": name, "uniqueItems": True}
+    header = {key: {"const": value} for key, value in Header(METHOD).value.items()} | {"k": whole, "m": whole}
+    ids = {"type": ["string", "integer"], "minLength": 1}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A line of a generalised release",
+        "oneOf": [
+            closed("header", header),
+            closed("label", {"label": name, "items": names | {"minItems": 1}}),
+            {"title": "transaction"} | names,
+            closed("transaction with an id", {"id": ids, "items": names}),
+        ],
+    }

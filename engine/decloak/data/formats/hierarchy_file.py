@@ -1,0 +1,171 @@
+"""Generalisation hierarchies as files, in four forms; each is read as the parent of every node but the root.
+
+parents    CSV with the header child,parent
+indented   a node a line, its children indented further below it
+paths      a line an item, from the item up to the root, separated by semicolons: flu;infection;disease;*
+nested     YAML or JSON: a mapping of nodes to the mapping, list or nothing below them, one root
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import pairwise
+from os import fspath
+from typing import NamedTuple
+
+from decloak.data.formats.delimited import join, split
+from decloak.data.formats.lines import FilePath, Line, check_name, place, read_lines, write_lines
+from decloak.errors import DecloakError, nearest, shown
+from decloak.yaml.tree import Node, compose
+
+__all__ = ["HIERARCHY_FORMATS", "read_hierarchy", "write_hierarchy"]
+
+HEADER = ["child", "parent"]
+
+
+class _Edge(NamedTuple):
+    """A node below another, where the file says so, and whether it may have said so before."""
+
+    child: str
+    parent: str
+    where: str
+    again: bool = False
+
+
+def read_hierarchy(path: FilePath, format: str) -> dict[str, str]:  # noqa: A002 (the word users write)
+    """The parent of every node but the root, children in the order of the file."""
+    if format not in _READERS:
+        hint = nearest(format, HIERARCHY_FORMATS) or f"one of {', '.join(HIERARCHY_FORMATS)}"
+        raise DecloakError(f"unknown format of a hierarchy {shown(format)}", hint=hint)
+    parents: dict[str, str] = {}
+    where: dict[str, str] = {}
+    for edge in _READERS[format](path):
+        if parents.setdefault(edge.child, edge.parent) != edge.parent:
+            before = f"at {where[edge.child]} it is below {shown(parents[edge.child])}"
+            message = f"{shown(edge.child)} is below {shown(edge.parent)}; {before}"
+            raise DecloakError(message, edge.where, "a node has one parent")
+        if edge.child in where and not edge.again:
+            message = f"{shown(edge.child)} is written twice, first at {where[edge.child]}"
+            raise DecloakError(message, edge.where, "remove one of the two")
+        where.setdefault(edge.child, edge.where)
+    return parents
+
+
+def write_hierarchy(parents: Mapping[str, str], path: FilePath) -> None:
+    """Write a hierarchy in the form `parents`; names that it cannot carry are an error."""
+    try:
+        lines = [join(map(check_name, edge)) for edge in parents.items()]
+    except DecloakError as error:
+        raise DecloakError(error.message, place(path), "give the node another name") from None
+    write_lines([join(HEADER), *lines], path)
+
+
+def _parents(path: FilePath) -> Iterator[_Edge]:
+    lines = read_lines(path)
+    if split(lines[0]) != HEADER:
+        raise lines[0].wrong("expected the header child,parent", "then a line for every node but the root")
+    for line in lines[1:]:
+        names = split(line)
+        if len(names) != 2:
+            raise line.wrong(f"{len(names)} values where the header has 2", "put names with commas in quotes")
+        yield _Edge(_name(line, names[0]), _name(line, names[1]), place(line.path, line.number))
+
+
+def _indented(path: FilePath) -> Iterator[_Edge]:
+    above: list[tuple[int, str]] = []
+    for line in read_lines(path):
+        if not line.text.strip():
+            continue
+        text = line.text.expandtabs(8)
+        depth, name = len(text) - len(text.lstrip(" ")), _name(line, line.text.strip())
+        root = not above
+        left = [above.pop() for _ in range(sum(one >= depth for one, _ in above))]
+        if left and left[-1][0] != depth and above:
+            raise line.wrong("this indent is between two levels", "align it with its siblings")
+        if above:
+            yield _Edge(name, above[-1][1], place(line.path, line.number))
+        elif not root:
+            raise line.wrong(f"a second root, {shown(name)}", "indent it below the first line")
+        above.append((depth, name))
+
+
+def _paths(path: FilePath) -> Iterator[_Edge]:
+    items: dict[str, int] = {}
+    groups: dict[str, int] = {}
+    for line in read_lines(path):
+        names = [_name(line, name) for name in split(line, ";")]
+        # A deep item may repeat its group where others have one level more.
+        steps = [name for at, name in enumerate(names) if at == 0 or name != names[at - 1]]
+        if len(steps) < 2:
+            raise line.wrong("an item without anything above it", "write item;group;*")
+        if steps[0] in items:
+            raise line.wrong(f"line {items[steps[0]]} is about {shown(steps[0])} too", "an item has one line")
+        items[steps[0]] = line.number
+        for name in steps:
+            if name != steps[0]:
+                groups.setdefault(name, line.number)
+            if name in items and name in groups:
+                message = f"{shown(name)} is an item in line {items[name]} and a group in line {groups[name]}"
+                raise line.wrong(message, "call one of them otherwise")
+        for at, (child, parent) in enumerate(pairwise(steps)):
+            yield _Edge(child, parent, place(line.path, line.number), at > 0)
+
+
+def _nested(path: FilePath) -> Iterator[_Edge]:
+    text = "\n".join(line.text for line in read_lines(path))
+    root = compose(text, fspath(path))
+    if not isinstance(root.value, dict) or len(root.value) != 1:
+        raise DecloakError("expected a mapping with one root", str(root.place), "write all: {group: [item, item]}")
+    ((name, where),) = root.keys.items()
+    waiting = _children(_checked(name, str(where)), root.children[name])
+    while waiting:
+        parent, child, stands, below = waiting.pop()
+        yield _Edge(child, parent, stands)
+        if below is not None:
+            waiting += _children(child, below)
+
+
+def _children(parent: str, node: Node) -> list[tuple[str, str, str, Node | None]]:
+    """What is under a node, with its name, the last first."""
+    return [(parent, *child) for child in _below(node)][::-1]
+
+
+def _below(node: Node) -> Iterator[tuple[str, str, Node | None]]:
+    """The names under a node, where each stands, and what is under it."""
+    if isinstance(node.value, dict):
+        for name, where in node.keys.items():
+            yield _checked(name, str(where)), str(where), node.children[name]
+    elif isinstance(node.value, list):
+        for child in node.children.values():
+            if isinstance(child.value, dict):
+                yield from _below(child)
+            else:
+                yield _checked(child.value, str(child.place)), str(child.place), None
+    elif node.value is not None:
+        yield _checked(node.value, str(node.place)), str(node.place), None
+
+
+def _checked(name: object, where: str) -> str:
+    if isinstance(name, int) and not isinstance(name, bool):
+        return str(name)
+    if not isinstance(name, str):
+        raise DecloakError(f"{shown(name)} is not a name", where, "put it in quotes")
+    try:
+        return check_name(name)
+    except DecloakError as error:
+        raise DecloakError(error.message, where, error.hint) from None
+
+
+def _name(line: Line, name: str) -> str:
+    try:
+        return check_name(name)
+    except DecloakError as error:
+        raise line.wrong(error.message, error.hint) from None
+
+
+_READERS: dict[str, Callable[[FilePath], Iterable[_Edge]]] = {
+    "parents": _parents,
+    "indented": _indented,
+    "paths": _paths,
+    "nested": _nested,
+}
+HIERARCHY_FORMATS = tuple(_READERS)
+"""The names of the forms."""

@@ -1,0 +1,52 @@
+"""Format `jsonl`: each line a JSON array of names, or an object {"id": ..., "items": [...]}."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from decloak.data.dataset import Dataset
+from decloak.data.formats.jsonvalue import json_value
+from decloak.data.formats.lines import Line
+from decloak.data.formats.record import Options, Record
+from decloak.errors import nearest, shown
+
+__all__ = ["parse", "render", "transaction_of"]
+
+KEYS = ("id", "items")
+SHAPE = 'write ["milk", "bread"] or {"id": "p1", "items": ["milk", "bread"]}'
+
+
+def parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
+    """Read JSON Lines; an id is taken wherever it stands, but then every line must have one."""
+    named: bool | None = True if options.ids else None
+    for line in lines:
+        label, items = transaction_of(line, json_value(line, SHAPE), named, SHAPE)
+        named = label is not None
+        yield Record(line, label, items)
+
+
+def transaction_of(line: Line, value: Any, named: bool | None, shape: str) -> tuple[str | None, list[str]]:
+    """The id and the names of one line; `named` is whether those before have an id, None where there are none."""
+    label, items = _object(line, value) if isinstance(value, dict) else (None, value)
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+        raise line.wrong(f"expected a list of strings, found {shown(line.text)}", shape)
+    if named is not None and named is (label is None):
+        raise line.wrong("some transactions have an id and this one has none" if named else
+                         "this transaction has an id and the ones before have none", shape)  # fmt: skip
+    return label, items
+
+
+def _object(line: Line, value: dict[str, Any]) -> tuple[str | None, Any]:
+    for key in value:
+        if key not in KEYS:
+            raise line.wrong(f"unknown key {shown(key)}", nearest(key, KEYS) or SHAPE)
+    label = value.get("id")
+    if isinstance(label, bool) or not isinstance(label, str | int | None):
+        raise line.wrong(f"the id of {shown(line.text)}", "write a string or a whole number")
+    return None if label is None else str(label), value.get("items")
+
+
+def render(dataset: Dataset, options: Options) -> Iterator[str]:
+    """Write JSON Lines."""
+    for label, items in zip(dataset.labels, dataset.transactions, strict=True):
+        yield json.dumps({"id": label, "items": items} if options.ids else items, ensure_ascii=False)

@@ -1,0 +1,40 @@
+"""One JSON value from one line, or from a text of several, with every fault placed as well as can be."""
+
+import json
+from typing import Any
+
+from decloak.data.formats.lines import Line, place
+from decloak.errors import DecloakError, shown
+
+__all__ = ["json_value"]
+
+
+def json_value(line: Line, shape: str) -> Any:
+    """The value a line holds; `shape` says what was expected. A key written twice is an error.
+
+    The text may go over several lines: only a fault of syntax then has a line, any other the file.
+    """
+    if not line.text.strip():
+        raise line.wrong("an empty line", "remove it")
+    try:
+        return json.loads(line.text, object_pairs_hook=_without_twins)
+    except json.JSONDecodeError as error:
+        at = line._replace(number=line.number + error.lineno - 1)
+        raise at.wrong(f"not JSON: {error.msg}", shape, error.colno) from None
+    except DecloakError as error:
+        raise _wrong(line, error.message, error.hint) from None
+    except (ValueError, RecursionError):
+        raise _wrong(line, "not JSON: nested too deeply, or a number too large", shape) from None
+
+
+def _wrong(line: Line, message: str, hint: str | None) -> DecloakError:
+    return DecloakError(message, place(line.path, None if "\n" in line.text else line.number), hint)
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise DecloakError(f"the key {shown(key)} is there twice", hint="write each key once")
+        found[key] = value
+    return found

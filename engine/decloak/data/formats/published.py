@@ -1,0 +1,169 @@
+"""Format `published`: set-generalised transactions, one a line.
+
+    heart disease, (blood pressure, icd, limbs, injury), weakness
+    ()
+
+A bracket is a generalised item; one of a single member is marked all the same. A line of () alone is a transaction
+whose items were all suppressed. Names that hold a comma, a bracket or a quote, or begin or end with a blank, stand in
+double quotes, a quote inside written twice. With ids the first name of a line is the id.
+"""
+
+import re
+from typing import NamedTuple
+
+from decloak.data.formats.delimited import one_line, quoted
+from decloak.data.formats.lines import FilePath, Line, check_name, place, read_lines, write_lines
+from decloak.data.formats.record import Labels, Names
+from decloak.data.formats.writers import check_labels
+from decloak.data.published import Element, Published
+from decloak.errors import DecloakError, shown
+
+__all__ = ["read_published", "write_published", "written"]
+
+_TOKEN = re.compile(r'\s*+(?:(?P<mark>[(),])|"(?P<quoted>(?:[^"]++|"")*+)"|(?P<bare>[^(),"]++)|(?P<open>"))')
+
+# What may not follow what: n is a name, ^ the beginning of the line and $ its end.
+_WRONG = {
+    **dict.fromkeys(("^,", ",,", "(,", ",)", ",$"), "an empty name"),
+    **dict.fromkeys(("nn", "n(", ")n", ")("), "no comma before this"),
+    "()": "an empty bracket",
+}
+_HINT = "put a name that holds a bracket, a comma or a quote in double quotes, its quotes written twice"
+
+
+class _Token(NamedTuple):
+    kind: str  # one of n ( ) , and $
+    text: str
+    column: int
+
+
+def read_published(path: FilePath, *, ids: bool = False) -> Published:
+    """Read set-generalised transactions; an item stands once in a transaction."""
+    names, transactions, labels = Names(), [], Labels()
+    for line in read_lines(path):
+        tokens = _tokens(line)
+        _check_shape(line, tokens, ids)
+        label = _take_id(line, tokens) if ids else None
+        if not _is_empty(tokens):
+            _check_names(line, tokens)
+        transactions.append(tuple(_elements(tokens, names)))
+        labels.add(line, label)
+    return Published(tuple(transactions), tuple(labels.lines), place(path))
+
+
+def _tokens(line: Line) -> list[_Token]:
+    text = line.text.rstrip()
+    tokens = []
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup or ""
+        token, column = match[kind], match.start(kind) + 1
+        if kind == "open":
+            raise line.wrong("a quote that is never closed", _HINT, column)
+        if kind == "mark":
+            tokens.append(_Token(token, token, column))
+        else:
+            name = token.replace('""', '"') if kind == "quoted" else token.rstrip()
+            tokens.append(_Token("n", name, column - (kind == "quoted")))
+    return [*tokens, _Token("$", "", len(text) + 1)]
+
+
+def _is_empty(tokens: list[_Token]) -> bool:
+    """Whether this is how an empty transaction is written."""
+    return [token.kind for token in tokens] == ["(", ")", "$"]
+
+
+def _check_shape(line: Line, tokens: list[_Token], ids: bool) -> None:
+    """Names and brackets alternate with commas, and brackets are closed before others open."""
+    if _is_empty(tokens[2 * ids :]):
+        tokens = tokens[: 2 * ids - 1] if ids else []
+    before, inside = "^", False
+    for kind, _, column in tokens:
+        wrong = _WRONG.get(before + kind)
+        if kind == "(":
+            wrong, inside = wrong or (inside and "a bracket inside a bracket") or None, True
+        elif kind == ")":
+            wrong, inside = wrong or (None if inside else "a closing bracket that none opened"), False
+        elif kind == "$" and inside:
+            wrong = "a bracket that is never closed"
+        if wrong:
+            raise line.wrong(wrong, _HINT, column)
+        before = kind
+
+
+def _take_id(line: Line, tokens: list[_Token]) -> str:
+    if tokens[0].kind != "n":
+        raise line.wrong("expected an id, then a comma", "read without ids if the lines have none", 1)
+    label = tokens[0].text
+    del tokens[:2]  # the comma as well
+    return label
+
+
+def _check_names(line: Line, tokens: list[_Token]) -> None:
+    columns: dict[str, int] = {}
+    for kind, name, column in tokens:
+        if kind != "n":
+            continue
+        if not name.strip():
+            raise line.wrong("an empty name", "write a name, or remove it", column)
+        if name in columns:
+            raise line.wrong(
+                f"{shown(name)} is there already, at column {columns[name]}", "an item stands once", column
+            )
+        columns[name] = column
+    if not columns:
+        raise line.wrong("a transaction without items", "remove the line, or write () for an empty one")
+
+
+def _elements(tokens: list[_Token], names: Names) -> list[Element]:
+    elements: list[Element] = []
+    members: list[str] | None = None
+    for kind, text, _ in tokens:
+        if kind == "(":
+            members = []
+        elif kind == ")" and members is not None:
+            elements += [tuple(members)] if members else []
+            members = None
+        elif kind == "n" and members is not None:
+            members.append(names[text])
+        elif kind == "n":
+            elements.append(names[text])
+    return elements
+
+
+def write_published(published: Published, path: FilePath, *, ids: bool = False) -> None:
+    """Write set-generalised transactions so that `read_published` gives them back."""
+    try:
+        if not published.transactions:
+            raise DecloakError("no transactions to write")
+        check_labels(published.labels, kept=ids)
+        lines = []
+        for label, elements in zip(published.labels, published.transactions, strict=True):
+            _check_legal(label, elements)
+            shown_as = [written(element) for element in elements] or ["()"]
+            lines.append(", ".join([_name(one_line(label))] * ids + shown_as))
+    except DecloakError as error:
+        raise DecloakError(error.message, place(path), error.hint) from None
+    write_lines(lines, path)
+
+
+def _name(name: str) -> str:
+    return quoted(name, "(),")
+
+
+def written(element: Element) -> str:
+    """One element as it stands in a published line.
+
+    >>> written(("icd", "limbs"))
+    '(icd, limbs)'
+    """
+    return _name(element) if isinstance(element, str) else f"({', '.join(map(_name, element))})"
+
+
+def _check_legal(label: str, elements: tuple[Element, ...]) -> None:
+    """What the reader would refuse is not written."""
+    parts = [(element,) if isinstance(element, str) else element for element in elements]
+    names = [one_line(check_name(name)) for part in parts for name in part]
+    if not all(parts):
+        raise DecloakError(f"a bracket in the transaction {shown(label)} is empty", hint="remove it")
+    if len(set(names)) < len(names):
+        raise DecloakError(f"an item is twice in the transaction {shown(label)}", hint="an item stands once")

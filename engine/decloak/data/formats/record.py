@@ -1,0 +1,74 @@
+"""What the formats of plain transactions have in common: options, records, and how these make a data set."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from decloak.data.dataset import Dataset
+from decloak.data.formats.lines import Line, check_name
+from decloak.errors import DecloakError, shown
+
+__all__ = ["Labels", "Names", "Options", "Record", "dataset_of", "no_items", "take_label"]
+
+
+class Options(NamedTuple):
+    """How a file is written beyond its format's name; see `decloak.data.formats.readers.read`."""
+
+    ids: bool = False
+    separator: str | None = None
+    transaction: str = "tid"
+    item: str = "item"
+
+
+class Record(NamedTuple):
+    """One transaction as it was read: where, under which id if it has one, with which items."""
+
+    line: Line
+    label: str | None
+    items: list[str]
+
+
+class Names(dict[str, str]):
+    """Names checked once each; every use of a name then shares one string."""
+
+    def __missing__(self, name: str) -> str:
+        return self.setdefault(name, check_name(name))
+
+
+def no_items(label: str, form: str) -> DecloakError:
+    """What to raise of an empty transaction that a format has no way to write."""
+    return DecloakError(f"{form} cannot carry the transaction {shown(label)}, which has no items", hint="write jsonl")
+
+
+def take_label(names: list[str], ids: bool) -> str | None:
+    """Remove the id, the first name of the line, when the format says that there is one."""
+    return names.pop(0) if ids else None
+
+
+def dataset_of(records: Iterable[Record], origin: str) -> Dataset:
+    """Make a data set: transactions are sets (an item repeated counts once), and ids differ."""
+    names, transactions, numbered = Names(), [], Labels()
+    for line, label, items in records:
+        try:
+            transactions.append(tuple(dict.fromkeys(map(names.__getitem__, items))))
+        except DecloakError as error:
+            raise line.wrong(error.message, error.hint) from None
+        numbered.add(line, label)
+    return Dataset(tuple(transactions), tuple(numbered.lines), origin)
+
+
+class Labels:
+    """The labels of the transactions so far: ids, or numbers from 1 where a file has none."""
+
+    def __init__(self) -> None:
+        self.lines: dict[str, int] = {}
+
+    def add(self, line: Line, label: str | None) -> None:
+        """Take the label of the next transaction; an error when an earlier one has it."""
+        name = str(len(self.lines) + 1) if label is None else label
+        try:
+            check_name(name)
+        except DecloakError as error:
+            raise line.wrong(f"the id of the transaction: {error.message}", error.hint) from None
+        if name in self.lines:
+            raise line.wrong(f"the id {shown(name)} is that of line {self.lines[name]}", "ids must be unique")
+        self.lines[name] = line.number

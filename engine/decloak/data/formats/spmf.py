@@ -1,0 +1,80 @@
+"""Format `spmf`: whole numbers separated by spaces, as the SPMF library writes them.
+
+-1 (end of an itemset) and -2 (end of a sequence, the last of its line) are passed over. A line @ITEM=n=name
+names item n; other lines that begin with @, % or # are comments.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from decloak.data.dataset import Dataset
+from decloak.data.formats.lines import Line, check_name
+from decloak.data.formats.record import Options, Record
+from decloak.errors import DecloakError, shown
+
+__all__ = ["parse", "render"]
+
+DIGITS = 18
+
+
+def parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
+    """Read SPMF transactions or sequences."""
+    names: dict[str, str] = {}
+    numbers: dict[str, str] = {}
+    for line in lines:
+        if line.text.startswith("@ITEM="):
+            _take_name(line, names, numbers)
+        elif not line.text.strip():
+            raise line.wrong("an empty line", "remove it; an empty transaction is -2")
+        elif not line.text.startswith(("@", "%", "#")):
+            yield Record(line, None, [_named(line, number, names, numbers) for number in _items(line)])
+
+
+def _take_name(line: Line, names: dict[str, str], numbers: dict[str, str]) -> None:
+    number, equals, name = line.text.removeprefix("@ITEM=").partition("=")
+    name = name.strip()
+    if number in ("-1", "-2"):  # how SPMF's text converter prints the two marks
+        return
+    if not (equals and name and _is_number(number)):
+        raise line.wrong("not the name of an item", "write @ITEM=12=bread")
+    number = str(int(number))
+    if number in names or numbers.get(name, number) != number:
+        raise line.wrong(f"the number {number} or the name {shown(name)} is taken", "name every item once")
+    names[number], numbers[name] = name, number
+
+
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdecimal() and len(word) <= DIGITS
+
+
+def _items(line: Line) -> list[str]:
+    words = line.text.split()
+    if words and words[-1] == "-2":
+        words.pop()
+    wrong = next((word for word in words if word != "-1" and not _is_number(word)), None)
+    if wrong is not None:
+        raise line.wrong(
+            f"{shown(wrong)} is not the number of an item",
+            "spmf holds whole numbers separated by spaces; for names use the format basket",
+            line.text.index(wrong) + 1,
+        )
+    return [str(int(word)) for word in words if word != "-1"]
+
+
+def _named(line: Line, number: str, names: dict[str, str], numbers: dict[str, str]) -> str:
+    """The item's name, or its number when it has none; that number must not be the name of another item."""
+    name = names.get(number, number)
+    if numbers.setdefault(name, number) != number:
+        raise line.wrong(f"item {number} has no name, and {number} is the name of another", "name every item")
+    return name
+
+
+def render(dataset: Dataset, options: Options) -> Iterator[str]:
+    """Write SPMF transactions with the names of the items before them."""
+    numbers = {item: str(number) for number, item in enumerate(dataset.items, 1)}
+    yield "@CONVERTED_FROM_TEXT"
+    for item, number in numbers.items():
+        if item != check_name(item).strip() or "\n" in item or "\r" in item:
+            raise DecloakError(f"spmf cannot carry the blanks of the name {shown(item)}", hint="write jsonl")
+        yield f"@ITEM={number}={item}"
+    for items in dataset.transactions:
+        yield " ".join(numbers[item] for item in items) or "-2"

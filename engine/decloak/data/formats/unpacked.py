@@ -1,0 +1,95 @@
+"""The bytes of a file, .gz and .xz unpacked on the way, digested as they lie on the disk."""
+
+import gzip
+import io
+import lzma
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, BinaryIO, Protocol
+
+from decloak.data.formats.lines import opened, place
+from decloak.errors import DecloakError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+__all__ = ["Digest", "unpacked"]
+
+FREE = 100_000_000
+RATIO = 100
+BUFFER = 1 << 16
+
+
+class Digest(Protocol):
+    """A digest that is being computed, as hashlib's are."""
+
+    def update(self, data: bytes, /) -> None:
+        """Take the next bytes."""
+
+
+@contextmanager
+def unpacked(path: Path, digest: Digest) -> Iterator[IO[bytes]]:
+    """Open a file to read what it holds; `digest` gets the bytes of the file itself.
+
+    Only so much is unpacked as text gives: a file that is small on the disk and endless in memory is an error.
+    """
+    with opened(path) as file:
+        try:
+            packed = _Packed(file, digest)
+            unpack = _UNPACK.get(path.suffix.lower())
+            with io.BufferedReader(_Unpacked(path, packed, unpack(packed)) if unpack else packed, BUFFER) as stream:
+                yield stream
+                while packed.read(BUFFER):  # what follows the packed data is part of the file
+                    pass
+        except (gzip.BadGzipFile, zlib.error, lzma.LZMAError, EOFError):
+            kind = path.suffix.lower()[1:]
+            hint = "name it as what it is, or fetch it again"
+            raise DecloakError(f"not {kind} data, or cut short", place(path), hint) from None
+
+
+class _Packed(io.RawIOBase):
+    """The bytes of a file, counted and digested."""
+
+    def __init__(self, file: io.FileIO, digest: Digest) -> None:
+        self.file, self.digest, self.count = file, digest, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        got = self.file.readinto(buffer) or 0
+        self.digest.update(bytes(memoryview(buffer)[:got]))
+        self.count += got
+        return got
+
+
+class _Unpacked(io.RawIOBase):
+    """The unpacked bytes, as long as they are in proportion to the packed ones."""
+
+    def __init__(self, path: Path, packed: _Packed, stream: BinaryIO) -> None:
+        self.path, self.packed, self.stream, self.count = path, packed, stream, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        view = memoryview(buffer)
+        data = self.stream.read(len(view))
+        view[: len(data)] = data
+        self.count += len(data)
+        if self.count > FREE + RATIO * self.packed.count:
+            raise DecloakError(f"unpacks to more than {RATIO} times its size", place(self.path), "unpack it yourself")
+        return len(data)
+
+
+def _gzip(packed: _Packed) -> BinaryIO:
+    return gzip.GzipFile(fileobj=packed, mode="rb")  # type: ignore[return-value]
+
+
+def _xz(packed: _Packed) -> BinaryIO:
+    return lzma.LZMAFile(packed)  # type: ignore[return-value,arg-type]
+
+
+_UNPACK = {".gz": _gzip, ".xz": _xz}

@@ -1,0 +1,64 @@
+"""Plain transactions into a file that `decloak.data.formats.readers.read` reads back."""
+
+from decloak.data.dataset import Dataset
+from decloak.data.formats.lines import FilePath, check_name, place, write_lines
+from decloak.data.formats.readers import find_format
+from decloak.data.formats.record import Options
+from decloak.data.published import Published
+from decloak.errors import DecloakError
+
+__all__ = ["check_labels", "write"]
+
+
+def write(
+    dataset: Dataset,
+    path: FilePath,
+    format: str,  # noqa: A002 (the word users write)
+    *,
+    ids: bool = False,
+    separator: str | None = None,
+    transaction: str = "tid",
+    item: str = "item",
+) -> None:
+    """Write transactions; what the format cannot carry is an error, never lost.
+
+    The options are those of `read`. Onehot keeps no order of the items within a transaction.
+    """
+    options = Options(ids, separator, transaction, item)
+    render = find_format(format, options).render
+    try:
+        _check_kind(dataset)
+        _check(dataset)
+        check_labels(dataset.labels, kept=ids or format == "long")
+        lines = list(render(dataset, options))
+    except DecloakError as error:
+        raise DecloakError(error.message, place(path), error.hint) from None
+    write_lines(lines, path)
+
+
+def _check_kind(given: object) -> None:
+    if isinstance(given, Dataset):
+        return
+    hint = "make one by decloak.Dataset.of(transactions)"
+    if isinstance(given, Published):
+        hint = "write it by decloak.data.formats.published.write_published(release, path)"
+    elif hasattr(given, "write"):
+        hint = "it writes itself: release.write(path)"
+    raise DecloakError(f"a {type(given).__name__} is not a Dataset", hint=hint)
+
+
+def _check(dataset: Dataset) -> None:
+    if not dataset.transactions:
+        raise DecloakError("no transactions to write")
+    for item in dataset.items:
+        check_name(item)
+
+
+def check_labels(labels: tuple[str, ...], *, kept: bool) -> None:
+    """Labels that are written must be names and differ; others must be the numbers that a reader gives."""
+    for label in labels:
+        check_name(label)
+    if len(set(labels)) < len(labels):
+        raise DecloakError("two transactions have the same label", hint="labels must be unique")
+    if not kept and any(label != str(number) for number, label in enumerate(labels, 1)):
+        raise DecloakError("the labels of the transactions would be lost", hint="write with ids, or as long")

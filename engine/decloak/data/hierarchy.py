@@ -1,0 +1,241 @@
+"""A generalisation hierarchy: a rooted tree whose leaves are the items, as arrays over its nodes.
+
+Nodes are numbered in node order: by the position of their first leaf, larger subtrees first, higher ones first. So
+the root is 0, a parent comes before its children, the leaves below a node are an interval, and of two nodes on one
+path the lower number is the ancestor. n is the number of leaves, those included that no record holds.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from decloak.checks import check_whole
+from decloak.data.dataset import Dataset
+from decloak.data.formats.hierarchy_file import read_hierarchy
+from decloak.data.formats.lines import FilePath, place
+from decloak.data.tree_faults import check_names, check_tree
+from decloak.errors import DecloakError, nearest, shown
+
+__all__ = ["Hierarchy", "Ints"]
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """A tree over items.
+
+    >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "b1": "B", "b2": "B", "A": "ALL", "B": "ALL"})
+    >>> tree.labels, tree.items
+    (('ALL', 'A', 'a1', 'a2', 'B', 'b1', 'b2'), ('a1', 'a2', 'b1', 'b2'))
+    """
+
+    labels: tuple[str, ...]
+    parent: Ints  # -1 for the root
+    origin: str = "memory"
+
+    @classmethod
+    def read(cls, path: FilePath, format: str) -> Self:  # noqa: A002 (the word users write)
+        """Read a tree from a file: `parents` (CSV child,parent), `indented`, `paths` (item;group;root) or `nested`
+        (YAML or JSON).
+        """
+        return cls.from_parents(read_hierarchy(path, format), place(path))
+
+    @classmethod
+    def from_parents(cls, parents: Mapping[str, str], origin: str = "memory") -> Self:
+        """Build a tree from the parent of every node but the root; leaves keep their order as far as the tree lets."""
+        check_tree(parents, None if origin == "memory" else origin)
+        root = next(parent for parent in parents.values() if parent not in parents)
+        position = {node: number for number, node in enumerate([*parents, root])}
+        children: dict[str, list[str]] = {}
+        for child, parent in parents.items():
+            children.setdefault(parent, []).append(child)
+        return cls._numbered(children, root, position, origin)
+
+    @classmethod
+    def balanced(cls, items: Iterable[str], fanout: int, origin: str = "memory") -> Self:
+        """Group consecutive items by `fanout`, level by level; a group of one is not made, its node moves up.
+
+        >>> Hierarchy.balanced(["a", "b", "c"], 2).labels
+        ('*', 'a..b', 'a', 'b', 'c')
+        """
+        check_whole(2, fanout=fanout)
+        names = list(items)
+        check_names(names)
+        if not names:
+            raise DecloakError("a hierarchy without items", hint="give it the items of the data")
+        return cls._grouped(list(dict.fromkeys(names)), fanout, origin)
+
+    @classmethod
+    def _grouped(cls, names: Sequence[str], fanout: int, origin: str) -> Self:
+        children: dict[str, list[str]] = {}
+        ends = {name: (name, name) for name in names}
+        taken, level = set(names), list(names)
+        while len(level) > 1:
+            above = []
+            for start in range(0, len(level), fanout):
+                group = level[start : start + fanout]
+                if len(group) == 1:
+                    above += group
+                    continue
+                first, last = ends[group[0]][0], ends[group[-1]][1]
+                label = _unused("*" if len(group) == len(level) else f"{first}..{last}", taken)
+                children[label], ends[label] = group, (first, last)
+                above.append(label)
+            level = above
+        if not children:
+            children[_unused("*", taken)] = list(names)
+            level = list(children)
+        return cls._numbered(children, level[0], {name: at for at, name in enumerate(names)}, origin)
+
+    @classmethod
+    def _numbered(
+        cls, children: Mapping[str, Sequence[str]], root: str, position: Mapping[str, int], origin: str
+    ) -> Self:
+        """Number the nodes from the root, children in the order of the first leaf below them."""
+        first: dict[str, int] = {}
+        for node in reversed(_from_root(children, root)):
+            below = children.get(node, ())
+            first[node] = min(map(first.__getitem__, below)) if below else position[node]
+        ordered = {node: sorted(below, key=first.__getitem__) for node, below in children.items()}
+        labels = _from_root(ordered, root)
+        number = {node: at for at, node in enumerate(labels)}
+        parent = np.full(len(labels), -1, np.int64)
+        for node, below in children.items():
+            parent[[number[child] for child in below]] = number[node]
+        return cls(tuple(labels), parent, origin)
+
+    @cached_property
+    def items(self) -> tuple[str, ...]:
+        """The labels of the leaves, in their order."""
+        return tuple(self.labels[node] for node in self.leaf.tolist())
+
+    @cached_property
+    def leaf(self) -> Ints:
+        """The node of every leaf position."""
+        inner = np.zeros(len(self.labels), bool)
+        inner[self.parent[1:]] = True
+        return np.flatnonzero(~inner)
+
+    @cached_property
+    def leaves(self) -> Ints:
+        """The number of leaves below every node; 1 for a leaf."""
+        count = np.zeros(len(self.labels), np.int64)
+        count[self.leaf] = 1
+        for node in range(len(self.labels) - 1, 0, -1):
+            count[self.parent[node]] += count[node]
+        return count
+
+    @cached_property
+    def first(self) -> Ints:
+        """The position of the first leaf below every node."""
+        return np.searchsorted(self.leaf, np.arange(len(self.labels)))
+
+    @cached_property
+    def level(self) -> Ints:
+        """The longest path from every node down to a leaf."""
+        level = np.zeros(len(self.labels), np.int64)
+        for node in range(len(self.labels) - 1, 0, -1):
+            level[self.parent[node]] = max(level[self.parent[node]], level[node] + 1)
+        return level
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The children of every node, in node order."""
+        below: list[list[int]] = [[] for _ in self.labels]
+        for node, parent in enumerate(self.parent.tolist()[1:], 1):
+            below[parent].append(node)
+        return tuple(map(tuple, below))
+
+    @cached_property
+    def number(self) -> dict[str, int]:
+        """The number of every label."""
+        return {label: node for node, label in enumerate(self.labels)}
+
+    def ancestors(self, node: int) -> tuple[int, ...]:
+        """The nodes above a node, the nearest first."""
+        path = []
+        while (node := int(self.parent[node])) >= 0:
+            path.append(node)
+        return tuple(path)
+
+    def members(self, node: int) -> tuple[str, ...]:
+        """The items below a node, in leaf order."""
+        start = int(self.first[node])
+        return self.items[start : start + int(self.leaves[node])]
+
+    def above(self, cut: Ints) -> Ints:
+        """The node of a cut above every leaf position."""
+        nodes = np.sort(cut)
+        return np.repeat(nodes, self.leaves[nodes])
+
+    def code(self, data: Dataset | Iterable[Iterable[str]]) -> sparse.csr_array[Any]:
+        """Records × leaf positions, 1 where a record holds an item; a repeated item counts once.
+
+        What is wrong with a record is told with its name and the file's, where it has one.
+        """
+        transactions = data.transactions if isinstance(data, Dataset) else data
+        position = {item: at for at, item in enumerate(self.items)}
+        indices: list[int] = []
+        start = [0]
+        for record, transaction in enumerate(transactions):
+            try:
+                indices += sorted({position[item] for item in transaction})
+            except (KeyError, TypeError):
+                raise self._unknown(transaction, position, _record(data, record)) from None
+            start.append(len(indices))
+        ones = np.ones(len(indices), np.int8)
+        shape = (len(start) - 1, len(position))
+        return sparse.csr_array((ones, np.array(indices, np.int32), np.array(start, np.int64)), shape)
+
+    def occurrences(self, records: sparse.csr_array[Any]) -> Ints:
+        """C_p: how many records hold the item of every leaf position."""
+        return np.bincount(records.indices, minlength=len(self.items))
+
+    def _unknown(self, transaction: Iterable[str], position: Mapping[str, int], where: str) -> DecloakError:
+        tree = "the hierarchy" if self.origin == "memory" else f"the hierarchy {self.origin}"
+        item = next(item for item in transaction if not isinstance(item, str) or item not in position)
+        if item in self.number:
+            message, hint = f"is an inner node of {tree}, not an item", "records hold leaves only"
+        else:
+            message, hint = f"is not in {tree}", "add it as a leaf"
+            hint = nearest(str(item), self.items[:5000]) or hint
+        return DecloakError(f"{shown(item)} {message}", where, hint)
+
+    def parents(self) -> dict[str, str]:
+        """The parent of every node but the root, as `from_parents` takes it."""
+        return {self.labels[node]: self.labels[parent] for node, parent in enumerate(self.parent.tolist()) if node}
+
+
+def _record(data: Dataset | Iterable[Iterable[str]], record: int) -> str:
+    """Where a record is: the file, when there is one, its number, and its name where that is another."""
+    number = str(record + 1)
+    if not isinstance(data, Dataset):
+        return f"record {number}"
+    name = "".join(f", {shown(one)}" for one in data.labels[record : record + 1] if one != number)
+    file = "" if data.origin == "memory" else f"{data.origin}: "
+    return f"{file}record {number}{name}"
+
+
+def _from_root(children: Mapping[str, Sequence[str]], root: str) -> list[str]:
+    """The nodes in preorder; no recursion, a hierarchy may be deep."""
+    order, waiting = [], [root]
+    while waiting:
+        node = waiting.pop()
+        order.append(node)
+        waiting.extend(reversed(children.get(node, ())))
+    return order
+
+
+def _unused(label: str, taken: set[str]) -> str:
+    """The label, or the first variant of it that no other node has."""
+    name, number = label, 2
+    while name in taken:
+        name, number = f"{label} ({number})", number + 1
+    taken.add(name)
+    return name

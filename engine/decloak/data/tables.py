@@ -1,0 +1,35 @@
+"""Distance tables of generalised items, as files hold them and as attacks take them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["AttackTable", "Context", "DistanceTable", "Floats", "Pair"]
+
+Pair = tuple[str, str]
+"""Two items, of which the first is the context."""
+Context = tuple[str, ...]
+Floats = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class AttackTable:
+    """The distances of one generalised item; `transactions` and `contexts` go with the rows of `d`."""
+
+    members: tuple[str, ...]
+    transactions: NDArray[np.intp]
+    columns: tuple[str, ...]
+    contexts: tuple[Context, ...]
+    d: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceTable:
+    """Distances of one generalised item: a row per transaction, a column per member, NaN where unscored."""
+
+    name: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    d: NDArray[np.floating[Any]]

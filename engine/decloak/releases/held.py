@@ -1,0 +1,91 @@
+"""A release in the store, read once however many ask: what is published, and apart from it what only we know.
+
+Attacks are given what is published. The evaluator is given `truth` as well, None where the originals are not known.
+"""
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from decloak.data.dataset import Dataset
+from decloak.data.disassociated import Disassociated
+from decloak.data.generalised import Generalised
+from decloak.data.hierarchy import Hierarchy
+from decloak.data.published import Published
+from decloak.store.reading import read_dataset, read_published, read_tree
+from decloak.store.torn import read_torn, read_truth
+
+__all__ = ["HeldChunks", "HeldRelease", "HeldSets", "Making", "Rows"]
+
+
+class Making(NamedTuple):
+    """How a release was made: the method, its settings, and what making it told of loss and cost."""
+
+    method: str
+    parameters: Mapping[str, Any]
+    loss: Mapping[str, Any]
+
+
+class Rows(NamedTuple):
+    """What is behind a disassociated release: the records, and the number of the one behind every row."""
+
+    records: tuple[tuple[str, ...], ...]
+    of_row: list[list[int]]
+
+
+class HeldRelease:
+    """What releases of every form have in common."""
+
+    def __init__(self, connection: sqlite3.Connection, number: int) -> None:
+        self.connection = connection
+        self.number = number
+
+    @cached_property
+    def making(self) -> Making:
+        """How it was made."""
+        method, parameters, loss = self.connection.execute(
+            "select method, parameters, loss from release where id = ?", (self.number,)
+        ).fetchone()
+        return Making(method, json.loads(parameters), json.loads(loss))
+
+    @cached_property
+    def original(self) -> Dataset | None:
+        """Truth: the transactions it was made from, None where they are not known."""
+        row = self.connection.execute("select original from truth_release where release = ?", (self.number,)).fetchone()
+        return None if row is None else read_dataset(self.connection, row[0])
+
+
+class HeldSets(HeldRelease):
+    """A release of transactions that show items and generalised items."""
+
+    @cached_property
+    def published(self) -> Published:
+        """What is published."""
+        return read_published(self.connection, self.number)
+
+    @cached_property
+    def labels(self) -> Generalised:
+        """The same, with a label for every generalised item."""
+        return Generalised.of(self.published)
+
+    @cached_property
+    def tree(self) -> Hierarchy | None:
+        """The hierarchy it was generalised in, None where there is none."""
+        return read_tree(self.connection, self.number)
+
+
+class HeldChunks(HeldRelease):
+    """A disassociated release."""
+
+    @cached_property
+    def published(self) -> Disassociated:
+        """What is published."""
+        return read_torn(self.connection, self.number)
+
+    @cached_property
+    def rows(self) -> Rows | None:
+        """Truth: the record behind every row, None where the originals are not known."""
+        of_row = read_truth(self.connection, self.number)
+        return None if of_row is None or self.original is None else Rows(self.original.transactions, of_row)

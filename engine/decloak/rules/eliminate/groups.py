@@ -1,0 +1,78 @@
+"""Groups of cells: how suspicious one is, what its lower cluster is, who inherits the weight of a struck cell.
+
+Each function takes the weights of many groups at once, a row each, NaN where a group has no cell.
+
+    V       suspicion: the largest gap between neighbours in ascending order of w (0 below two cells),
+            or the largest w, or a formula
+    lower   everything below the first largest gap; the whole group when V is 0
+    q       weight of the struck cell e; each cell of S = lower(G) without e inherits q / |S|,
+            and where that is empty S = lower(G without e)
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decloak.rules.eliminate.state import EPS, Array, Batch, Integers
+from decloak.rules.eliminate.strategy import Strategy
+
+__all__ = ["heaviest", "inheritance", "largest_gap", "lower_cluster", "measure_of"]
+
+Measure = Callable[[Batch, Integers], Array]
+
+
+def measure_of(strategy: Strategy) -> Measure:
+    """How suspicious groups of a batch are, given the entries of their cells; NaN where that has no score."""
+    formula = strategy.suspicion
+    if formula == "largest_gap":
+        return lambda batch, at: largest_gap(batch.w[at])
+    if isinstance(formula, str):
+        return lambda batch, at: np.fmax.reduce(batch.w[at], axis=1)
+
+    def measure(batch: Batch, at: Integers) -> Array:
+        v = formula.numpy({"w": batch.w[at], "d": batch.columns["d"][at]})
+        return np.broadcast_to(v, (len(at), 1))[:, 0]
+
+    return measure
+
+
+def largest_gap(w: Array) -> Array:
+    """V of each group."""
+    ascending = np.sort(w, axis=1)
+    v: Array = np.fmax.reduce(ascending[:, 1:] - ascending[:, :-1], axis=1, initial=0.0)
+    return v
+
+
+def lower_cluster(w: Array) -> NDArray[np.bool_]:
+    """The lower cluster of each group."""
+    ascending = np.sort(w, axis=1)
+    gaps = ascending[:, 1:] - ascending[:, :-1]
+    largest = np.fmax.reduce(gaps, axis=1, initial=0.0)
+    below = (gaps >= largest[:, None] - EPS).argmax(axis=1)
+    top = ascending[np.arange(len(w)), below]
+    top[largest <= EPS] = np.inf
+    below_it: NDArray[np.bool_] = w <= top[:, None]
+    return below_it
+
+
+def heaviest(w: Array) -> Integers:
+    """The place of the largest weight of each group, the first of equals."""
+    largest: Array = np.fmax.reduce(w, axis=1)
+    place: Integers = np.argmax(w >= largest[:, None] - EPS, axis=1)
+    return place
+
+
+def inheritance(w: Array, struck: Integers, q: Array) -> Array:
+    """What every cell of each group gains when the one at place `struck`, still in `w`, goes."""
+    group = np.arange(len(w))
+    heirs = lower_cluster(w)
+    heirs[group, struck] = False
+    count = heirs.sum(axis=1)
+    if not count.all():
+        (alone,) = (count == 0).nonzero()
+        others = w[alone]
+        others[np.arange(len(alone)), struck[alone]] = np.nan
+        heirs[alone] = lower_cluster(others)
+        count[alone] = heirs[alone].sum(axis=1)
+    return np.where(heirs, (q / np.maximum(count, 1))[:, None], 0.0)

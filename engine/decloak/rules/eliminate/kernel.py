@@ -1,0 +1,198 @@
+"""The one elimination attack: strike from distance tables what fits its context least, many tables at once.
+
+A cell of a table d is scored, unscored (NaN) or eliminated. It may go while at least one other item of its row
+and one of its column is left; unscored items are left. Which cells are struck, in which order, is the strategy's:
+strike *heaviest* goes in rounds (`eliminate_rounds`), the others go once over the table (`eliminate_pass`).
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from decloak.errors import DecloakError
+from decloak.rules.eliminate.choice import LOWEST, Lines, WholeTable
+from decloak.rules.eliminate.one_pass import strike_in_one_pass
+from decloak.rules.eliminate.rounds import strike_in_rounds
+from decloak.rules.eliminate.state import Array, Batch, Integers, Left, Strikes, Table, make_batch
+from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
+from decloak.rules.expression import scores
+
+__all__ = ["Elimination", "Steps", "eliminate"]
+
+CELLS_AT_ONCE = 1 << 18
+"""Cells of a batch, padding included: bounds the memory, and keeps the arrays near the processor."""
+
+_TABLE, _ROW, _COL = map(GROUP_KINDS.index, ("table", "row", "col"))
+
+
+class Steps(NamedTuple):
+    """The strikes of one table in order: an array per column, an entry per strike.
+
+    `round` counts from 1. `kind` is the kind of the struck cell's group by its number in GROUP_KINDS, `group` the
+    group's row or column, 0 for the table. `suspicion` is what was compared with the threshold: V of the group, or
+    w of the cell where the largest of the table is suspicious; NaN for a coin. `weight` is w of the cell.
+    """
+
+    round: Integers
+    row: Integers
+    col: Integers
+    kind: Integers
+    group: Integers
+    suspicion: Array
+    weight: Array
+    threshold: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Elimination:
+    """What became of one table.
+
+    Unscored cells are kept. `weight` is w of the scored cells left, NaN elsewhere: the attack's own ranking of what
+    it would strike next. `row_weight` and `col_weight` are their R and C, None when nothing is redistributed.
+    """
+
+    kept: NDArray[np.bool_]
+    scored: NDArray[np.bool_]
+    threshold: float | None
+    steps: Steps
+    weight: Array
+    row_weight: Array | None
+    col_weight: Array | None
+
+
+def eliminate(
+    tables: Sequence[ArrayLike],
+    strategy: Strategy,
+    *,
+    threshold: float | None = None,
+    ratio: float = 1.0,
+    seeds: Sequence[int] | None = None,
+    further: Mapping[str, Sequence[ArrayLike]] | None = None,
+    rounds: int | None = None,
+) -> list[Elimination]:
+    """Strike from every table what the strategy says.
+
+    Entries that are None, NaN, infinite or negative are unscored. `threshold` replaces the strategy's own, which
+    is multiplied by `ratio` otherwise; a coin has none. `seeds`, one per table, are for a coin. `further` gives
+    the other columns that `weigh` reads, each an array per table of the shape of that table. A table is left as
+    it is after `rounds` strikes.
+
+    >>> mda = Strategy.build(groups=["table"], suspicion="largest", strike="once")
+    >>> done, = eliminate([[[0.5, 2.0], [1.0, 0.7]]], mda)
+    >>> done.kept.tolist()
+    [[True, False], [True, True]]
+    """
+    _check(strategy, threshold, ratio, seeds, len(tables))
+    read = _read(tables, strategy, further or {})
+    done: dict[int, Elimination] = {}
+    whole = strategy.groups == ("table",)
+    for number in _slices([one.d.shape for one in read]):
+        batch = make_batch([read[one] for one in number], np.array(number), strategy)
+        chooser = (WholeTable if whole else Lines)(batch, strategy)
+        limit = _thresholds(batch, strategy, chooser.suspicions, threshold, ratio)
+        if strategy.strike == "heaviest":
+            log, left = strike_in_rounds(batch, chooser, strategy.redistribute, limit, rounds)
+        else:
+            log, left = strike_in_one_pass(batch, strategy.strike, limit, seeds, rounds)
+        for one, delta, strikes in zip(number, limit.tolist(), _by_table(log, number), strict=True):
+            own = None if delta == LOWEST else delta
+            done[one] = _elimination(read[one].d, own, _steps(strikes, batch, whole, own), left[one])
+    return [done[one] for one in range(len(read))]
+
+
+def _check(strategy: Strategy, threshold: float | None, ratio: float, seeds: Sequence[int] | None, tables: int) -> None:
+    if threshold is not None and not math.isfinite(threshold):
+        raise DecloakError(f"the threshold is {threshold}", hint="give a number")
+    if not (math.isfinite(ratio) and ratio >= 0):
+        raise DecloakError(f"the ratio is {ratio}", hint="give a number of at least 0")
+    if strategy.strike == "coin" and (seeds is None or len(seeds) != tables):
+        raise DecloakError(f"a coin needs a seed per table: {tables}", hint="give seeds")
+
+
+def _read(tables: Sequence[ArrayLike], strategy: Strategy, further: Mapping[str, Sequence[ArrayLike]]) -> list[Table]:
+    for name in strategy.further:
+        if len(further.get(name, ())) != len(tables):
+            raise DecloakError(f"weigh reads {name}, which is not given for each of {len(tables)} tables")
+    read = []
+    for number, table in enumerate(tables):
+        d = _grid(table, f"table {number}")
+        d[d < 0] = np.nan
+        columns = {name: _grid(further[name][number], f"{name} of table {number}") for name in strategy.further}
+        for name, column in columns.items():
+            if column.shape != d.shape:
+                raise DecloakError(f"{name} of table {number} has the shape {column.shape}, the table {d.shape}")
+        read.append(Table(d, columns))
+    return read
+
+
+def _grid(values: ArrayLike, what: str) -> Array:
+    try:
+        grid = scores(values)
+    except (TypeError, ValueError, OverflowError):
+        raise DecloakError(f"{what} is no rectangle of numbers", hint="None or NaN is unscored") from None
+    if grid.size == 0:
+        return grid.reshape(grid.shape if grid.ndim == 2 else (0, 0))
+    if grid.ndim != 2:
+        raise DecloakError(f"{what} has {grid.ndim} dimensions", hint="give rows of cells")
+    return grid
+
+
+def _slices(shapes: Sequence[tuple[int, ...]]) -> Iterator[list[int]]:
+    """Tables to go together: sides within a factor of two, so that padding at most quadruples the cells."""
+    alike: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    for number, shape in enumerate(shapes):
+        alike[tuple(side.bit_length() for side in shape)].append(number)
+    for numbers in alike.values():
+        padded = math.prod(max(shapes[one][axis] for one in numbers) for axis in (0, 1))
+        most = max(1, CELLS_AT_ONCE // max(1, padded))
+        yield from (numbers[first : first + most] for first in range(0, len(numbers), most))
+
+
+def _thresholds(batch: Batch, strategy: Strategy, suspicions: Array, given: float | None, ratio: float) -> Array:
+    """The threshold of each table: given, or the strategy's own, 0 where that has no value."""
+    if strategy.strike == "coin" or (given is None and strategy.threshold is None):
+        return np.full(batch.size, LOWEST)
+    if given is not None or strategy.threshold is None:
+        return np.full(batch.size, given, dtype=np.float64)
+    columns = {
+        "d": batch.cells("d"),
+        "w": batch.w.reshape(batch.size, -1),
+        "suspicion": suspicions,
+        "rows": batch.rows[:, None].astype(np.float64),
+        "cols": batch.cols[:, None].astype(np.float64),
+    }
+    own = np.broadcast_to(strategy.threshold.numpy(columns), (batch.size, 1))[:, 0]
+    return ratio * np.where(np.isnan(own), 0.0, own)
+
+
+def _by_table(log: Sequence[Strikes], number: Sequence[int]) -> Iterator[Strikes]:
+    """The strikes of each table in order; those of one table are in order in the log."""
+    none = Strikes(*(np.empty(0, dtype=np.intp),) * 3, *(np.empty(0),) * 2)
+    columns = [np.concatenate(parts) for parts in zip(none, *log, strict=True)]
+    order = np.argsort(columns[0], kind="stable")
+    ordered = [column[order] for column in columns]
+    first, last = (np.searchsorted(ordered[0], number, side) for side in ("left", "right"))
+    for low, high in zip(first.tolist(), last.tolist(), strict=True):
+        yield Strikes(*(column[low:high] for column in ordered))
+
+
+def _steps(strikes: Strikes, batch: Batch, whole: bool, threshold: float | None) -> Steps:
+    """The strikes of a table, its groups and cells by row and column."""
+    count = len(strikes.cell)
+    row, col = np.divmod(strikes.cell, batch.width)
+    in_col = strikes.group >= batch.height
+    kind = np.full(count, _TABLE) if whole else np.where(in_col, _COL, _ROW)
+    group = strikes.group - np.where(in_col, batch.height, 0)
+    limit = np.full(count, np.nan if threshold is None else threshold)
+    return Steps(np.arange(1, count + 1), row, col, kind, group, strikes.suspicion, strikes.weight, limit)
+
+
+def _elimination(d: Array, threshold: float | None, steps: Steps, left: Left) -> Elimination:
+    kept = np.ones(d.shape, dtype=np.bool_)
+    kept[steps.row, steps.col] = False
+    return Elimination(kept, ~np.isnan(d), threshold, steps, *left)

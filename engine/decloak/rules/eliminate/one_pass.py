@@ -1,0 +1,113 @@
+"""Strikes that go once over a table: candidates in an order, each struck if it may go.
+
+    once      the heaviest cell
+    all       every cell whose w exceeds the threshold, in descending order
+    in_order  the same cells, row by row
+    coin      cells tried at random, none twice, and heads of a fair coin; how often is uniform on 0 ... n cells
+
+The generator of coin is splitmix64.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from decloak.rules.eliminate.groups import heaviest
+from decloak.rules.eliminate.state import EPS, Array, Batch, Integers, Left, Strikes
+from decloak.rules.eliminate.strategy import Strike
+
+__all__ = ["strike_in_one_pass"]
+
+_MASK = (1 << 64) - 1
+
+
+def strike_in_one_pass(
+    batch: Batch, strike: Strike, threshold: Array, seeds: Sequence[int] | None, rounds: int | None
+) -> tuple[list[Strikes], dict[int, Left]]:
+    """Strike from the tables of a batch; `seeds` are those of all tables, by number."""
+    log: list[Strikes] = []
+    left: dict[int, Left] = {}
+    for index, number in enumerate(batch.number.tolist()):
+        w = batch.left(index, "none").weight
+        seed = 0 if seeds is None else int(seeds[number])
+        tried = _candidates(strike, w.ravel(), float(threshold[index]), seed)
+        row, col = np.divmod(_struck_in_turn(tried, *w.shape)[:rounds], w.shape[1])
+        weight, none = w[row, col], np.zeros_like(row)
+        suspicion = np.full_like(weight, np.nan) if strike == "coin" else weight
+        log.append(Strikes(none + number, row * batch.width + col, none, suspicion, weight))
+        w[row, col] = np.nan
+        left[number] = Left(w, None, None)
+    return log, left
+
+
+def _candidates(strike: Strike, w: Array, threshold: float, seed: int) -> Integers:
+    """The cells a strike tries, in its order; `w` is the flat table, NaN where nothing is scored."""
+    scored = np.flatnonzero(~np.isnan(w))
+    if strike == "coin":
+        return scored[list(_heads(len(scored), seed))]
+    above = scored[w[scored] > threshold + EPS]
+    if strike == "in_order" or not above.size:
+        return above
+    if strike == "once":
+        first = scored[heaviest(w[scored][None, :])]
+        return first[w[first] > threshold + EPS]
+    return above[_descending(w[above])]
+
+
+def _struck_in_turn(cells: Integers, rows: int, cols: int) -> Integers:
+    """Those of the cells that may go when their turn comes."""
+    row_left, col_left, struck = [cols] * rows, [rows] * cols, []
+    for cell in cells.tolist():
+        row, col = divmod(cell, cols)
+        if row_left[row] >= 2 and col_left[col] >= 2:
+            row_left[row] -= 1
+            col_left[col] -= 1
+            struck.append(cell)
+    return np.array(struck, dtype=np.intp)
+
+
+def _descending(w: Array) -> Integers:
+    """Positions by repeatedly taking the largest left, the first of equals.
+
+    Values that are not equal to a neighbour in order are simply sorted. In a run of neighbours that are, the
+    first position goes first, unless the run is so long that its ends differ.
+    """
+    order = np.argsort(-w, kind="stable")
+    start = np.append(True, -np.diff(w[order]) > EPS)
+    order = order[np.lexsort((order, np.cumsum(start)))]
+    edges = np.append(np.flatnonzero(start), len(w))
+    for low, high in pairwise(edges.tolist()):
+        if high - low > 2:
+            order[low:high] = _taken(order[low:high].tolist(), w)
+    return order
+
+
+def _taken(left: list[int], w: Array) -> list[int]:
+    taken = []
+    while left:
+        largest = max(w[one] for one in left)
+        taken.append(next(one for one in left if w[one] >= largest - EPS))
+        left.remove(taken[-1])
+    return taken
+
+
+def _heads(count: int, seed: int) -> Iterator[int]:
+    """Which of `count` cells are tried with heads, in the order tried."""
+    draw = _splitmix64(seed)
+    tries = next(draw) % (count + 1)
+    order = list(range(count))
+    for turn in range(tries):
+        other = turn + next(draw) % (count - turn)
+        order[turn], order[other] = order[other], order[turn]
+        if next(draw) >> 63:
+            yield order[turn]
+
+
+def _splitmix64(seed: int) -> Iterator[int]:
+    state = seed & _MASK
+    while True:
+        state = (state + 0x9E3779B97F4A7C15) & _MASK
+        mixed = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
+        yield mixed ^ (mixed >> 31)

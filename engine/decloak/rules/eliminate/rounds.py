@@ -1,0 +1,65 @@
+"""Strike round after round: the heaviest cell of the most suspicious group of every table.
+
+Then its weight is handed on and the cells of its row and column are weighed again, until nothing exceeds the threshold.
+
+Tables go in lock step, a strike from each at a time; those that are done leave the batch when they are half of it.
+"""
+
+import numpy as np
+
+from decloak.rules.eliminate.choice import Choice, Lines, WholeTable
+from decloak.rules.eliminate.groups import inheritance
+from decloak.rules.eliminate.state import Array, Batch, Left, Strikes
+from decloak.rules.eliminate.strategy import Redistribute
+
+__all__ = ["strike_in_rounds"]
+
+
+def strike_in_rounds(
+    batch: Batch, chooser: Lines | WholeTable, redistribute: Redistribute, threshold: Array, rounds: int | None
+) -> tuple[list[Strikes], dict[int, Left]]:
+    """Strike from the tables of a batch until each is done."""
+    limit, count = threshold.copy(), np.zeros(batch.size, dtype=np.intp)
+    log: list[Strikes] = []
+    left: dict[int, Left] = {}
+    while batch.size:
+        if rounds is not None:
+            limit[count >= rounds] = np.inf
+        choice = chooser.choose(batch, limit)
+        if choice.tables.size:
+            count[choice.tables] += 1
+            log.append(_strikes(batch, choice))
+            _strike(batch, chooser, choice, redistribute)
+        limit[~choice.on] = np.inf
+        if 2 * np.count_nonzero(choice.on) <= batch.size:
+            (on,), (done,) = choice.on.nonzero(), (~choice.on).nonzero()
+            left |= {int(batch.number[one]): batch.left(one, redistribute) for one in done.tolist()}
+            chooser, limit, count = chooser.take(batch.size, on), limit[on], count[on]
+            batch = batch.take(on)
+    return log, left
+
+
+def _strikes(batch: Batch, choice: Choice) -> Strikes:
+    weight = batch.w[choice.tables * batch.stride + choice.cells]
+    return Strikes(batch.number[choice.tables], choice.cells, choice.groups, choice.suspicion, weight)
+
+
+def _strike(batch: Batch, chooser: Lines | WholeTable, choice: Choice, redistribute: Redistribute) -> None:
+    """Eliminate the chosen cells, and bring their crosses up to date."""
+    row, col = np.divmod(choice.cells, batch.width)
+    in_col, in_row = batch.column(choice.tables, col), batch.row(choice.tables, row)
+    cross = np.concatenate([in_col, in_row], axis=1)
+    struck = choice.tables * batch.stride + choice.cells
+    if redistribute == "lower_cluster":
+        row_weight, col_weight = batch.columns["row_weight"], batch.columns["col_weight"]
+        row_weight[in_row] += inheritance(batch.w[in_row], col, row_weight[struck])
+        col_weight[in_col] += inheritance(batch.w[in_col], row, col_weight[struck])
+    batch.columns["d"][struck] = np.nan
+    batch.columns["row_left"][in_row] -= 1
+    batch.columns["col_left"][in_col] -= 1
+    if redistribute == "none":
+        batch.w[struck] = np.nan
+        change = np.zeros(cross.shape)
+    else:
+        change = batch.weigh_again(choice.tables, cross)
+    chooser.changed(batch, choice, cross, change)

@@ -1,0 +1,191 @@
+"""Many distance tables side by side: the working arrays of an elimination, changed in place.
+
+Tables of a batch are padded to `height` x `width` cells, `stride` in all, numbered row-major: cell c of table t is
+entry t * stride + c of every flat array. Groups are numbered rows first: group g < height is row g, the others are
+columns. The *cross* of a cell is its column and its row; the cells of a cross are listed in the order of the
+groups they lead to: cell g of the cross lies in group g too.
+
+    d           distance; NaN when unscored, eliminated or padding: what has a distance is left
+    w           weighted distance, d * (1 - R) * (1 - C) in the published attacks
+    row_left    L of a cell: items of its row not eliminated, unscored ones among them; col_left is M
+    row_weight  R of a cell, where weights are handed on; col_weight is C
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decloak.formula import Call
+from decloak.rules.eliminate.strategy import Strategy
+from decloak.rules.expression import Expression
+
+__all__ = ["EPS", "Array", "Batch", "Integers", "Left", "Strikes", "Table", "make_batch"]
+
+EPS = 1e-9
+"""Values this near are equal."""
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Distances of one generalised item, NaN where unscored, and the further columns of its cells."""
+
+    d: Array
+    further: Mapping[str, Array]
+
+
+class Strikes(NamedTuple):
+    """Some strikes, an entry each: from which table, which cell of it, as the heaviest of which group."""
+
+    table: Integers
+    cell: Integers
+    group: Integers
+    suspicion: Array
+    weight: Array
+
+
+class Left(NamedTuple):
+    """w, R and C of the cells left of one table; R and C are None where nothing is redistributed."""
+
+    weight: Array
+    row_weight: Array | None
+    col_weight: Array | None
+
+
+@dataclass
+class Batch:
+    """The working arrays; `columns` are flat, by name, and hold whatever `weigh` reads."""
+
+    number: Integers
+    rows: Integers
+    cols: Integers
+    height: int
+    width: int
+    weigh: Expression
+    columns: dict[str, Array]
+    aggregates: dict[Call, Array]
+    w: Array
+
+    @property
+    def size(self) -> int:
+        """How many tables."""
+        return len(self.number)
+
+    @property
+    def stride(self) -> int:
+        return self.height * self.width
+
+    def cells(self, name: str) -> Array:
+        """A column as a row per table."""
+        return self.columns[name].reshape(self.size, -1)
+
+    @cached_property
+    def _across(self) -> Integers:
+        return np.arange(self.width)
+
+    @cached_property
+    def _down(self) -> Integers:
+        return np.arange(self.height) * self.width
+
+    def row(self, tables: Integers, rows: Integers) -> Integers:
+        """The entries of a row of each of some tables."""
+        return (tables * self.stride + rows * self.width)[:, None] + self._across
+
+    def column(self, tables: Integers, cols: Integers) -> Integers:
+        """The entries of a column of each of some tables."""
+        return (tables * self.stride + cols)[:, None] + self._down
+
+    def by_axis(self, tables: Integers, groups: Integers) -> Iterator[tuple[Integers, Integers]]:
+        """The entries of groups of some tables: which of them are rows and their entries, then the columns."""
+        is_row = groups < self.height
+        (rows,), (cols,) = is_row.nonzero(), (~is_row).nonzero()
+        if rows.size:
+            yield rows, self.row(tables[rows], groups[rows])
+        if cols.size:
+            yield cols, self.column(tables[cols], groups[cols] - self.height)
+
+    def eligible(self, at: Integers) -> NDArray[np.bool_]:
+        """Whether cells may go: they have a weight, and another item of their row and of their column is left."""
+        others = (self.columns["row_left"][at] >= 2) & (self.columns["col_left"][at] >= 2)
+        may_go: NDArray[np.bool_] = others & ~np.isnan(self.w[at])
+        return may_go
+
+    def weigh_again(self, tables: Integers, at: Integers) -> Array:
+        """Weigh the cells `at` (a row of entries of each of the tables), and return by how much each changed.
+
+        A weight that comes or goes has changed without bound.
+        """
+        aggregates = {call: value[tables] for call, value in self.aggregates.items()}
+        old, left = self.w[at], ~np.isnan(self.columns["d"][at])
+        new = self.weigh.numpy({name: self.columns[name][at] for name in self.weigh.names}, aggregates)
+        new = np.where(left, new, np.nan)
+        self.w[at] = new
+        appeared = np.isnan(old) != np.isnan(new)
+        return np.where(appeared, np.inf, np.fmax(np.abs(new - old), 0.0))
+
+    def take(self, keep: Integers) -> "Batch":
+        """A batch of some of the tables."""
+
+        def kept(flat: Array) -> Array:
+            return flat.reshape(self.size, -1)[keep].ravel()
+
+        return Batch(
+            self.number[keep], self.rows[keep], self.cols[keep], self.height, self.width, self.weigh,
+            {name: kept(column) for name, column in self.columns.items()},
+            {call: value[keep] for call, value in self.aggregates.items()},
+            kept(self.w),
+        )  # fmt: skip
+
+    def left(self, index: int, redistribute: str) -> Left:
+        """What is left of a table."""
+        gone = np.isnan(self._table(index, self.columns["d"]))
+
+        def column(name: str) -> Array:
+            return np.where(gone, np.nan, self._table(index, self.columns[name]))
+
+        weight = np.where(gone, np.nan, self._table(index, self.w))
+        if redistribute == "all":
+            return Left(weight, 1 / column("row_left"), 1 / column("col_left"))
+        if redistribute == "lower_cluster":
+            return Left(weight, column("row_weight"), column("col_weight"))
+        return Left(weight, None, None)
+
+    def _table(self, index: int, flat: Array) -> Array:
+        """A table of a flat array without its padding."""
+        return flat.reshape(self.size, self.height, self.width)[index, : self.rows[index], : self.cols[index]]
+
+
+def make_batch(tables: Sequence[Table], number: Integers, strategy: Strategy) -> Batch:
+    """Put tables side by side and weigh their cells for the first time."""
+    weigh = strategy.weigh
+    rows = np.array([one.d.shape[0] for one in tables], dtype=np.intp)
+    cols = np.array([one.d.shape[1] for one in tables], dtype=np.intp)
+    height, width = max(1, int(rows.max())), max(1, int(cols.max()))
+    d = _padded([one.d for one in tables], height, width)
+    columns = {name: _padded([one.further[name] for one in tables], height, width) for name in tables[0].further}
+    per_table = {
+        "rows": rows, "cols": cols, "row_left": cols, "col_left": rows,
+        "row_weight": 1 / np.maximum(cols, 1), "col_weight": 1 / np.maximum(rows, 1),
+    }  # fmt: skip
+    wanted = {"row_left", "col_left"} | weigh.names
+    if strategy.redistribute == "lower_cluster":
+        wanted |= {"row_weight", "col_weight"}
+    columns |= {name: np.repeat(x[:, None], d.shape[1], 1) for name, x in per_table.items() if name in wanted}
+    columns = {"d": d} | {name: np.where(np.isnan(d), np.nan, column) for name, column in columns.items()}
+    aggregates = weigh.aggregates(columns)
+    w = np.where(np.isnan(d), np.nan, weigh.numpy(columns, aggregates))
+    flat = {name: column.ravel() for name, column in columns.items()}
+    return Batch(number, rows, cols, height, width, weigh, flat, aggregates, w.ravel())
+
+
+def _padded(tables: Sequence[Array], height: int, width: int) -> Array:
+    padded = np.full((len(tables), height, width), np.nan)
+    for table, block in zip(tables, padded, strict=True):
+        block[: table.shape[0], : table.shape[1]] = table
+    return padded.reshape(len(tables), -1)

@@ -1,0 +1,92 @@
+"""What the algorithm cannot have published is ruled out of an assignment.
+
+Two of its rules bind what an attack gives to the rows of one cluster (the third, that a term is in fewer than k rows,
+holds as it is: no attack gives it more).
+*Cover*: if every anchor with y holds all items of the first chunk at least as frequent as x, an item of a later chunk,
+then x and y are together in at most k-1 rows; the algorithm would have put x into the first chunk otherwise.
+*No empty record*: a row that shows nothing gets at least one unit.
+
+Both are linear in z, the rows of each anchor that get each unit: the sum over the units with x and the anchors with y
+is at most k-1, the sum over all units of the rows that show nothing at least their number (which is enough, because
+units can be spread evenly over them). An assignment that breaks no rule is left as it is; else it becomes the best one
+under the rules. What no z obeys (in a release of another algorithm) is not ruled out: the covers of a chunk, or empty
+records.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from decloak.attack.cover import cover_problems
+from decloak.data.assignment import ChunkNumber
+from decloak.data.disassociated import Disassociated
+from decloak.rules.reassociate.flow import Rule, by_chunk, capacities, flow, spread
+from decloak.rules.reassociate.scores import Array, Case, Integers
+from decloak.rules.reassociate.units import classes
+
+__all__ = ["Limits", "consistent", "limits"]
+
+UNBOUNDED = np.iinfo(np.int64).max
+
+
+class Limits(NamedTuple):
+    """At most `most` rows join x of a later chunk to y of the first, for these (chunk, x, y)."""
+
+    most: int
+    covered: tuple[tuple[ChunkNumber, str, str], ...] = ()
+
+
+def limits(release: Disassociated, k: int) -> dict[int, Limits]:
+    """Return the cover rules of every cluster by its number."""
+    covered: dict[int, list[tuple[ChunkNumber, str, str]]] = {number: [] for number in range(len(release.clusters))}
+    for problem in cover_problems(release):
+        if problem.earlier == 0:
+            covered[problem.cluster] += [(problem.chunk, problem.item, y) for y in problem.covered]
+    return {number: Limits(k - 1, tuple(some)) for number, some in covered.items()}
+
+
+def consistent(case: Case, values: Array, rows: Sequence[tuple[int, ...]], ruled_out: Limits) -> list[tuple[int, ...]]:
+    """Return the rows of every unit of a cluster, with as little loss of value as the rules allow."""
+    z = _counted(case, rows, values.shape[1])
+    covers, empty, chunks = list(_covers(case, ruled_out)), list(_no_empty_record(case)), list(by_chunk(case.units))
+    broken = [rule for rule in covers if not rule.obeyed(z)]
+    for chunk in chunks:
+        if any(rule.units[chunk].any() for rule in broken):
+            _replace(case, values, z, chunk, [*capacities(case, [chunk]), *covers])
+    if not all(rule.obeyed(z) for rule in empty):
+        _replace(case, values, z, slice(0, len(z)), [*capacities(case, chunks), *covers, *empty])
+    elif not broken and not _left_empty(case, rows):
+        return list(rows)
+    return spread(case, z, chunks)
+
+
+def _replace(case: Case, values: Array, z: Integers, own: slice, rules: Sequence[Rule]) -> None:
+    found = flow(case, values, own, rules)
+    if found is not None:
+        z[own] = found
+
+
+def _counted(case: Case, rows: Sequence[tuple[int, ...]], anchors: int) -> Integers:
+    of_row = np.array(case.rows.of_row)
+    return np.array([np.bincount(of_row[list(own)], minlength=anchors) for own in rows], dtype=np.int64)
+
+
+def _covers(case: Case, ruled_out: Limits) -> Iterator[Rule]:
+    for chunk, x, y in ruled_out.covered:
+        units = np.array([unit.chunk == chunk and x in unit.items for unit in case.units])
+        anchors = np.array([y in anchor for anchor in case.rows.anchors])
+        yield Rule(units, anchors, 0, ruled_out.most)
+
+
+def _no_empty_record(case: Case) -> Iterator[Rule]:
+    everything = np.ones(len(case.units), dtype=np.bool_)
+    for c, (anchor, some) in enumerate(zip(case.rows.anchors, classes(case.rows), strict=True)):
+        if not anchor:
+            yield Rule(everything, np.arange(len(case.rows.anchors)) == c, len(some), UNBOUNDED)
+
+
+def _left_empty(case: Case, rows: Sequence[tuple[int, ...]]) -> bool:
+    """Whether a row that shows nothing got nothing."""
+    given = {row for own in rows for row in own}
+    return any(not case.rows.anchors[one] and row not in given for row, one in enumerate(case.rows.of_row))

@@ -1,0 +1,124 @@
+"""Which rows get a unit, from the values of the rows: the best of each unit, or an assignment of a whole chunk.
+
+Rows whose values neighbour within EPSILON are equal, and of equal rows the lowest comes first. An assignment gives
+every sub-record of a chunk exactly its number of rows and no row two sub-records of a chunk, with the largest sum of
+values: a transportation problem from sub-records to rows of capacity 1, solved as the assignment of each sub-record
+as often as it was published. Rows without a value (-inf) are as few as possible. Of several such assignments it
+takes one with the lowest rows; a sub-record that is alone in its chunk so gets its best rows. Terms share nothing
+that could be exhausted (a record may hold all of them): for each the assignment is its best rows. In clusters of more
+than MANY rows anchors stand for rows (`reassociate_flow`); which of several assignments it is, is then up to the
+solver.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from decloak.errors import DecloakError
+from decloak.rules.reassociate.flow import by_chunk, capacities, finite, flow, spread
+from decloak.rules.reassociate.scores import EPSILON, Array, Case, Integers, padded
+
+__all__ = ["assign", "best", "by_chance"]
+
+MANY = 1500
+"""Rows of a cluster beyond which a programme over its anchors is faster than an assignment of its rows."""
+
+CHANCE = 1 << 40
+"""Random ranks lie below it: two rows of a unit hardly ever draw the same."""
+
+
+def best(batch: Sequence[Case], values: Array) -> list[tuple[int, ...]]:
+    """Return the best rows of every unit of the batch; `values` has a column per anchor of the unit's cluster."""
+    level = _levels(values)
+    beyond = np.full((len(level), 1), values.shape[1], dtype=np.int64)
+    of_row = padded([case.rows.of_row for case in batch], np.int64(values.shape[1]))
+    of_row = of_row[np.repeat(np.arange(len(batch)), [len(case.units) for case in batch])]
+    return _lowest(np.take_along_axis(np.hstack((level, beyond)), of_row, axis=1), _counts(batch))
+
+
+def by_chance(batch: Sequence[Case], seed: int) -> list[tuple[int, ...]]:
+    """Return rows drawn at random for every unit; those of a cluster depend on its number and the seed only."""
+    if seed < 0:
+        raise DecloakError(f"the seed is {seed}", hint="a seed is a whole number of at least 0")
+    found = []
+    for case in batch:
+        rng = np.random.default_rng((seed, case.number))
+        ranks = rng.integers(CHANCE, size=(len(case.units), len(case.rows.of_row)))
+        found += _lowest(ranks, _counts([case]))
+    return found
+
+
+def _counts(batch: Sequence[Case]) -> Integers:
+    return np.array([unit.times for case in batch for unit in case.units], dtype=np.int64)
+
+
+def _levels(values: Array) -> Integers:
+    """The rank of every value in its row, 0 for the largest; equal values share one."""
+    order = np.argsort(-values, axis=1)
+    descending = np.take_along_axis(values, order, axis=1)
+    with np.errstate(invalid="ignore"):
+        steps = descending[:, :-1] - descending[:, 1:] > EPSILON
+    level = np.zeros(values.shape, dtype=np.int64)
+    np.put_along_axis(level, order[:, 1:], np.cumsum(steps, axis=1), axis=1)
+    return level
+
+
+def _lowest(ranks: Integers, counts: Integers) -> list[tuple[int, ...]]:
+    """The columns of the `counts` lowest ranks of each row, among equals the first; in ascending order."""
+    if not len(counts):
+        return []
+    width, most = ranks.shape[1], int(counts.max())
+    chosen = np.sort(ranks * width + np.arange(width), axis=1)[:, :most] % width
+    within = np.arange(most) < counts[:, None]
+    ascending = np.sort(np.where(within, chosen, width), axis=1)[within].tolist()
+    ends = np.cumsum(counts).tolist()
+    return [tuple(ascending[begin:end]) for begin, end in zip([0, *ends], ends, strict=False)]
+
+
+def assign(batch: Sequence[Case], values: Array) -> list[tuple[int, ...]]:
+    """Return the rows of every unit when the sub-records of a chunk are given to rows all at once."""
+    rows = best(batch, values)
+    first = 0
+    for case in batch:
+        given = values[first : first + len(case.units), : len(case.rows.anchors)]
+        for chunk in by_chunk(case.units):
+            if chunk.stop - chunk.start > 1:
+                one = _by_anchor if len(case.rows.of_row) > MANY else _by_row
+                rows[first + chunk.start : first + chunk.stop] = one(case, given, chunk)
+        first += len(case.units)
+    return rows
+
+
+def _by_anchor(case: Case, values: Array, chunk: slice) -> list[tuple[int, ...]]:
+    """The rows of each sub-record of a chunk."""
+    z = np.zeros(values.shape, dtype=np.int64)
+    found = flow(case, values, chunk, list(capacities(case, [chunk])))
+    if found is None:
+        raise RuntimeError(f"no assignment of {len(case.units[chunk])} sub-records to {len(case.rows.of_row)} rows")
+    z[chunk] = found
+    return spread(case, z, [chunk])[chunk]
+
+
+def _by_row(case: Case, values: Array, chunk: slice) -> list[tuple[int, ...]]:
+    """The rows of each sub-record of a chunk, the lowest there are."""
+    times = [unit.times for unit in case.units[chunk]]
+    of_row = values[chunk][:, np.array(case.rows.of_row)]
+    wanted = np.repeat(np.arange(len(times)), times)
+    _, rows = linear_sum_assignment(_costs(finite(of_row, len(wanted)), len(wanted))[wanted])
+    found: list[list[int]] = [[] for _ in times]
+    for u, row in zip(wanted.tolist(), rows.tolist(), strict=True):
+        found[u].append(row)
+    return [tuple(sorted(some)) for some in found]
+
+
+def _costs(values: Array, given: int) -> Array:
+    """Whole numbers to minimise, which float noise cannot tell apart: first the values, then the rows.
+
+    The grain is EPSILON, or what keeps the costs of a large cluster exact.
+    """
+    below = float(values.max()) - values
+    rows = given * values.shape[1]
+    grain = max(EPSILON, float(below.max()) * (rows + 1) / 2**50)
+    costs: Array = np.rint(below / grain) * (rows + 1) + np.arange(values.shape[1])
+    return costs

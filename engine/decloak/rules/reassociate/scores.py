@@ -1,0 +1,212 @@
+"""How related every unit of a cluster is to every anchor of it, many clusters at once.
+
+SC(a, y): the score of two items, larger is closer. v_a: the mean of SC(a, y) over the items y of a unit. The value of
+a unit and an anchor: mean(v), the mean of {v >= median(v)}, or max(v), over the items a of the anchor; -inf without
+any. A missing score is skipped. How `bayes` combines is told in `reassociate_bayes`.
+
+Arrays are padded: U units by C anchors by L items of an anchor; I items of all anchors of a cluster, column I is for
+what is not there. NaN is no score.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decloak.errors import DecloakError, shown
+from decloak.rules.reassociate.bayes import log_odds
+from decloak.rules.reassociate.strategy import Combine, Reassociation
+from decloak.rules.reassociate.units import Rows, Unit
+
+__all__ = ["EPSILON", "Array", "Case", "Integers", "Scores", "batches", "padded", "read_scores", "values"]
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Number = TypeVar("Number", np.float64, np.int64)
+
+EPSILON = 1e-9
+"""Values no further apart than this are equal."""
+
+AT_ONCE = 1 << 20
+"""Numbers in the largest array of a batch, about: bounds the memory."""
+
+
+class Scores(NamedTuple):
+    """Scores by pairs of item codes, larger is closer; `neutral` is that of items that have nothing in common."""
+
+    code: Mapping[str, int]
+    keys: Integers
+    known: Array
+    neutral: float
+
+    def of(self, a: Integers, b: Integers) -> Array:
+        """Scores of pairs, in either order; NaN where there is none. A negative code has no scores."""
+        if not len(self.keys):
+            return np.full(np.broadcast_shapes(a.shape, b.shape), np.nan)
+        keys = np.minimum(a, b) * len(self.code) + np.maximum(a, b)
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[at] == keys, self.known[at], np.nan)
+
+
+class Case(NamedTuple):
+    """One cluster under attack, by its number in the release."""
+
+    number: int
+    rows: Rows
+    units: Sequence[Unit]
+
+
+def read_scores(
+    scores: Mapping[tuple[str, str], float | None],
+    closer: Literal["larger", "smaller"],
+    items: Sequence[str],
+    unrelated: float | None,
+) -> Scores:
+    """Take the scores of pairs of these items; what is not finite is none. Without `unrelated` it is their mean."""
+    sign = _sign(closer)
+    code = {item: number for number, item in enumerate(items)}
+    a, b = (_codes(scores, side, code) for side in (0, 1))
+    x = sign * _numbers(scores)
+    ours = (a >= 0) & (b >= 0) & np.isfinite(x)
+    keys, x = (np.minimum(a, b) * len(code) + np.maximum(a, b))[ours], x[ours]
+    order = np.argsort(keys, kind="stable")
+    keys, x = _once(keys[order], x[order], items)
+    neutral = float(x.mean()) if unrelated is None and len(x) else sign * (unrelated or 0.0)
+    return Scores(code, keys, x, neutral)
+
+
+def _once(keys: Integers, x: Array, items: Sequence[str]) -> tuple[Integers, Array]:
+    """Ascending keys without repetition."""
+    first = np.ones(len(keys), dtype=np.bool_)
+    first[1:] = keys[1:] != keys[:-1]
+    differing = keys[1:][~first[1:] & (x[1:] != x[:-1])].tolist()
+    if differing:
+        pair = " and ".join(shown(items[one]) for one in divmod(differing[0], len(items)))
+        raise DecloakError(f"{pair} have two different scores", hint="a score is the same in both directions")
+    return keys[first], x[first]
+
+
+def _sign(closer: str) -> float:
+    signs = {"larger": 1.0, "smaller": -1.0}
+    if closer not in signs:
+        raise DecloakError(f"closer is {shown(closer)}", hint="scores are closer when larger, or when smaller")
+    return signs[closer]
+
+
+def _codes(scores: Mapping[tuple[str, str], float | None], side: int, code: Mapping[str, int]) -> Integers:
+    for pair in scores:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise DecloakError(f"a score is given for {shown(pair)}", hint="give scores by pairs of items")
+    return np.array([code.get(pair[side], -1) for pair in scores], dtype=np.int64)
+
+
+def _numbers(scores: Mapping[tuple[str, str], float | None]) -> Array:
+    try:
+        return np.array(list(scores.values()), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DecloakError("a score is not a number", hint="give numbers; None or NaN is no score") from None
+
+
+def padded(lists: Sequence[Sequence[Any]], fill: Number) -> NDArray[Number]:
+    """Lists as the rows of one array.
+
+    >>> padded([[1, 2], [3]], np.int64(-1)).tolist()
+    [[1, 2], [3, -1]]
+    """
+    lengths = np.array([len(one) for one in lists])
+    array = np.full((len(lists), int(lengths.max(initial=0))), fill)
+    array[np.arange(array.shape[1]) < lengths[:, None]] = list(chain.from_iterable(lists))
+    return array
+
+
+def batches(cases: Sequence[Case]) -> Iterator[list[Case]]:
+    """Clusters to go together: of sizes within a factor of two, so that little is padded."""
+    alike: dict[tuple[int, ...], list[Case]] = {}
+    for case in cases:
+        longest = max(map(len, case.rows.anchors))
+        sides = len(case.rows.of_row), len(case.rows.anchors), longest
+        alike.setdefault(tuple(side.bit_length() for side in sides), []).append(case)
+    for (size, *_), some in alike.items():
+        room = AT_ONCE >> size
+        batch: list[Case] = []
+        units = 0
+        for case in some:
+            if batch and units + len(case.units) > room:
+                yield batch
+                batch, units = [], 0
+            batch.append(case)
+            units += len(case.units)
+        yield batch
+
+
+def values(batch: Sequence[Case], strategy: Reassociation, scores: Scores) -> Array:
+    """Return the value of every unit of the batch, cluster after cluster, with every anchor of its cluster."""
+    units = [unit for case in batch for unit in case.units]
+    owner = np.repeat(np.arange(len(batch)), [len(case.units) for case in batch])
+    items, anchors = _anchors(batch, scores)
+    found = np.full((len(units), anchors.shape[1]), -np.inf)
+    how = [strategy.combine_for(unit.chunk) for unit in units]
+    for combine in dict.fromkeys(how):
+        alike = np.flatnonzero([one == combine for one in how])
+        for own in np.array_split(alike, 1 + len(alike) * anchors[0].size // AT_ONCE):
+            codes = padded([[scores.code[item] for item in units[u].items] for u in own.tolist()], np.int64(-1))
+            v = _related(codes, items[owner[own]], scores, combine)
+            found[own] = _combined(v, anchors[owner[own]], combine)
+    sizes = np.array([len(case.rows.anchors) for case in batch])
+    return np.where(np.arange(found.shape[1]) < sizes[owner, None], found, -np.inf)
+
+
+def _anchors(batch: Sequence[Case], scores: Scores) -> tuple[Integers, Integers]:
+    """The items of every cluster's anchors by code, and every anchor by the places of its items among these."""
+    own = [list(dict.fromkeys(chain.from_iterable(case.rows.anchors))) for case in batch]
+    items = padded([[scores.code[item] for item in some] for some in own], np.int64(-1))
+    nothing = np.int64(items.shape[1])
+    lists = []
+    for case, some in zip(batch, own, strict=True):
+        place = {item: at for at, item in enumerate(some)}
+        lists.append([[place[item] for item in anchor] for anchor in case.rows.anchors])
+    flat = padded(list(chain.from_iterable(lists)), nothing)
+    longest = flat.shape[1]
+    anchors = np.full((len(batch), max(map(len, lists)), max(1, longest)), nothing)
+    counts = np.array([len(some) for some in lists])
+    anchors[np.arange(anchors.shape[1]) < counts[:, None], :longest] = flat
+    return items, anchors
+
+
+def _related(codes: Integers, items: Integers, scores: Scores, combine: Combine) -> Array:
+    """v of every unit and item, NaN where there is none: the mean over the unit's items, for bayes the sum."""
+    total = np.zeros((len(codes), items.shape[1] + 1))
+    count = np.zeros(total.shape)
+    for y in codes.T:
+        own = np.flatnonzero(y >= 0)
+        known = scores.of(items[own], y[own, None])
+        x = log_odds(known, scores.neutral) if combine == "bayes" else known
+        seen = ~np.isnan(x)
+        total[own, :-1] += np.where(seen, x, 0.0)
+        count[own, :-1] += seen
+    with np.errstate(invalid="ignore"):
+        return np.where(count > 0, total, np.nan) if combine == "bayes" else total / count
+
+
+def _combined(v: Array, anchors: Integers, combine: Combine) -> Array:
+    """One value of each unit and anchor."""
+    x: Array = v[np.arange(len(v))[:, None, None], anchors]
+    seen = ~np.isnan(x)
+    if combine == "best":
+        top: Array = np.where(seen, x, -np.inf).max(axis=2)
+        return top
+    if combine == "upper_half":
+        seen &= x >= _median(x, seen) - EPSILON
+    total: Array = np.where(seen, x, 0.0).sum(axis=2)
+    if combine == "bayes":
+        return total
+    count = seen.sum(axis=2)
+    return np.where(count > 0, total / np.maximum(count, 1), -np.inf)
+
+
+def _median(x: Array, seen: NDArray[np.bool_]) -> Array:
+    """The upper of the middle two scores in each last row: none lies between it and the mean of the two."""
+    middle = seen.sum(axis=2, keepdims=True) // 2
+    return np.take_along_axis(np.sort(x, axis=2), np.minimum(middle, x.shape[2] - 1), axis=2)

@@ -1,0 +1,105 @@
+"""A disassociated release as an attacker reads it: rows with anchors, and the units torn from them.
+
+The rows of a cluster are the sub-records of its first record chunk in published order, then rows of which nothing is
+published, up to its size. A row's *anchor* is what it shows; rows of the same anchor form a *class*. Units are the
+distinct sub-records of later record chunks and the terms. A cluster without a record chunk has no anchors and is
+skipped; shared chunks are ignored.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from decloak.data.assignment import ChunkNumber
+from decloak.data.disassociated import Cluster, Disassociated
+from decloak.errors import DecloakError
+from decloak.rules.reassociate.strategy import Reassociation
+
+__all__ = ["Rows", "Unit", "classes", "rows_of", "units_of"]
+
+Items = tuple[str, ...]
+
+
+class Unit(NamedTuple):
+    """What was torn off: the chunk it is published in, its items in order, and to how many rows it goes."""
+
+    chunk: ChunkNumber
+    items: Items
+    times: int
+
+
+class Rows(NamedTuple):
+    """The rows of a cluster: the distinct anchors in order of their first row, and the number of each row's."""
+
+    anchors: tuple[Items, ...]
+    of_row: tuple[int, ...]
+
+
+def rows_of(cluster: Cluster) -> Rows:
+    """Return the rows of a cluster; without a record chunk all are empty.
+
+    >>> from decloak.data.disassociated import Chunk
+    >>> rows_of(Cluster(4, (Chunk(("a", "b"), (("a",), ("a", "b"), ("a",))),), ()))
+    Rows(anchors=(('a',), ('a', 'b'), ()), of_row=(0, 1, 0, 2))
+    """
+    shown = [*map(_items, cluster.record_chunks[0].subrecords)] if cluster.record_chunks else []
+    shown += [()] * (cluster.size - len(shown))
+    number: dict[Items, int] = {}
+    of_row = tuple([number.setdefault(anchor, len(number)) for anchor in shown])
+    return Rows(tuple(number), of_row)
+
+
+def classes(rows: Rows) -> list[list[int]]:
+    """Return the rows of every anchor.
+
+    >>> classes(Rows((("a",), ()), (0, 1, 0)))
+    [[0, 2], [1]]
+    """
+    found: list[list[int]] = [[] for _ in rows.anchors]
+    for row, one in enumerate(rows.of_row):
+        found[one].append(row)
+    return found
+
+
+def units_of(release: Disassociated, strategy: Reassociation, k: int | None) -> Iterator[tuple[int, list[Unit]]]:
+    """Yield every cluster with anchors and its units, by chunk and items, terms last."""
+    for number, cluster in enumerate(release.clusters):
+        _check(number, cluster)
+        if cluster.record_chunks:
+            yield number, [*_subrecords(cluster), *_terms(cluster, strategy, k)]
+
+
+def _check(number: int, cluster: Cluster) -> None:
+    if cluster.size < 1:
+        raise DecloakError(f"cluster {number} has {cluster.size} records", hint="a cluster has at least one")
+    for j, chunk in enumerate(cluster.record_chunks):
+        if len(chunk.subrecords) > cluster.size:
+            many = f"{len(chunk.subrecords)} sub-records for {cluster.size} records"
+            raise DecloakError(
+                f"chunk {j} of cluster {number} has {many}", hint="a record has at most one sub-record in a chunk"
+            )
+
+
+def _term_rows(strategy: Reassociation, k: int | None) -> int:
+    if strategy.give == "multiplicity":
+        return 1
+    if k is None:
+        raise DecloakError("the release does not say its k", hint="give k, or choose give: multiplicity")
+    if k < 2:
+        raise DecloakError(f"k is {k}", hint="k is at least 2")
+    return k - 1
+
+
+def _subrecords(cluster: Cluster) -> Iterator[Unit]:
+    for j, chunk in enumerate(cluster.record_chunks[1:], 1):
+        for items, times in sorted(Counter(map(_items, chunk.subrecords)).items()):
+            yield Unit(j, items, times)
+
+
+def _terms(cluster: Cluster, strategy: Reassociation, k: int | None) -> Iterator[Unit]:
+    for term in sorted(cluster.term_chunk):
+        yield Unit("T", (term,), min(_term_rows(strategy, k), cluster.size))
+
+
+def _items(subrecord: Items) -> Items:
+    return tuple(sorted(subrecord)) if len(subrecord) > 1 else subrecord

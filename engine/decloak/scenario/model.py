@@ -1,0 +1,297 @@
+"""A scenario file: read, `--set` put on top, every variant checked, each mistake at its place.
+
+Paths are relative to the scenario file.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, ConfigDict, Field
+
+from decloak.anonymisers.methods import Disassociation, Method, by_chance
+from decloak.errors import DecloakError, Faults, nearest, shown
+from decloak.measure.families import (
+    MEASURES,
+    SET_MEASURES,
+    TORN_MEASURES,
+    Measure,
+    family_of,
+    missing_family,
+    settings_of,
+)
+from decloak.relate.parts import Provider, Relate
+from decloak.rules.load import bundled_names, no_rule
+from decloak.rules.model import is_path
+from decloak.scenario.data import Collected, Data, Distances, Pair, Release
+from decloak.scenario.expect import Expectation
+from decloak.scenario.overriding import DEEPEST, check_effect, overridden
+from decloak.scenario.parts import Attack, Attacker, Repeat
+from decloak.scenario.sweep import combinations, compact, together
+from decloak.yaml.part import Found, Part
+from decloak.yaml.source import Loc, Mistakes, Source, check, read, validated
+
+__all__ = ["Case", "Document", "Scenario", "json_schema", "load"]
+
+VARIED = ("data", "anonymise", "relate", "attacker", "attack", "measure")
+"""The parts of a scenario that may vary."""
+
+
+def _readable(text: str) -> str:
+    try:
+        Expectation.parse(text)
+    except DecloakError as error:
+        raise Mistakes(((), error)) from None
+    return text
+
+
+def _variable(vary: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+    found: list[tuple[Loc, DecloakError]] = []
+    for key, values in vary.items():
+        found.extend(((key,), error) for error in _not_variable(key, vary))
+        seen: set[str] = set()
+        for number, value in enumerate(map(compact, values)):
+            if value in seen:
+                found.append(((key, number), DecloakError(f"{shown(value)} is written twice", hint="delete one")))
+            seen.add(value)
+    if found:
+        raise Mistakes(*found)
+    return vary
+
+
+def _not_variable(key: str, vary: Mapping[str, Any]) -> Iterator[DecloakError]:
+    keys = key.split(".")
+    if len(keys) > DEEPEST:
+        yield DecloakError(f"no key is {len(keys)} levels deep", hint=f"join at most {DEEPEST} by dots")
+    elif keys[0] not in VARIED:
+        near = None if keys[0] in Scenario.model_fields else nearest(keys[0], VARIED)
+        hint = near or f"what may vary: {', '.join(VARIED)}"
+        yield DecloakError(f"{shown(keys[0])} cannot vary", hint=hint)
+    else:
+        outer = [other for n in range(1, len(keys)) if (other := ".".join(keys[:n])) in vary]
+        if outer:
+            yield DecloakError(f"{shown(key)} lies inside {shown(outer[0])}, which varies too", hint="vary one of them")
+
+
+Values = Annotated[tuple[Any, ...], Field(min_length=1)]
+Vary = Annotated[dict[str, Values], AfterValidator(_variable)]
+Expression = Annotated[str, AfterValidator(_readable)]
+
+
+class _Plan(Part):
+    """What decides how many variants there are."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    vary: Vary = Field(default_factory=dict)
+    """Dotted keys and the values each takes, such as anonymise.size: [2, 4]; every combination is a variant."""
+    repeat: Repeat = Repeat()
+    """How often each variant is run, and from which seed."""
+
+
+class Scenario(_Plan):
+    """How much an attacker wins back: what is published, what the attacker knows and does, what is measured."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    scenario: str = Field(min_length=1)
+    """The question in a line."""
+    data: Data
+    """The transactions: original, published, both, or distance tables."""
+    anonymise: Method | None = None
+    """How original transactions are anonymised."""
+    relate: Relate | None = None
+    """How the relatedness of two items is found."""
+    attacker: Attacker = Attacker()
+    """What the attacker knows, and how far the attacker looks."""
+    attack: Annotated[tuple[Annotated[str, Field(min_length=1)] | Attack, ...], Field(min_length=1)]
+    """The attacks: names of rules, paths of rule files, or rules with settings."""
+    measure: Annotated[tuple[Measure, ...], Field(min_length=1)] | None = None
+    """What is measured; without it recovery, or accuracy where the data are disassociated."""
+    expect: tuple[Expression, ...] = ()
+    """What must hold for the run to succeed, such as precision(rba) < 0.5."""
+
+    @property
+    def attacks(self) -> tuple[Attack, ...]:
+        """The attacks with their settings."""
+        return tuple(Attack(rule=one) if isinstance(one, str) else one for one in self.attack)
+
+    @property
+    def torn(self) -> bool:
+        """Whether the published data are disassociated."""
+        return isinstance(self.data, Release) or isinstance(self.anonymise, Disassociation)
+
+    @property
+    def offline(self) -> bool:
+        """Whether it goes by the counts that the store keeps, and asks for no more."""
+        return isinstance(self.relate, Provider) and self.relate.offline
+
+    @property
+    def random_release(self) -> bool:
+        """Whether the release depends on the seed."""
+        return by_chance(self.anonymise)
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """What is measured, by name."""
+        default = "accuracy" if self.torn else "recovery"
+        return tuple(map(family_of, self.measure or (default,)))
+
+    def settings_of(self, family: str) -> dict[str, Any]:
+        """The settings of a measure, defaults included."""
+        return settings_of(family, self.measure or ())
+
+    @property
+    def expectations(self) -> tuple[Expectation, ...]:
+        """What must hold, read."""
+        return tuple(map(Expectation.parse, self.expect))
+
+    def mistakes(self) -> Found:
+        """What the parts say against each other."""
+        yield from self._stages()
+        yield from self._knowledge()
+        yield from self._twice()
+        unknown = dict(self._unknown())
+        yield from unknown.items()
+        yield from self._expected([one.name for at, one in enumerate(self.attacks) if ("attack", at) not in unknown])
+
+    def _unknown(self) -> Found:
+        """Rules that there are not; those in files are looked for when the scenario is planned."""
+        for number, attack in enumerate(self.attacks):
+            if not is_path(attack.rule) and attack.rule not in bundled_names():
+                yield ("attack", number), no_rule(attack.rule, bundled_names())
+
+    def _expected(self, attacks: Sequence[str]) -> Found:
+        """What expectations name and there is not, each once; when a rule is unknown, any attack may be meant by it."""
+        measures = tuple(dict.fromkeys(name for family in (*self.families, *MEASURES) for name in MEASURES[family]))
+        said: set[str] = set()
+        for number, expectation in enumerate(self.expectations):
+            meant = (attack for _, attack in expectation.measures()) if len(attacks) < len(self.attacks) else ()
+            for error in (*expectation.faults(measures, (*attacks, *meant)), *self._unmeasured(expectation)):
+                if str(error) not in said:
+                    yield ("expect", number), error
+                said.add(str(error))
+
+    def _unmeasured(self, expectation: Expectation) -> Iterator[DecloakError]:
+        for figure in dict.fromkeys([*expectation.alone(), *(measure for measure, _ in expectation.measures())]):
+            family = missing_family(figure, self.families, TORN_MEASURES if self.torn else SET_MEASURES)
+            if family is not None:
+                yield DecloakError(f"{shown(figure)} is not measured", hint=f"add {family} to the list under measure")
+
+    def _stages(self) -> Found:
+        """Stages that the kind of data needs or leaves nothing to do."""
+        tables = isinstance(self.data, Distances)
+        original = isinstance(self.data, Collected) and not isinstance(self.data, Pair)
+        if self.relate is not None and tables:
+            yield ("relate",), DecloakError("distance tables need no 'relate'", hint="delete it")
+        if self.anonymise is None and original:
+            hint = "add it, or name the published file under data"
+            yield (), DecloakError("missing key 'anonymise'", hint=hint)
+        if self.anonymise is not None and not original:
+            yield ("anonymise",), DecloakError("nothing is left to anonymise in these data", hint="delete it")
+        fitting = TORN_MEASURES if self.torn else SET_MEASURES
+        for number, family in enumerate(self.families):
+            if family not in fitting:
+                kind = "disassociated" if self.torn else "set-generalised"
+                hint = f"measure {' or '.join(fitting)}"
+                yield ("measure", number), DecloakError(f"{shown(family)} says nothing of {kind} data", hint=hint)
+
+    def _knowledge(self) -> Found:
+        if isinstance(self.data, Distances) and "attacker" in self.model_fields_set:
+            yield ("attacker",), DecloakError("distance tables leave the attacker nothing to choose", hint="delete it")
+            return
+        if self.relate is not None and self.relate.closer == "larger" and not self.torn:
+            message = "the attacks on set-generalised data go by distances"
+            yield ("relate", "closer"), DecloakError(message, hint="give distances, and delete it")
+        release = getattr(self.data, "published_file", None)
+        for key in ("model", "share", "foreign", "knowledge"):
+            if key in self.attacker.model_fields_set and not self.torn:
+                message = f"{shown(key)} is about disassociated data only"
+                yield ("attacker", key), DecloakError(message, hint="delete it")
+        if self.torn and "context" in self.attacker.model_fields_set:
+            message = "the anchors are the context in disassociated data"
+            yield ("attacker", "context"), DecloakError(message, hint="delete it")
+        for key in ("k", "utility"):
+            if key in self.attacker.model_fields_set and (release is None or release.marked):
+                hint = "delete it, or write marked: false under published"
+                yield ("attacker", key), DecloakError(f"{shown(key)} is about unmarked data only", hint=hint)
+
+    def _twice(self) -> Found:
+        names: set[str] = set()
+        for number, attack in enumerate(self.attacks):
+            if attack.name in names:
+                hint = "name one of them: {rule: ..., as: another_name}"
+                yield ("attack", number), DecloakError(f"two attacks are named {shown(attack.name)}", hint=hint)
+            names.add(attack.name)
+        kinds = self.families
+        for number, kind in enumerate(kinds):
+            if kind in kinds[:number]:
+                yield ("measure", number), DecloakError(f"{shown(kind)} is measured twice", hint="delete one")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One combination of what varies, as the file would say it, and as it was understood."""
+
+    source: Source
+    scenario: Scenario
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The value of each key that varies."""
+        return {key: node.value for key, node in self.source.settings.items()}
+
+
+@dataclass(frozen=True)
+class Document:
+    """A scenario that is valid in all its variants."""
+
+    path: Path
+    source: Source
+    cases: tuple[Case, ...]
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        """What the file says, `--set` included."""
+        return dict(self.source.value)
+
+    @property
+    def scenario(self) -> Scenario:
+        """The first variant, or the only one."""
+        return self.cases[0].scenario
+
+    def file(self, name: str) -> Path:
+        """The path of a file that the scenario names."""
+        return self.path.parent / name
+
+
+def load(path: str | Path, overrides: Sequence[str] = ()) -> Document:
+    """Read a scenario file with `overrides` ("key=value", dotted keys) put on top; raise `Faults`."""
+    source, places = overridden(read(path), overrides)
+    try:
+        plan = check(source, _Plan)
+    except Faults:
+        if _says_what_varies(source):
+            check(source, Scenario)  # finds these mistakes again, among all others
+        raise
+    check_effect(places, plan.vary)
+    variants = tuple(combinations(source, plan.repeat.times))
+    found = [validated(variant, Scenario) for variant in variants]
+    cases = tuple(Case(variant, one) for variant, (one, _) in zip(variants, found, strict=True) if one is not None)
+    if len(cases) < len(variants):
+        raise together(variants, [faults for _, faults in found])
+    return Document(Path(path), source, cases)
+
+
+def _says_what_varies(source: Source) -> bool:
+    """Whether what varies is written in its place too; if not, it would be missing there."""
+    vary = source.root.children.get("vary")
+    keys = [] if vary is None else [tuple(str(key).split(".")) for key in vary.children]
+    return all(source.find(loc) is not source.find(loc[:-1]) for loc in keys)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of scenario files, as editors read it."""
+    schema = Scenario.model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "decloak scenario"}

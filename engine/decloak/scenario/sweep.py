@@ -1,0 +1,162 @@
+"""Every combination of what a scenario varies, each with a name and a seed of its own.
+
+A seed is drawn from the digest of the data, `repeat.seed` and the repetition, and of nothing else: variants that are
+compared, whatever they vary, are dealt the same hand. Two measures of relatedness are tried on the same release, two
+values of k in the same random hierarchy, and one attack more changes nothing for the others.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from decloak.digest import digest
+from decloak.errors import DecloakError, Faults, shown
+from decloak.yaml.source import Fault, Source
+from decloak.yaml.tree import Node, Place, number_or_text
+
+if TYPE_CHECKING:
+    from decloak.scenario.model import Document, Scenario
+
+__all__ = ["MOST", "Variant", "combinations", "compact", "seed_of", "together", "variants"]
+
+MOST = 10_000
+"""Variants a scenario may have, repetitions counted."""
+
+_PLAIN = re.compile(r"[\w./][\w./-]*(?: [\w./-]+)*")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One run: the scenario with one value for each key that varies, and one repetition, counted from 1."""
+
+    name: str
+    settings: Mapping[str, Any]
+    repetition: int
+    seed: int
+    config: Mapping[str, Any]
+    scenario: "Scenario"
+
+    @property
+    def title(self) -> str:
+        """The name, with the repetition when there are several."""
+        return f"{self.name} #{self.repetition}" if self.scenario.repeat.times > 1 else self.name
+
+
+def variants(document: "Document") -> list[Variant]:
+    """Every combination in the order of the file, the last key varying fastest, each repeated."""
+    return [
+        Variant(
+            _name(case.settings) or "base", case.settings, number,
+            seed_of(case.scenario, number), case.source.value, case.scenario,
+        )
+        for case in document.cases
+        for number in range(1, case.scenario.repeat.times + 1)
+    ]  # fmt: skip
+
+
+def _name(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={compact(value)}" for key, value in settings.items())
+
+
+def seed_of(scenario: "Scenario", repetition: int) -> int:
+    """The seed of one repetition, below 2^63; a default written out is the same as left out."""
+    data = scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True, include={"data"})
+    return int(digest([data, scenario.repeat.seed, repetition])[:16], 16) >> 1
+
+
+def combinations(source: Source, times: int) -> Iterator[Source]:
+    """The scenario that each combination makes; `vary` must be a mapping to lists."""
+    vary = source.root.children.get("vary", Node({}, source.root.place))
+    _check_size(vary, times)
+    fixed = Source(source.name, _without(source.root, "vary"))
+    for values in product(*(node.children.values() for node in vary.children.values())):
+        settings = dict(zip(map(str, vary.children), values, strict=True))
+        variant = replace(fixed, settings=settings)
+        for key, node in settings.items():
+            variant = variant.put(tuple(key.split(".")), node, vary.keys[key])
+        yield variant
+
+
+def together(variants: Sequence[Source], faults: Sequence[Sequence[Fault]]) -> Faults:
+    """The faults of all variants of a document as one error, in the order of the file.
+
+    What several have is told once; what only some have is told with the settings that make the difference.
+    """
+    places: dict[str, Fault] = {}
+    having: dict[str, list[Source]] = {}
+    for variant, found in zip(variants, faults, strict=True):
+        for fault in found:
+            places.setdefault(str(fault[1]), fault)
+            having.setdefault(str(fault[1]), []).append(variant)
+    everywhere = {key: _chosen(key, variants) for key in variants[0].settings}
+    told = []
+    for text, (place, error) in sorted(places.items(), key=lambda one: one[1][0][1:]):
+        some = having[text] if len(having[text]) < len(variants) else []
+        told.append(_told(error, place, some, everywhere))
+    return Faults(told)
+
+
+def _chosen(key: str, variants: Sequence[Source]) -> set[int]:
+    """Which of its values a key takes in some variants."""
+    return {id(variant.settings[key]) for variant in variants}
+
+
+def _told(
+    error: DecloakError, place: Place, some: Sequence[Source], everywhere: Mapping[str, set[int]]
+) -> DecloakError:
+    """A fault of some variants with the settings of the first of them that the others have not.
+
+    A value that is at fault itself is told by its place.
+    """
+    settings = some[0].settings if some else {}
+    telling = {key: node for key, node in settings.items() if _chosen(key, some) < everywhere[key]} or settings
+    name = _name({key: node.value for key, node in telling.items() if place not in _places(node)})
+    message = f"{error.message} in the variant {shown(name, 300)[1:-1]}" if name else error.message
+    return DecloakError(message, error.place, error.hint)
+
+
+def _places(node: Node) -> Iterator[Place]:
+    """The places of a value and of all inside it."""
+    yield node.place
+    yield from node.keys.values()
+    for child in node.children.values():
+        yield from _places(child)
+
+
+def _check_size(vary: Node, times: int) -> None:
+    count = math.prod(len(node.children) for node in vary.children.values())
+    if count * times > MOST:
+        message = f"{count} combinations repeated {times} times are more than {MOST} variants"
+        raise DecloakError(message, str(vary.place), "vary fewer values, or repeat less")
+
+
+def _without(node: Node, key: str) -> Node:
+    keys = {name: place for name, place in node.keys.items() if name != key}
+    return Node.mapping(node.place, keys, {name: node.children[name] for name in keys})
+
+
+def compact(value: object) -> str:
+    """A value as YAML on one line; different values never look alike.
+
+    >>> compact({"file": "a.csv", "sets": [["x", "3"], [3, None, True]]})
+    '{file: a.csv, sets: [[x, "3"], [3, null, true]]}'
+    """
+    match value:
+        case dict():
+            return f"{{{', '.join(f'{compact(key)}: {compact(one)}' for key, one in value.items())}}}"
+        case list():
+            return f"[{', '.join(map(compact, value))}]"
+        case str() if _reads_as_itself(value):
+            return value
+    return json.dumps(value)
+
+
+def _reads_as_itself(text: str) -> bool:
+    try:
+        return _PLAIN.fullmatch(text) is not None and number_or_text(text) == text
+    except DecloakError:
+        return False

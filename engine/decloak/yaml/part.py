@@ -1,0 +1,59 @@
+"""A mapping in a YAML file as a closed, strict model, its texts the descriptions of the JSON Schema.
+
+A key that nothing interprets is an error, and so is one that another key makes void.
+"""
+
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from decloak.errors import DecloakError, shown
+from decloak.yaml.source import Loc, Mistakes
+
+__all__ = ["File", "Found", "Generalised", "Item", "Part", "disjoint"]
+
+Found = Iterator[tuple[Loc, DecloakError]]
+
+
+class Part(BaseModel):
+    """A mapping of a scenario; the texts under its fields describe them in the JSON Schema."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
+    FILES: ClassVar[tuple[str, ...]] = ()
+    """The keys that name files."""
+
+    def named(self) -> Iterator[str]:
+        """The files it names, those of its parts included."""
+        for key in type(self).model_fields:
+            value = getattr(self, key)
+            if isinstance(value, Part):
+                yield from value.named()
+            elif key in self.FILES and value is not None:
+                yield value
+
+    def mistakes(self) -> Found:
+        """What its keys say against each other: where, and what is wrong."""
+        yield from ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        found = tuple(self.mistakes())
+        if found:
+            raise Mistakes(*found)
+        return self
+
+
+def disjoint(sets: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+    first: dict[str, Loc] = {}
+    places = ((item, (number, at)) for number, members in enumerate(sets) for at, item in enumerate(members))
+    twice = [(loc, item) for item, loc in places if first.setdefault(item, loc) != loc]
+    if twice:
+        hint = "an item stands once, in one set"
+        raise Mistakes(*((loc, DecloakError(f"{shown(item)} is written twice", hint=hint)) for loc, item in twice))
+    return sets
+
+
+File = Annotated[str, Field(min_length=1)]
+Item = Annotated[str, Field(min_length=1)]
+Generalised = Annotated[tuple[Item, ...], Field(min_length=2)]

@@ -1,0 +1,167 @@
+"""A pydantic core schema in plain words: what it expects, which keys it knows, what is inside it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema
+
+from decloak.errors import DecloakError, nearest, shown
+from decloak.yaml.tree import number_or_text
+
+__all__ = ["ANY", "Remedies", "Schema", "Wording", "branches", "fields", "found", "part"]
+
+Schema = dict[str, Any]
+ANY: Schema = {"type": "any"}
+
+_WRAPPERS = {
+    "json-or-python": "json_schema", "lax-or-strict": "strict_schema", "default": "schema",
+    "definitions": "schema", "function-after": "schema", "function-before": "schema",
+    "function-wrap": "schema", "model": "schema", "nullable": "schema",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Remedies:
+    """Annotates a type with the remedies for texts that are none of its own, but that somebody might write."""
+
+    remedies: Mapping[str, str]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """The schema of the type, which keeps the remedies."""
+        schema: Schema = handler(source)  # type: ignore[assignment]  # of many kinds, each a dict
+        return cast(CoreSchema, schema | {"metadata": {**schema.get("metadata", {}), "remedies": self.remedies}})
+
+
+class Wording:
+    """Words for the schemas of one model."""
+
+    def __init__(self, core: Schema) -> None:
+        self.shared = {one["ref"]: one for one in core.get("definitions", ())}
+
+    def bare(self, schema: Schema) -> Schema:
+        """The schema that looks at the value itself, out of its wrappers."""
+        while schema["type"] in _WRAPPERS or schema["type"] == "definition-ref":
+            inner = _WRAPPERS.get(schema["type"])
+            schema = schema[inner] if inner else self.shared[schema["schema_ref"]]
+        return schema
+
+    def choices(self, schema: Schema) -> list[Schema]:
+        """The bare schemas a value may meet: several for a union."""
+        schema = self.bare(schema)
+        if schema["type"] in ("union", "tagged-union"):
+            return [one for choice in branches(schema) for one in self.choices(choice)]
+        return [schema]
+
+    def expected(self, schema: Schema) -> str | None:
+        """What a value must be, or None for what has no words here."""
+        schema = self.bare(schema)
+        if isinstance(schema.get("discriminator"), str):
+            return f"a mapping with the key {shown(schema['discriminator'])}"
+        words = [_words(one) for one in self.choices(schema)]
+        return _either(list(dict.fromkeys(cast(list[str], words)))) if all(words) else None
+
+    def hint(self, value: Any, schema: Schema) -> str | None:
+        """The remedy for a value that is not what was expected, when there is an evident one."""
+        head, choices = self.bare(schema).get("discriminator"), self.choices(schema)
+        kinds = {one["type"] for one in choices}
+        if isinstance(value, str):
+            if kinds & {"int", "float"} and _reads_as_number(value):
+                return "write it without quotes"
+            if isinstance(head, str) and value in self.bare(schema)["choices"]:
+                return f"write {{{head}: {value}}}"
+            files = [fields(one) for one in choices if "file" in fields(one)]
+            if files and not isinstance(head, str) and "str" not in kinds:
+                return f"write {{file: {shown(value)[1:-1]}{', format: ...' if 'format' in files[0] else ''}}}"
+            remedies = self.bare(schema).get("metadata", {}).get("remedies", {})
+            return remedies.get(value) or nearest(
+                value, [str(word) for one in choices for word in one.get("expected", ())]
+            )
+        return "put it in quotes" if "str" in kinds and isinstance(value, (int, float)) else None
+
+
+def branches(schema: Schema) -> list[Schema]:
+    """The choices of a union, in order."""
+    choices = schema["choices"]
+    each = choices.values() if isinstance(choices, dict) else choices
+    return [one[0] if isinstance(one, tuple) else one for one in each]
+
+
+def fields(schema: Schema) -> dict[str, Schema]:
+    """The keys a mapping may have, as a file spells them."""
+    return {str(one.get("validation_alias", name)): one for name, one in schema.get("fields", {}).items()}
+
+
+def part(schema: Schema, head: str | int) -> Schema:
+    """The schema of one key or entry."""
+    if head in fields(schema):
+        return cast(Schema, fields(schema)[str(head)]["schema"])
+    items = schema.get("items_schema", schema.get("values_schema", ANY))
+    if isinstance(items, list):
+        return cast(Schema, items[min(int(head), schema.get("variadic_item_index", len(items) - 1))])
+    return cast(Schema, items)
+
+
+def _words(schema: Schema) -> str | None:
+    match schema["type"]:
+        case "int":
+            return "a whole number" + _bounds(schema)
+        case "float":
+            return "a number" + _bounds(schema)
+        case "bool":
+            return "true or false"
+        case "str":
+            return "text" + _length(schema, "characters")
+        case "literal":
+            return _either([found(word) for word in schema["expected"]])
+        case "none":
+            return "nothing"
+        case "list" | "tuple" | "set" | "frozenset":
+            return "a list" + _length(schema, "entries")
+        case "dict":
+            return "a mapping"
+        case "model-fields" | "typed-dict":
+            needed = [key for key, one in fields(schema).items() if one["schema"]["type"] != "default"]
+            return "a mapping" + (f" with {' and '.join(needed)}" if needed else "")
+    return None
+
+
+def _bounds(schema: Schema) -> str:
+    low, high = schema.get("ge"), schema.get("le")
+    if low is not None and high is not None:
+        return f" from {low} to {high}"
+    signs = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+    return "".join(f", {word} {schema[sign]}" for sign, word in signs.items() if sign in schema)
+
+
+def _length(schema: Schema, unit: str) -> str:
+    if schema.get("min_length") == 1 and "max_length" not in schema:
+        return " that is not empty"
+    limits = {"min_length": "at least", "max_length": "at most"}
+    parts = [f"{word} {schema[limit]} {unit}" for limit, word in limits.items() if limit in schema]
+    return f" of {' and '.join(parts)}" if parts else ""
+
+
+def _reads_as_number(text: str) -> bool:
+    try:
+        return type(number_or_text(text)) in (int, float)
+    except DecloakError:
+        return False
+
+
+def _either(words: list[str]) -> str:
+    last = ", or " if any("," in word for word in words) else " or "
+    return last.join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def found(value: Any) -> str:
+    """A value as a message names it."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, (dict, list)):
+        kind = "mapping" if isinstance(value, dict) else "list"
+        unit = "" if isinstance(value, dict) else " of 1 entry" if len(value) == 1 else f" of {len(value)} entries"
+        return f"a {kind}{unit}" if value else f"an empty {kind}"
+    return shown(value) if isinstance(value, str) else json.dumps(value)
