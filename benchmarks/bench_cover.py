@@ -25,7 +25,7 @@ from decloak.rules.running import Settings, facts
 from decloak.store.opening import open_store
 from decloak.store.relations import Scope
 from decloak.store.sandbox import Sandbox
-from decloak.store.torn import write_torn
+from decloak.store.disassociated import write_clusters
 from timing import cpu
 
 FOREIGN = [f"foreign {number}" for number in range(10)]
@@ -72,7 +72,7 @@ def by_rule(release: Disassociated) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "store.db"
         with open_store(path) as store, store.stage() as connection:
-            number = write_torn(connection, "release", release, "disassociation", {})
+            number = write_clusters(connection, "release", release, "disassociation", {})
             (dataset,) = connection.execute("select dataset from release where id = ?", (number,)).fetchone()
         rule = Catalogue().rule("cover")
         begun = time.process_time()

@@ -41,7 +41,6 @@ from decloak.anonymisers.registry import anonymise
 from decloak.checks import check_enough
 from decloak.data.dataset import Dataset
 from decloak.data.hierarchy import Hierarchy
-from decloak.data.published import Published
 from decloak.relate.counting import Cache
 from decloak.relate.related import check_relate, related
 
@@ -52,13 +51,14 @@ __all__ = ["Made", "check_method", "made", "tree_of"]
 class Made:
     """A release: what is published, how it was made and at what loss, and what the evaluator knows of it."""
 
-    published: Published
+    published: Any
     method: str
     parameters: Mapping[str, Any]
     loss: Mapping[str, Any] = field(default_factory=dict)
     tree: Hierarchy | None = None
     marked: Sequence[tuple[str, str]] = ()
     suppressed: Sequence[str] = ()
+    rows: Sequence[Sequence[int]] = ()
     notes: Sequence[str] = ()
     """What the measure of relatedness that it was made by could not use."""
 
@@ -69,7 +69,15 @@ def made(method: Method, data: Dataset, folder: Path, seed: int, cache: Cache | 
         return _by_sets(method, data, seed)
     if isinstance(method, Coat):
         return _constrained(method, data, folder, seed, cache)
-    assert not isinstance(method, Disassociation)
+    if isinstance(method, Disassociation):
+        from decloak.anonymisers.kernels.disassociation import disassociate
+        from decloak.counting.disassociation_guarantee import check_release
+
+        settings = method.model_dump(exclude={"method"})
+        torn = disassociate(data, **settings)
+        for violation in check_release(torn.release, k=method.k, m=method.m)[:1]:
+            raise AssertionError(f"the anonymiser broke its own guarantee: {violation.message}")
+        return Made(torn.release, "disassociation", settings, rows=torn.truth)
     plain = _generalised_part(method, data)
     tree, notes = tree_of(method.hierarchy, plain, folder, seed, cache)
     options = method.model_dump(exclude={"method", "hierarchy"})

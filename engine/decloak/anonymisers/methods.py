@@ -6,6 +6,7 @@ from pydantic import AfterValidator, Discriminator, Field
 
 from decloak.anonymisers.kernels.building import ORDERS
 from decloak.data.formats.hierarchy_file import HIERARCHY_FORMATS
+from decloak.data.forms import FormName
 from decloak.errors import DecloakError, shown
 from decloak.relate.parts import Relate
 from decloak.yaml.part import File, Found, Generalised, Item, Part, disjoint
@@ -30,6 +31,8 @@ __all__ = [
 class Sets(Part):
     """Set-generalisation: each item is replaced by the set that it is in."""
 
+    form: ClassVar[FormName] = FormName.SET_GENERALISED
+
     method: Literal["sets"]
     """The name of the method."""
     size: int | None = Field(None, ge=2)
@@ -47,6 +50,8 @@ class Sets(Part):
 
 class Disassociation(Part):
     """Disassociation: clusters of records, published as chunks that hide which record had what."""
+
+    form: ClassVar[FormName] = FormName.DISASSOCIATED
 
     method: Literal["disassociation"]
     """The name of the method."""
@@ -112,6 +117,8 @@ class Tree(Part):
 class _Hidden(Part):
     """What all methods that generalise in a hierarchy need."""
 
+    form: ClassVar[FormName] = FormName.GENERALISED
+
     k: int = Field(ge=1)
     """How many transactions must hold a set of labels that occurs."""
     hierarchy: Tree
@@ -173,6 +180,8 @@ class Partition(_Hidden):
 class Diversity(Part):
     """l^m-diversity: nobody who knows m items of a person is surer than 1/l of a sensitive item."""
 
+    form: ClassVar[FormName] = FormName.GENERALISED
+
     method: Literal["diversity"]
     """The name of the method."""
     l: int = Field(ge=1)  # noqa: E741 (the word of the papers)
@@ -215,6 +224,8 @@ class Similar(Part):
 
 class Coat(Part):
     """COAT: chosen combinations of items are hidden, by generalising within chosen sets or suppressing."""
+
+    form: ClassVar[FormName] = FormName.SET_GENERALISED
 
     method: Literal["coat"]
     """The name of the method."""

@@ -51,6 +51,11 @@ class Disassociated:
     m: int | None = None
     origin: str = field(default="memory", compare=False)
 
+    @property
+    def items(self) -> tuple[str, ...]:
+        """Every item of its clusters, in alphabetical order."""
+        return tuple(sorted({item for cluster in self.clusters for item in cluster.items}))
+
     def write(self, path: str | Path) -> None:
         """Write it as a release file."""
         from decloak.data.formats.disassociated_file import write_disassociated

@@ -11,18 +11,18 @@ from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.delimited import records
 from decloak.data.formats.distance_file import read_number
+from decloak.data.formats.folder import Folder
 from decloak.data.formats.lines import read_lines
 from decloak.measure.breakage import km_breakage, transaction_breakage
-from decloak.measure.figure import POOLED, UNKNOWN, Figure
+from decloak.measure.figure import POOLED, Figure
 from decloak.measure.reassociation import accuracy, reconstructed
 from decloak.measure.release_utility import re_chunks, tkd_chunks, tlost
 from decloak.measure.transport import mean_distance
+from decloak.releases.held import UNKNOWN
 from decloak.store.assigned import read_assigned
 from decloak.store.attackers import read_knowledge
-from decloak.store.reading import read_dataset
-from decloak.store.torn import read_truth
 
-__all__ = ["Known", "known_of", "measure_torn"]
+__all__ = ["Known", "measure_torn"]
 
 
 class Known(NamedTuple):
@@ -33,15 +33,6 @@ class Known(NamedTuple):
     truth: list[list[int]]
 
 
-def known_of(connection: sqlite3.Connection, release: int, data: Disassociated) -> Known | None:
-    """A release of a number with its originals, None when these are not known."""
-    truth = read_truth(connection, release)
-    row = connection.execute("select original from truth_release where release = ?", (release,)).fetchone()
-    if truth is None or row is None:
-        return None
-    return Known(data, read_dataset(connection, row[0]).transactions, truth)
-
-
 def measure_torn(
     connection: sqlite3.Connection,
     family: str,
@@ -49,7 +40,7 @@ def measure_torn(
     data: Disassociated,
     known: Known | None,
     settings: Mapping[str, Any],
-    folder: Path,
+    folder: Folder,
 ) -> tuple[list[Figure], str | None]:
     """The figures of a family for one attack on a disassociated release, and why some are missing."""
     if family == "breach":
@@ -60,7 +51,7 @@ def measure_torn(
         return _utility(known, **settings), None
     given = read_assigned(connection, attack)
     if family == "wmd":
-        return _wmd(known, given, folder / settings["vectors"]), None
+        return _wmd(known, given, folder.path / settings["vectors"]), None
     return (_accuracy(known, given) if family == "accuracy" else _breakage(known, given)), None
 
 

@@ -5,6 +5,7 @@ Attacks are given what is published. The evaluator is given `truth` as well, Non
 
 import json
 import sqlite3
+from abc import ABC
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,10 +15,12 @@ from decloak.data.disassociated import Disassociated
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.published import Published
+from decloak.store.disassociated import read_clusters, read_origins
 from decloak.store.reading import read_dataset, read_published, read_tree
-from decloak.store.torn import read_torn, read_truth
 
-__all__ = ["HeldChunks", "HeldRelease", "HeldSets", "Making", "Rows"]
+__all__ = ["UNKNOWN", "HeldChunks", "HeldRelease", "HeldSets", "Making", "Rows"]
+
+UNKNOWN = "{} cannot be measured: the original transactions are not known"
 
 
 class Making(NamedTuple):
@@ -35,12 +38,17 @@ class Rows(NamedTuple):
     of_row: list[list[int]]
 
 
-class HeldRelease:
+class HeldRelease(ABC):
     """What releases of every form have in common."""
 
     def __init__(self, connection: sqlite3.Connection, number: int) -> None:
         self.connection = connection
         self.number = number
+
+    published: Any
+    """What is published, in the shape of its form."""
+    rows: Rows | None = None
+    """Truth: the record behind every row of a cluster, None where there are none or they are not known."""
 
     @cached_property
     def making(self) -> Making:
@@ -82,10 +90,10 @@ class HeldChunks(HeldRelease):
     @cached_property
     def published(self) -> Disassociated:
         """What is published."""
-        return read_torn(self.connection, self.number)
+        return read_clusters(self.connection, self.number)
 
     @cached_property
-    def rows(self) -> Rows | None:
+    def rows(self) -> Rows | None:  # type: ignore[override]
         """Truth: the record behind every row, None where the originals are not known."""
-        of_row = read_truth(self.connection, self.number)
+        of_row = read_origins(self.connection, self.number)
         return None if of_row is None or self.original is None else Rows(self.original.transactions, of_row)

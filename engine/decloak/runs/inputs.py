@@ -1,57 +1,75 @@
-"""Read all that a scenario names before anything is written: a fault in it leaves the store as it was."""
+"""What a scenario names, read once in a run: by its digest for the plan, by its content for checks and stages."""
 
-from pathlib import Path
+from dataclasses import dataclass
+from typing import Any
 
-from decloak.anonymisers.making import check_method
+from decloak.anonymisers.making import Made, check_method
 from decloak.data.dataset import Dataset
-from decloak.data.formats.disassociated_file import read_disassociated
-from decloak.data.formats.distance_file import read_distances
+from decloak.data.formats.folder import Folder
+from decloak.digest import digest
 from decloak.relate.related import check_relate
-from decloak.releases.knowing import known_by_file
-from decloak.releases.preparing import original_of, published_beside
-from decloak.scenario.data import Distances, Generated, Original, Release
+from decloak.relate.wordnet_files import FILES as WORDNET
+from decloak.relate.wordnet_files import check_database
+from decloak.scenario.data import Progress
 from decloak.scenario.model import Scenario
+from decloak.yaml.part import Part
 
-__all__ = ["Originals", "check_inputs"]
-
-
-class Originals:
-    """The original transactions of scenarios, those last read kept: variants mostly have the same."""
-
-    def __init__(self) -> None:
-        self._last: tuple[str, Dataset] | None = None
-
-    def of(self, scenario: Scenario, folder: Path) -> Dataset:
-        """The transactions of a scenario that has some."""
-        key = scenario.data.model_dump_json()
-        if self._last is None or self._last[0] != key:
-            self._last = key, original_of(scenario, folder)[0]
-        return self._last[1]
+__all__ = ["Inputs"]
 
 
-def check_inputs(scenario: Scenario, folder: Path, originals: Originals) -> None:
-    """Raise what a run would find wrong with its files, and with what they say to each other.
+@dataclass
+class Inputs:
+    """The inputs of the variants of a scenario; what was read last is kept, since variants mostly share it."""
 
-    Text is read once, by its stage, which is the first: that takes long, and nothing was written before.
-    """
-    data = scenario.data
-    before = originals.of(scenario, folder) if isinstance(data, Original | Generated) else None
-    if scenario.anonymise is not None and before is not None:
-        check_method(scenario.anonymise, before, folder)
-    if isinstance(data, Distances):
-        read_distances(folder / data.distances)
-    elif scenario.torn and (before is not None or isinstance(data, Release)):
-        known_by_file(scenario, folder, _items(scenario, folder, before))
-    elif scenario.anonymise is None and not scenario.torn:
-        published_beside(scenario, folder, before)
-    if scenario.relate is not None:
-        check_relate(scenario.relate, folder)
+    folder: Folder
+    kept_counts: int = 0
+    """Counts that the store keeps: what somebody can go by who asks for no more of them."""
+    _original: tuple[str, Dataset] | None = None
+    _release: tuple[str, Made] | None = None
 
+    def digests(self, part: Part | None) -> dict[str, str]:
+        """The digest of every file that a part names."""
+        return {} if part is None else {name: self._digest(name) for name in part.named()}
 
-def _items(scenario: Scenario, folder: Path, before: Dataset | None) -> tuple[str, ...]:
-    """The items of disassociated data, or of the data that are to be."""
-    if isinstance(scenario.data, Release):
-        release = read_disassociated(folder / scenario.data.release)
-        return tuple(sorted({item for cluster in release.clusters for item in cluster.items}))
-    assert before is not None
-    return before.items
+    def _digest(self, name: str) -> str:
+        path = self.folder.path / name
+        if path.name in WORDNET:
+            check_database(path.parent)
+        return self.folder.digest(name)
+
+    def original_digests(self, scenario: Scenario) -> dict[str, str]:
+        """The digests of the files that the originals are in."""
+        return {name: self.folder.digest(name) for name in scenario.data.original_files()}
+
+    def original(self, scenario: Scenario, progress: Progress | None = None) -> Dataset:
+        """The original transactions of a scenario that has some."""
+        key = digest([scenario.data.original_config, self.original_digests(scenario)])
+        if self._original is None or self._original[0] != key:
+            self._original = key, scenario.data.read_original(self.folder, progress)
+        return self._original[1]
+
+    def release(self, scenario: Scenario) -> Made:
+        """What was published, for a scenario that anonymises nothing; it must belong to the originals."""
+        data, attacker = scenario.data, scenario.attacker
+        config: dict[str, Any] = scenario.model_dump(mode="json", include={"data", "attacker"})
+        key = digest([config, self.digests(data)])
+        if self._release is None or self._release[0] != key:
+            original = self.original(scenario) if data.collected else None
+            self._release = key, data.read_release(self.folder, attacker, original)
+        return self._release[1]
+
+    def check(self, scenario: Scenario) -> None:
+        """Raise what a run would find wrong with its files, and with what they say to each other.
+
+        Originals that take long to read are read by their stage, which is the first: nothing was written before.
+        """
+        data, form = scenario.data, scenario.form
+        if scenario.anonymise is None:
+            release = self.release(scenario)
+            form.check_knowledge(scenario.attacker, self.folder, lambda: release.published.items)
+        elif data.quick:
+            original = self.original(scenario)
+            check_method(scenario.anonymise, original, self.folder)
+            form.check_knowledge(scenario.attacker, self.folder, lambda: original.items)
+        if scenario.relate is not None:
+            check_relate(scenario.relate, self.folder)

@@ -7,13 +7,15 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import NamedTuple
 
+from decloak.data.formats.folder import Folder
 from decloak.errors import DecloakError
 from decloak.measure.statistics import Interval, interval
 from decloak.rules.load import Catalogue, Rule
 from decloak.rules.model import ItemsetsRule
-from decloak.runs.inputs import Originals, check_inputs
-from decloak.runs.plan import Files, Plan, check_bounds, check_fits, plan
-from decloak.runs.stages import execute
+from decloak.runs.inputs import Inputs
+from decloak.runs.plan import Plan, check_bounds, check_fits
+from decloak.runs.plan import plan as plan_of
+from decloak.runs.stages import Session, execute
 from decloak.scenario.model import Case, Document, load
 from decloak.scenario.parts import Attack
 from decloak.scenario.sweep import Variant, together, variants
@@ -102,19 +104,20 @@ def run(
     """
     document = load(scenario, overrides)
     offline = any(case.scenario.offline for case in document.cases)
-    planned = plans(document, kept_counts(store) if offline else 0)
-    told = progress or Progress()
-    originals = Originals()
+    inputs = Inputs(Folder(document.path.parent), kept_counts(store) if offline else 0)
+    planned = plans(document, inputs)
+    listener = progress or Progress()
     checked = set() if Path(store).exists() else {planned[0].release}
     if checked:  # before the store is made, so that a fault leaves no empty one behind
-        check_inputs(planned[0].scenario, planned[0].folder, originals)
+        inputs.check(planned[0].scenario)
     done: list[tuple[Variant, int, bool]] = []
     with open_store(store) as opened:
-        for number, one in enumerate(planned, 1):
-            told.begin(one.variant.title, number, len(planned))
-            if one.release not in checked and find(opened, "release", one.release) is None:
-                check_inputs(one.scenario, one.folder, originals)
-            done.append((one.variant, *execute(one, opened, told.stage)))
+        session = Session(opened, inputs, listener.stage)
+        for number, plan in enumerate(planned, 1):
+            listener.begin(plan.variant.title, number, len(planned))
+            if plan.release not in checked and find(opened, "release", plan.release) is None:
+                inputs.check(plan.scenario)
+            done.append((plan.variant, *execute(plan, session)))
     with closing(connect_readonly(store)) as connection:
         found = tuple(
             RunVariant(
@@ -126,27 +129,27 @@ def run(
     return _summed_up(document, Path(store), found)
 
 
-def plans(document: Document, kept: int = 0) -> list[Plan]:
-    """Check everything a scenario names, and plan its variants; `kept` counts are in the store."""
-    folder = document.path.parent
+def plans(document: Document, inputs: Inputs | None = None) -> list[Plan]:
+    """Check everything a scenario names, and plan its variants."""
+    inputs = inputs or Inputs(Folder(document.path.parent))
+    folder = inputs.folder
     catalogue = Catalogue()
     for case in document.cases:  # first all of them, for rules may read what those below derive
         for attack in case.scenario.attacks:
-            catalogue.path(attack.rule, folder)
+            catalogue.path(attack.rule, folder.path)
     # The first of each variant: what is amiss with one attack is mostly so with all of them.
     faults = [list(islice(_faults(case, catalogue, folder), 1)) for case in document.cases]
     if any(faults):
         raise together([case.source for case in document.cases], faults)
-    files = Files(folder, kept)
-    return [plan(variant, files, catalogue) for variant in variants(document)]
+    return [plan_of(variant, inputs, catalogue) for variant in variants(document)]
 
 
-def _faults(case: Case, catalogue: Catalogue, folder: Path) -> Iterator[Fault]:
+def _faults(case: Case, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
     """What the attacks of a variant lack, or say in vain, each at its place in the scenario."""
-    listed = {str(catalogue.path(attack.rule, folder)) for attack in case.scenario.attacks}
+    listed = {str(catalogue.path(attack.rule, folder.path)) for attack in case.scenario.attacks}
     for number, attack in enumerate(case.scenario.attacks):
         try:
-            rule = catalogue.rule(attack.rule, folder)
+            rule = catalogue.rule(attack.rule, folder.path)
             _require_effect(attack, rule)
             check_fits(case.scenario, rule)
             check_bounds(case.scenario, attack, rule, folder)

@@ -1,33 +1,38 @@
 """Carry out a plan: each stage that the store has not got is computed, and written in one transaction.
 
 An unchanged variant does nothing, a changed one redoes what depends on the change, and a killed run goes on behind
-the last stage that was committed.
+the last stage that was committed. What a stage made is handed on in memory; only what an earlier run has made is read
+from the store.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
 
-from decloak.data.disassociated import Disassociated
+from decloak.anonymisers.making import Made, made
+from decloak.anonymisers.methods import Method
+from decloak.data.dataset import Dataset
+from decloak.data.tables import Pair
 from decloak.data.text.order import sorted_warning
 from decloak.measure.figure import Figure
 from decloak.measure.measuring import count_findings, measure
 from decloak.measure.release_measuring import RELEASE_FAMILIES, Measured
-from decloak.measure.torn_measuring import Known, known_of, measure_torn
-from decloak.releases.knowing import what_is_known
-from decloak.releases.preparing import distance_tables, original_of, published_of, relate, relate_torn, torn_of
+from decloak.measure.torn_measuring import Known, measure_torn
+from decloak.relate.related import related
+from decloak.releases.held import HeldRelease
 from decloak.rules.eliminate.strategy import GROUP_KINDS
 from decloak.rules.running import Struck, facts, give, strike
+from decloak.runs.inputs import Inputs
 from decloak.runs.plan import Plan, Planned
-from decloak.scenario.data import Distances
-from decloak.store import assigned, attackers, findings, inserting, releases, torn, writing
+from decloak.store import assigned, attackers, findings, inserting, writing
+from decloak.store.counts import StoredCounts
 from decloak.store.opening import Store
-from decloak.store.reading import read_published, read_scores
+from decloak.store.reading import read_dataset, read_scores
 from decloak.store.relations import Scope
 from decloak.store.sandbox import Sandbox
 
-__all__ = ["Progress", "execute"]
+__all__ = ["Execution", "Session", "execute"]
 
 Progress = Callable[[str], None]
 """Told the name of each stage before it runs."""
@@ -36,139 +41,158 @@ Write = Callable[[Any], int]
 
 
 @dataclass
-class _Execution:
-    """A plan being carried out on a store."""
+class Session:
+    """What the variants of a run share: the store, the inputs, and the release that was worked on last."""
+
+    store: Store
+    inputs: Inputs
+    progress: Progress
+    _held: HeldRelease | None = None
+
+    def hold(self, plan: Plan, number: int) -> HeldRelease:
+        """A release in the store; the last one is kept, since variants often share it."""
+        if self._held is None or self._held.number != number:
+            self._held = plan.scenario.form.hold(self.store.connection, number)
+        return self._held
+
+
+@dataclass
+class Execution:
+    """A plan being carried out on a store, stage by stage."""
 
     plan: Plan
-    store: Store
-    progress: Progress
+    session: Session
+    _anonymised: Made | None = field(default=None, init=False)
+    _scores: Mapping[Pair, float | None] | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.store, self.inputs, self.progress = self.session.store, self.session.inputs, self.session.progress
+        self.scenario, self.form = self.plan.scenario, self.plan.scenario.form
 
     def stage(self, kind: str, key: str, make: Callable[[], Write]) -> int:
         """The number of a finished stage; when it is not there, `make` computes and its result writes."""
-        found = inserting.find(self.store, kind, key)
-        if found is not None:
-            return found
+        number = inserting.find(self.store, kind, key)
+        if number is not None:
+            return number
         self.progress(kind)
         write = make()
         with self.store.stage() as connection:
-            found = inserting.find(self.store, kind, key)  # another run may have been faster
-            return write(connection) if found is None else found
+            number = inserting.find(self.store, kind, key)  # another run may have been faster
+            return write(connection) if number is None else number
 
     @cached_property
     def original(self) -> int | None:
+        """The number of the original data set, None where there is none."""
         key = self.plan.original
-        return None if key is None else self.stage("dataset", key, self._read_original)
+        return None if key is None else self.stage("dataset", key, lambda: self._keep_original(key))
 
-    def _read_original(self) -> Write:
-        plan = self.plan
-        data, form = original_of(
-            plan.scenario, plan.folder, lambda done, of: self.progress(f"reading: {done:,} of {of:,}")
-        )
+    def _keep_original(self, key: str) -> Write:
+        data, source = self.dataset, self.scenario.data
         note = sorted_warning(data)
-        return lambda connection: writing.write_dataset(connection, str(plan.original), data, "original", form, note)
+        return lambda connection: writing.write_dataset(connection, key, data, "original", source.kept_as, note)
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """The original transactions: as they were read, or from the store where reading takes long."""
+        key = self.plan.original
+        number = None if self.scenario.data.quick or key is None else inserting.find(self.store, "dataset", key)
+        if number is not None:
+            return read_dataset(self.store.connection, number)
+        return self.inputs.original(self.scenario, lambda done, of: self.progress(f"reading: {done:,} of {of:,}"))
 
     @cached_property
     def release(self) -> int:
+        """The number of the release: anonymised here, or read."""
         original = self.original
-        publish = self._tear if self.plan.scenario.torn else self._publish
-        return self.stage("release", self.plan.release, lambda: publish(original))
+        return self.stage("release", self.plan.release, lambda: self._publish(original))
 
     def _publish(self, original: int | None) -> Write:
-        plan = self.plan
-        made = published_of(plan.scenario, plan.folder, plan.variant.seed, self.store, original)
+        if self.scenario.anonymise is None:
+            release = self.inputs.release(self.scenario)
+        else:
+            release = self._anonymised = self._anonymise(self.scenario.anonymise)
+        return lambda connection: self.form.write(connection, self.plan.release, release, original)
 
-        def write(connection: Any) -> int:
-            tree, hierarchy = made.tree, None
-            if tree is not None:
-                hierarchy = releases.write_hierarchy(connection, tree.parents(), tree.items, tree.origin)
-            release = releases.write_release(
-                connection, plan.release, made.published, made.method, made.parameters, hierarchy, made.loss, made.notes
-            )
-            if original is not None:
-                releases.link_origins(connection, release, original)
-            releases.mark_originals(connection, release, made.marked)
-            releases.mark_suppressed(connection, release, made.suppressed)
-            return release
-
-        return write
-
-    def _tear(self, original: int | None) -> Write:
-        plan = self.plan
-        made = torn_of(plan.scenario, plan.folder, self.store, original)
-
-        def write(connection: Any) -> int:
-            release = torn.write_torn(connection, plan.release, made.release, made.method, made.parameters)
-            if original is not None:
-                torn.link_rows(connection, release, original, made.truth)
-            return release
-
-        return write
+    def _anonymise(self, method: Method) -> Made:
+        data = self.dataset
+        release = made(method, data, self.inputs.folder, self.plan.variant.seed, StoredCounts(self.store))
+        # Where it comes from: not from the file itself.
+        return replace(release, published=replace(release.published, origin=f"{release.method} of {data.origin}"))
 
     @cached_property
-    def torn(self) -> Disassociated:
-        """The disassociated release, read once for all that work on it."""
-        return torn.read_torn(self.store.connection, self.release)
-
-    @cached_property
-    def known(self) -> Known | None:
-        """The same with its originals, None when these are not known."""
-        return known_of(self.store.connection, self.release, self.torn)
+    def held(self) -> HeldRelease:
+        """The release as everybody reads it; what was made or read here is not read again."""
+        held = self.session.hold(self.plan, self.release)
+        if self._anonymised is not None:
+            held.published = self._anonymised.published
+        if "dataset" in vars(self):
+            held.original = self.dataset
+        return held
 
     @cached_property
     def relatedness(self) -> int | None:
-        key, release = self.plan.relatedness, self.release
-        if key is None:
-            return None
-        return self.stage("relatedness", key, lambda: self._relate(key, release))
+        """The number of the scores of pairs of items, None where nothing is related."""
+        key = self.plan.relatedness
+        _ = self.release
+        return None if key is None else self.stage("relatedness", key, lambda: self._relate(key))
 
-    def _relate(self, key: str, release: int) -> Write:
-        scenario, folder, store = self.plan.scenario, self.plan.folder, self.store
-        if scenario.torn:
-            scored = relate_torn(scenario, folder, store, self.torn, self._asking)
-        else:
-            scored = relate(scenario, folder, store, read_published(store.connection, release), self._asking)
+    def _relate(self, key: str) -> Write:
+        relate, form, held = self.scenario.relate, self.form, self.held
+        assert relate is not None
+        scored = related(
+            relate,
+            self.inputs.folder,
+            form.pairs(held, self.scenario.attacker),
+            documents=lambda: form.documents(held),
+            cache=StoredCounts(self.store),
+            progress=lambda answered, asked: self.progress(f"asking: {answered} of {asked}"),
+        )
+        self._scores = scored.scores
         return lambda connection: writing.write_relatedness(connection, key, *scored)
 
-    def _asking(self, answered: int, asked: int) -> None:
-        self.progress(f"relatedness: {answered:,} of {asked:,} counts")
+    @cached_property
+    def scores(self) -> Mapping[Pair, float | None] | None:
+        """The scores of pairs, None where nothing is related."""
+        number = self.relatedness
+        if number is None or self._scores is not None:
+            return self._scores
+        return read_scores(self.store.connection, number)
 
     @cached_property
     def scoring(self) -> int:
-        release, relatedness = self.release, self.relatedness
-        return self.stage("scoring", self.plan.scoring, lambda: self._score(release, relatedness))
+        """The number of the distance tables."""
+        relatedness = self.relatedness
+        return self.stage("scoring", self.plan.scoring, lambda: self._score(relatedness))
 
-    def _score(self, release: int, relatedness: int | None) -> Write:
-        scenario, tables = self.plan.scenario, []
-        if scenario.torn:
-            context = "anchor"
-        else:
-            context = "given" if isinstance(scenario.data, Distances) else str(scenario.attacker.context)
-            tables = distance_tables(scenario, self.plan.folder, self.store, release, relatedness)
+    def _score(self, relatedness: int | None) -> Write:
+        data, attacker = self.scenario.data, self.scenario.attacker
+        context = "given" if not self.form.related else str(self.form.context(attacker))
+        tables = self.form.tables(self.held, attacker, self.scores, data.read_tables(self.inputs.folder))
         return lambda connection: writing.write_scoring(
-            connection, self.plan.scoring, release, relatedness, context, tables
+            connection, self.plan.scoring, self.release, relatedness, context, tables
         )
 
-    def attack(self, planned: Planned, earlier: Mapping[str, tuple[Planned, int]]) -> int:
-        scope = self.scope
-        return self.stage("attack", planned.digest, lambda: self._attack(planned, scope, earlier))
+    @cached_property
+    def attacker(self) -> int | None:
+        """The number of the attacker who knows something of persons, None where nobody does."""
+        key = self.plan.attacker
+        _ = self.release
+        return None if key is None else self.stage("attacker", key, lambda: self._know(key))
+
+    def _know(self, key: str) -> Write:
+        known = self.form.knowledge(self.held, self.scenario.attacker, self.inputs.folder, self.plan.variant.seed)
+        return lambda connection: attackers.write_attacker(connection, key, self.release, *known)
 
     @cached_property
     def scope(self) -> Scope:
+        """What rules see of the store."""
         release, scoring = self.release, self.scoring
         (dataset,) = self.store.connection.execute("select dataset from release where id = ?", (release,)).fetchone()
         return Scope(release, int(dataset), scoring, self.attacker)
 
-    @cached_property
-    def attacker(self) -> int | None:
-        key, release = self.plan.attacker, self.release
-        if key is None:
-            return None
-        return self.stage("attacker", key, lambda: self._know(key, release))
-
-    def _know(self, key: str, release: int) -> Write:
-        plan = self.plan
-        known = what_is_known(plan.scenario, plan.folder, plan.variant.seed, self.torn, self.known)
-        return lambda connection: attackers.write_attacker(connection, key, release, *known)
+    def attack(self, planned: Planned, earlier: Mapping[str, tuple[Planned, int]]) -> int:
+        scope = self.scope
+        return self.stage("attack", planned.digest, lambda: self._attack(planned, scope, earlier))
 
     def _attack(self, planned: Planned, scope: Scope, earlier: Mapping[str, tuple[Planned, int]]) -> Write:
         rule = planned.rule
@@ -202,9 +226,9 @@ class _Execution:
             struck = strike(rule, sandbox, settings)
             return lambda connection, attack: findings.write_strikes(connection, attack, map(_strikes, struck))
         if rule.reassociation is not None:
-            scores = {} if self.relatedness is None else read_scores(self.store.connection, self.relatedness)
-            relate = self.plan.scenario.relate
-            given = give(rule, self.torn, scores, settings, "smaller" if relate is None else relate.closer)
+            relate = self.scenario.relate
+            closer = "smaller" if relate is None else relate.closer
+            given = give(rule, self.held.published, self.scores or {}, settings, closer)
             return lambda connection, attack: assigned.write_assigned(connection, attack, scope.release, given)
         found, derives = facts(rule, sandbox, settings), rule.derives
         return lambda connection, attack: findings.write_facts(connection, attack, derives.name, derives.columns, found)
@@ -219,8 +243,12 @@ class _Execution:
             figures, note = count_findings(connection, attack)
         elif family in RELEASE_FAMILIES:
             figures, note = self.measured(family)
-        elif self.plan.scenario.torn:
-            figures, note = measure_torn(connection, family, attack, self.torn, self.known, settings, self.plan.folder)
+        elif self.form.knows:
+            rows = self.held.rows
+            known = None if rows is None else Known(self.held.published, *rows)
+            figures, note = measure_torn(
+                connection, family, attack, self.held.published, known, settings, self.inputs.folder
+            )
         else:
             figures, note = measure(connection, family, attack, release, settings)
         return lambda connection: writing.write_measurement(connection, key, attack, family, figures, note)
@@ -248,29 +276,30 @@ def _strikes(one: Struck) -> findings.Strikes:
     )
 
 
-def execute(planned: Plan, store: Store, progress: Progress) -> tuple[int, bool]:
+def execute(plan: Plan, session: Session) -> tuple[int, bool]:
     """Carry out a plan; return the number of its run, and whether anything had to be done."""
-    found = inserting.find(store, "run", planned.run)
-    if found is not None:
-        return found, False
-    execution = _Execution(planned, store, progress)
+    store = session.store
+    number = inserting.find(store, "run", plan.run)
+    if number is not None:
+        return number, False
+    execution = Execution(plan, session)
     earlier: dict[str, tuple[Planned, int]] = {}
     attacks: dict[str, int] = {}
     measurements: list[int] = []
-    for one in planned.attacks:
-        number = execution.attack(one, earlier)
-        earlier.setdefault(one.rule.name, (one, number))
-        if one.label is not None:
-            attacks[one.label] = number
-        measurements += [execution.measure(family, key, settings, number) for family, key, settings in one.measures]
-    variant = planned.variant
+    for planned in plan.attacks:
+        attack = execution.attack(planned, earlier)
+        earlier.setdefault(planned.rule.name, (planned, attack))
+        if planned.label is not None:
+            attacks[planned.label] = attack
+        measurements += [execution.measure(family, key, settings, attack) for family, key, settings in planned.measures]
+    variant = plan.variant
     with store.stage() as connection:
-        found = inserting.find(store, "run", planned.run)
-        if found is not None:
-            return found, False
+        number = inserting.find(store, "run", plan.run)
+        if number is not None:
+            return number, False
         run = writing.write_run(
             connection,
-            digest=planned.run,
+            digest=plan.run,
             scenario=variant.scenario.scenario,
             variant=variant.name,
             repetition=variant.repetition,

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from decloak.anonymisers.methods import Disassociation, Method, by_chance
+from decloak.anonymisers.methods import Method, by_chance
+from decloak.data.formats.folder import Folder
 from decloak.errors import DecloakError, Faults, nearest, shown
 from decloak.measure.families import (
     MEASURES,
@@ -22,12 +23,15 @@ from decloak.measure.families import (
     settings_of,
 )
 from decloak.relate.parts import Provider, Relate
+from decloak.releases.attacker import Attacker
+from decloak.releases.form import Form
+from decloak.releases.registry import FORMS
 from decloak.rules.load import bundled_names, no_rule
 from decloak.rules.model import is_path
-from decloak.scenario.data import Collected, Data, Distances, Pair, Release
+from decloak.scenario.data import Data
 from decloak.scenario.expect import Expectation
 from decloak.scenario.overriding import DEEPEST, check_effect, overridden
-from decloak.scenario.parts import Attack, Attacker, Repeat
+from decloak.scenario.parts import Attack, Repeat
 from decloak.scenario.sweep import combinations, compact, together
 from decloak.yaml.part import Found, Part
 from decloak.yaml.source import Loc, Mistakes, Source, check, read, validated
@@ -118,9 +122,9 @@ class Scenario(_Plan):
         return tuple(Attack(rule=one) if isinstance(one, str) else one for one in self.attack)
 
     @property
-    def torn(self) -> bool:
-        """Whether the published data are disassociated."""
-        return isinstance(self.data, Release) or isinstance(self.anonymise, Disassociation)
+    def form(self) -> Form[Any]:
+        """The form of what is published."""
+        return FORMS[self.data.form if self.anonymise is None or self.data.anonymised else self.anonymise.form]
 
     @property
     def offline(self) -> bool:
@@ -135,8 +139,7 @@ class Scenario(_Plan):
     @property
     def families(self) -> tuple[str, ...]:
         """What is measured, by name."""
-        default = "accuracy" if self.torn else "recovery"
-        return tuple(map(family_of, self.measure or (default,)))
+        return tuple(map(family_of, self.measure or (self.form.default_measure,)))
 
     def settings_of(self, family: str) -> dict[str, Any]:
         """The settings of a measure, defaults included."""
@@ -175,47 +178,36 @@ class Scenario(_Plan):
 
     def _unmeasured(self, expectation: Expectation) -> Iterator[DecloakError]:
         for figure in dict.fromkeys([*expectation.alone(), *(measure for measure, _ in expectation.measures())]):
-            family = missing_family(figure, self.families, TORN_MEASURES if self.torn else SET_MEASURES)
+            family = missing_family(figure, self.families, self._fitting)
             if family is not None:
                 yield DecloakError(f"{shown(figure)} is not measured", hint=f"add {family} to the list under measure")
 
     def _stages(self) -> Found:
         """Stages that the kind of data needs or leaves nothing to do."""
-        tables = isinstance(self.data, Distances)
-        original = isinstance(self.data, Collected) and not isinstance(self.data, Pair)
-        if self.relate is not None and tables:
+        if self.relate is not None and not self.form.related:
             yield ("relate",), DecloakError("distance tables need no 'relate'", hint="delete it")
-        if self.anonymise is None and original:
+        if self.anonymise is None and not self.data.anonymised:
             hint = "add it, or name the published file under data"
             yield (), DecloakError("missing key 'anonymise'", hint=hint)
-        if self.anonymise is not None and not original:
+        if self.anonymise is not None and self.data.anonymised:
             yield ("anonymise",), DecloakError("nothing is left to anonymise in these data", hint="delete it")
-        fitting = TORN_MEASURES if self.torn else SET_MEASURES
         for number, family in enumerate(self.families):
-            if family not in fitting:
-                kind = "disassociated" if self.torn else "set-generalised"
-                hint = f"measure {' or '.join(fitting)}"
-                yield ("measure", number), DecloakError(f"{shown(family)} says nothing of {kind} data", hint=hint)
+            if family not in self._fitting:
+                hint = f"measure {' or '.join(self._fitting)}"
+                message = f"{shown(family)} says nothing of {self.form.attacks} data"
+                yield ("measure", number), DecloakError(message, hint=hint)
+
+    @property
+    def _fitting(self) -> tuple[str, ...]:
+        return TORN_MEASURES if self.form.attacks == "disassociated" else SET_MEASURES
 
     def _knowledge(self) -> Found:
-        if isinstance(self.data, Distances) and "attacker" in self.model_fields_set:
-            yield ("attacker",), DecloakError("distance tables leave the attacker nothing to choose", hint="delete it")
-            return
-        if self.relate is not None and self.relate.closer == "larger" and not self.torn:
-            message = "the attacks on set-generalised data go by distances"
+        if self.relate is not None and self.relate.closer not in self.form.closer:
+            message = f"the attacks on {self.form.attacks} data go by distances"
             yield ("relate", "closer"), DecloakError(message, hint="give distances, and delete it")
-        release = getattr(self.data, "published_file", None)
-        for key in ("model", "share", "foreign", "knowledge"):
-            if key in self.attacker.model_fields_set and not self.torn:
-                message = f"{shown(key)} is about disassociated data only"
-                yield ("attacker", key), DecloakError(message, hint="delete it")
-        if self.torn and "context" in self.attacker.model_fields_set:
-            message = "the anchors are the context in disassociated data"
-            yield ("attacker", "context"), DecloakError(message, hint="delete it")
-        for key in ("k", "utility"):
-            if key in self.attacker.model_fields_set and (release is None or release.marked):
-                hint = "delete it, or write marked: false under published"
-                yield ("attacker", key), DecloakError(f"{shown(key)} is about unmarked data only", hint=hint)
+        if "attacker" in self.model_fields_set:
+            for keys, error in self.form.misfits(self.attacker, marked=self.data.marked):
+                yield ("attacker", *keys), error
 
     def _twice(self) -> Found:
         names: set[str] = set()
@@ -277,7 +269,8 @@ def load(path: str | Path, overrides: Sequence[str] = ()) -> Document:
         raise
     check_effect(places, plan.vary)
     variants = tuple(combinations(source, plan.repeat.times))
-    found = [validated(variant, Scenario) for variant in variants]
+    context = {"folder": Folder(Path(path).parent)}
+    found = [validated(variant, Scenario, context=context) for variant in variants]
     cases = tuple(Case(variant, one) for variant, (one, _) in zip(variants, found, strict=True) if one is not None)
     if len(cases) < len(variants):
         raise together(variants, [faults for _, faults in found])

@@ -1,15 +1,12 @@
 """What the commands print of a store: runs, measures, and why something was found."""
 
-import json
 import sqlite3
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError, nearest, shown
 
 __all__ = [
     "Attacked",
-    "Release",
     "attacks_of",
     "figures",
     "find_run",
@@ -49,22 +46,10 @@ def find_run(connection: sqlite3.Connection, text: str) -> int:
     return int(row[0])
 
 
-class Release(NamedTuple):
-    """The release a run attacked, whether it is disassociated, and the settings it was made with."""
-
-    number: int
-    torn: bool
-    parameters: Mapping[str, Any]
-
-
-def release_of(connection: sqlite3.Connection, run: int) -> Release:
-    """The release a run attacked."""
-    number, torn, parameters = connection.execute(
-        "select l.id, exists (select 1 from cluster c where c.release = l.id), l.parameters "
-        "from run r join release l on l.id = r.release where r.id = ?",
-        (run,),
-    ).fetchone()
-    return Release(number, bool(torn), json.loads(parameters))
+def release_of(connection: sqlite3.Connection, run: int) -> int:
+    """The number of the release a run attacked."""
+    (number,) = connection.execute("select release from run where id = ?", (run,)).fetchone()
+    return int(number)
 
 
 class Attacked(NamedTuple):

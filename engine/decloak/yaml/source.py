@@ -126,13 +126,15 @@ def check(source: Source, model: type[Model], loc: Loc = ()) -> Model:
     return found
 
 
-def validated(source: Source, model: type[Model], loc: Loc = ()) -> tuple[Model | None, list[Fault]]:
-    """Validate the value at `loc`: the model, or None and the mistakes, each once."""
+def validated(
+    source: Source, model: type[Model], loc: Loc = (), context: Mapping[str, Any] | None = None
+) -> tuple[Model | None, list[Fault]]:
+    """Validate the value at `loc`: the model, or None and the mistakes, each once; validators may see the context."""
     core: Any = model.__pydantic_core_schema__
     node = source.find(loc)
     try:
         # Strict JSON is as strict as YAML should be: lists fill tuples, neither '3' nor true is a number.
-        return model.model_validate_json(json.dumps(node.value)), []
+        return model.model_validate_json(json.dumps(node.value), context=context), []
     except ValidationError as error:
         problems = [(one["loc"], dict(one)) for one in error.errors(include_url=False)]
         faults = {str(fault[1]): fault for fault in _Reader(source, core).faults(problems, core, loc)}

@@ -5,7 +5,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from io import FileIO
+from io import BytesIO, FileIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ __all__ = [
     "LONGEST_LINE",
     "FilePath",
     "Line",
+    "ReadFile",
     "check_name",
     "check_new",
     "decoded",
@@ -22,6 +23,7 @@ __all__ = [
     "place",
     "read_lines",
     "write_lines",
+    "write_text",
 ]
 
 LONGEST_LINE = 1_000_000
@@ -38,6 +40,16 @@ def place(path: FilePath, line: int | None = None, column: int | None = None) ->
     """
     file = shown(os.fspath(path), 4096)[1:-1]
     return ":".join([file, *(str(number) for number in (line, column) if number is not None)])
+
+
+class ReadFile(os.PathLike[str]):
+    """A file whose content was read already: whoever opens it is given that."""
+
+    def __init__(self, path: FilePath, content: bytes) -> None:
+        self._path, self.content = os.fspath(path), content
+
+    def __fspath__(self) -> str:
+        return self._path
 
 
 class Line(NamedTuple):
@@ -77,11 +89,14 @@ def read_lines(path: FilePath, *, longest: int = LONGEST_LINE) -> list[Line]:
 
 
 @contextmanager
-def opened(path: FilePath, *, again: bool = False) -> Iterator[FileIO]:
+def opened(path: FilePath, *, again: bool = False) -> Iterator[FileIO | BytesIO]:
     """Open a file to read its bytes; what cannot be opened or read, or may never end, is told with its place.
 
     What a shell hands over as /dev/stdin or /dev/fd/63 is read as a file is, unless it is read `again`.
     """
+    if isinstance(path, ReadFile):
+        yield BytesIO(path.content)
+        return
     try:
         with _open(path, again) as file:
             yield file
@@ -135,8 +150,13 @@ def write_lines(lines: Iterable[str], path: FilePath, *, longest: int = LONGEST_
     for number, text in enumerate(texts, 1):
         if len(text) > longest:
             raise DecloakError(f"line {number} would have {len(text)} characters", place(path), f"at most {longest:,}")
+    write_text("".join(text + "\n" for text in texts), path)
+
+
+def write_text(text: str, path: FilePath) -> None:
+    """Write a text file."""
     try:
-        Path(path).write_bytes("".join(text + "\n" for text in texts).encode())
+        Path(path).write_bytes(text.encode())
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise DecloakError(f"cannot write the file: {reason}", place(path)) from None

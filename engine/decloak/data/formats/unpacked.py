@@ -52,7 +52,7 @@ def unpacked(path: Path, digest: Digest) -> Iterator[IO[bytes]]:
 class _Packed(io.RawIOBase):
     """The bytes of a file, counted and digested."""
 
-    def __init__(self, file: io.FileIO, digest: Digest) -> None:
+    def __init__(self, file: io.FileIO | io.BytesIO, digest: Digest) -> None:
         self.file, self.digest, self.count = file, digest, 0
 
     def readable(self) -> bool:

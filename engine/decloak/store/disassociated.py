@@ -11,10 +11,10 @@ from decloak.store.inserting import insert, item_numbers, next_number
 
 __all__ = [
     "link_rows",
-    "read_torn",
-    "read_truth",
+    "read_clusters",
+    "read_origins",
     "row_label",
-    "write_torn",
+    "write_clusters",
 ]
 
 
@@ -23,7 +23,7 @@ def row_label(cluster: int, row: int) -> str:
     return f"{cluster}.{row}"
 
 
-def write_torn(
+def write_clusters(
     connection: sqlite3.Connection, digest: str, release: Disassociated, method: str, parameters: Mapping[str, Any]
 ) -> int:
     """Write a disassociated release; every row of a cluster becomes a transaction that shows its anchor."""
@@ -35,7 +35,7 @@ def write_torn(
         connection, "release", digest=digest, dataset=dataset, method=method, parameters=json.dumps(settings)
     )
     items = item_numbers(connection, _names(release))
-    clusters = _write_clusters(connection, number, release)
+    clusters = _number_clusters(connection, number, release)
     _write_rows(connection, dataset, release, clusters, items)
     chunks: list[tuple[int | None, int | None, int, str, Chunk]] = [
         (clusters[at], None, position, "record", chunk)
@@ -67,7 +67,7 @@ def _names(release: Disassociated) -> Iterator[str]:
             yield from chunk.items
 
 
-def _write_clusters(connection: sqlite3.Connection, release: int, data: Disassociated) -> range:
+def _number_clusters(connection: sqlite3.Connection, release: int, data: Disassociated) -> range:
     first = next_number(connection, "cluster")
     connection.executemany(
         "insert into cluster (id, release, number, size) values (?, ?, ?, ?)",
@@ -135,7 +135,7 @@ def _write_chunks(
         "insert into shows (chunk, item) values (?, ?)",
         ((first + at, items[item]) for at, (*_, chunk) in enumerate(chunks) for item in chunk.items),
     )
-    torn = [
+    subrecords = [
         (first + at, number, subrecord)
         for at, (*_, chunk) in enumerate(chunks)
         for number, subrecord in enumerate(chunk.subrecords)
@@ -143,11 +143,11 @@ def _write_chunks(
     start = next_number(connection, "subrecord")
     connection.executemany(
         "insert into subrecord (id, chunk, number) values (?, ?, ?)",
-        ((start + at, chunk, number) for at, (chunk, number, _) in enumerate(torn)),
+        ((start + at, chunk, number) for at, (chunk, number, _) in enumerate(subrecords)),
     )
     connection.executemany(
         "insert into has_item (subrecord, item) values (?, ?)",
-        ((start + at, items[item]) for at, (*_, subrecord) in enumerate(torn) for item in subrecord),
+        ((start + at, items[item]) for at, (*_, subrecord) in enumerate(subrecords) for item in subrecord),
     )
 
 
@@ -169,7 +169,7 @@ def link_rows(connection: sqlite3.Connection, release: int, original: int, truth
     )
 
 
-def read_torn(connection: sqlite3.Connection, release: int) -> Disassociated:
+def read_clusters(connection: sqlite3.Connection, release: int) -> Disassociated:
     """A disassociated release as it was written."""
     origin, parameters = connection.execute(
         "select d.origin, r.parameters from release r join dataset d on d.id = r.dataset where r.id = ?", (release,)
@@ -210,7 +210,7 @@ def _read_chunks(connection: sqlite3.Connection, release: int) -> dict[tuple[str
         (release,),
     )
     items = {number: tuple(name for _, name in group) for number, group in groupby(shown, key=lambda row: row[0])}
-    torn = connection.execute(
+    shown_in = connection.execute(
         "select k.id, b.number, i.name "
         + of_release.format(
             "join subrecord b on b.chunk = k.id join has_item h on h.subrecord = b.id join item i on i.id = h.item"
@@ -219,7 +219,7 @@ def _read_chunks(connection: sqlite3.Connection, release: int) -> dict[tuple[str
         (release,),
     )
     subrecords: dict[int, list[tuple[str, ...]]] = {}
-    for (number, _), group in groupby(torn, key=lambda row: row[:2]):
+    for (number, _), group in groupby(shown_in, key=lambda row: row[:2]):
         subrecords.setdefault(number, []).append(tuple(name for *_, name in group))
     found: dict[tuple[str, int, str], list[Chunk]] = {}
     for number, cluster, joint, kind in connection.execute(
@@ -230,7 +230,7 @@ def _read_chunks(connection: sqlite3.Connection, release: int) -> dict[tuple[str
     return found
 
 
-def read_truth(connection: sqlite3.Connection, release: int) -> list[list[int]] | None:
+def read_origins(connection: sqlite3.Connection, release: int) -> list[list[int]] | None:
     """The number of the original record behind each row of each cluster; None when the original is not known."""
     rows = connection.execute(
         "select c.number, o.position from cluster c join cluster_row r on r.cluster = c.id "

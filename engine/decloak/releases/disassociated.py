@@ -1,0 +1,79 @@
+"""Disassociated releases: clusters of records, published in chunks."""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from decloak.anonymisers.making import Made
+from decloak.data.formats.folder import Folder
+from decloak.data.formats.lines import write_text
+from decloak.data.forms import FormName
+from decloak.data.tables import Pair
+from decloak.errors import DecloakError
+from decloak.releases.attacker import Attacker
+from decloak.releases.form import Form, Publishing
+from decloak.releases.held import HeldChunks
+from decloak.releases.knowledge import Knowledge, known_by_file, what_is_known
+from decloak.store.disassociated import link_rows, write_clusters
+from decloak.yaml.part import Found
+
+__all__ = ["DisassociatedForm"]
+
+
+class DisassociatedForm(Form[HeldChunks]):
+    """Clusters of records in chunks that hide which record had what."""
+
+    name = attacks = FormName.DISASSOCIATED
+    default_measure = "accuracy"
+    closer = ("smaller", "larger")
+    knows = True
+
+    def write(self, connection: sqlite3.Connection, digest: str, made: Made, original: int | None) -> int:
+        release = write_clusters(connection, digest, made.published, made.method, made.parameters)
+        if original is not None:
+            link_rows(connection, release, original, made.rows)
+        return release
+
+    def hold(self, connection: sqlite3.Connection, number: int) -> HeldChunks:
+        return HeldChunks(connection, number)
+
+    def misfits(self, attacker: Attacker, *, marked: bool) -> Found:
+        if "context" in attacker.model_fields_set:
+            message = "the anchors are the context in disassociated data"
+            yield ("context",), DecloakError(message, hint="delete it")
+        for key in ("k", "utility"):
+            if key in attacker.model_fields_set:
+                hint = "delete it, or write marked: false under published"
+                yield (key,), DecloakError(f"'{key}' is about unmarked data only", hint=hint)
+
+    def context(self, attacker: Attacker) -> int | str:
+        return "anchor"
+
+    def pairs(self, held: HeldChunks, attacker: Attacker) -> Sequence[Pair]:
+        """Every pair of an anchor's item and an item of a later chunk of its cluster."""
+        pairs = {
+            (anchor, item): None
+            for cluster in held.published.clusters
+            if cluster.record_chunks
+            for anchor in cluster.record_chunks[0].items
+            for chunk in (*(chunk.items for chunk in cluster.record_chunks[1:]), cluster.term_chunk)
+            for item in chunk
+        }
+        return list(pairs)
+
+    def documents(self, held: HeldChunks) -> Iterable[Iterable[str]]:
+        return [cluster.items for cluster in held.published.clusters]
+
+    def knowledge(self, held: HeldChunks, attacker: Attacker, folder: Folder, seed: int) -> Knowledge:
+        return what_is_known(attacker, folder, seed, held)
+
+    def check_knowledge(self, attacker: Attacker, folder: Folder, items: Callable[[], Sequence[str]]) -> None:
+        known_by_file(attacker, folder, items)
+
+    def publish(self, held: HeldChunks, file: Path, wish: Publishing) -> None:
+        if wish.ids or wish.cut is not None:
+            raise DecloakError("a disassociated release has no ids and no labels", hint="leave --ids and --cut out")
+        if wish.text:
+            write_text(f"{held.published}\n", file)
+        else:
+            held.published.write(file)

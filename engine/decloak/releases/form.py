@@ -1,0 +1,92 @@
+"""A published form: how a release of it is kept and fetched, what an attacker makes of it, and how it is published.
+
+Everything that differs between forms is a method of theirs: nobody else asks which form a release has.
+"""
+
+import sqlite3
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar, Generic, NamedTuple, TypeVar
+
+from decloak.anonymisers.making import Made
+from decloak.data.assignment import Closer
+from decloak.data.formats.folder import Folder
+from decloak.data.forms import FormName
+from decloak.data.tables import AttackTable, DistanceTable, Pair
+from decloak.releases.attacker import Attacker
+from decloak.releases.held import HeldRelease
+from decloak.releases.knowledge import Knowledge
+from decloak.yaml.part import Found
+
+__all__ = ["Form", "Publishing"]
+
+Held = TypeVar("Held", bound=HeldRelease)
+
+
+class Publishing(NamedTuple):
+    """How a release is wanted: with ids, as text for people, with the items of its labels in a file beside it."""
+
+    ids: bool = False
+    text: bool = False
+    cut: Path | None = None
+
+
+class Form(ABC, Generic[Held]):
+    """One published form; `Held` is a release of it in the store."""
+
+    name: ClassVar[FormName]
+    attacks: ClassVar[FormName]
+    """The form whose attacks and measures it shares, as errors name it."""
+    default_measure: ClassVar[str]
+    closer: ClassVar[tuple[Closer, ...]] = ("smaller",)
+    """Whether smaller or larger scores may be of closer items."""
+    knows: ClassVar[bool] = False
+    """Whether what an attacker knows of persons is a stage of its own."""
+    related: ClassVar[bool] = True
+    """Whether attacks need to be told how items are related."""
+
+    @abstractmethod
+    def write(self, connection: sqlite3.Connection, digest: str, made: Made, original: int | None) -> int:
+        """Keep a release, and apart from it what links it to the original data set; return its number."""
+
+    @abstractmethod
+    def hold(self, connection: sqlite3.Connection, number: int) -> Held:
+        """A release in the store."""
+
+    @abstractmethod
+    def misfits(self, attacker: Attacker, *, marked: bool) -> Found:
+        """Keys of the attacker that say nothing of this form; `marked` where brackets show what is generalised."""
+
+    @abstractmethod
+    def context(self, attacker: Attacker) -> int | str:
+        """What is held against a hidden item, in a word."""
+
+    @abstractmethod
+    def pairs(self, held: Held, attacker: Attacker) -> Sequence[Pair]:
+        """The pairs of items whose relatedness the attacks go by."""
+
+    @abstractmethod
+    def documents(self, held: Held) -> Iterable[Iterable[str]]:
+        """What items are seen together in, for who knows the release alone."""
+
+    def tables(
+        self,
+        held: Held,
+        attacker: Attacker,
+        scores: Mapping[Pair, float | None] | None,
+        given: Iterable[DistanceTable],
+    ) -> Sequence[AttackTable]:
+        """The distance tables that are attacked: by the scores, or those of the scenario's file."""
+        return ()
+
+    def knowledge(self, held: Held, attacker: Attacker, folder: Folder, seed: int) -> Knowledge:
+        """What an attacker knows of persons beforehand."""
+        raise AssertionError(f"nobody is known in {self.name} data")
+
+    def check_knowledge(self, attacker: Attacker, folder: Folder, items: Callable[[], Sequence[str]]) -> None:
+        """Read what the attacker knows from files, before anything is written."""
+
+    @abstractmethod
+    def publish(self, held: Held, file: Path, wish: Publishing) -> None:
+        """Write a release to a file."""

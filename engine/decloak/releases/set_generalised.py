@@ -1,0 +1,98 @@
+"""Releases of transactions that show generalised items: sets of items, or labels of a hierarchy."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from decloak.anonymisers.making import Made
+from decloak.attack.tables import needed_pairs, tables
+from decloak.data.formats.delimited import join
+from decloak.data.formats.lines import write_lines
+from decloak.data.formats.published import write_published
+from decloak.data.forms import FormName
+from decloak.data.generalised import Generalised
+from decloak.data.tables import AttackTable, DistanceTable, Pair
+from decloak.errors import DecloakError, shown
+from decloak.releases.attacker import Attacker
+from decloak.releases.form import Form, Publishing
+from decloak.releases.held import HeldSets
+from decloak.store import releases
+from decloak.yaml.part import Found
+
+__all__ = ["GeneralisedForm", "SetGeneralisedForm"]
+
+
+class SetGeneralisedForm(Form[HeldSets]):
+    """Transactions with generalised items in brackets."""
+
+    name = attacks = FormName.SET_GENERALISED
+    default_measure = "recovery"
+
+    def write(self, connection: sqlite3.Connection, digest: str, made: Made, original: int | None) -> int:
+        tree, hierarchy = made.tree, None
+        if tree is not None:
+            hierarchy = releases.write_hierarchy(connection, tree.parents(), tree.items, tree.origin)
+        release = releases.write_release(
+            connection, digest, made.published, made.method, made.parameters, hierarchy, made.loss, made.notes
+        )
+        if original is not None:
+            releases.link_origins(connection, release, original)
+        releases.mark_originals(connection, release, made.marked)
+        releases.mark_suppressed(connection, release, made.suppressed)
+        return release
+
+    def hold(self, connection: sqlite3.Connection, number: int) -> HeldSets:
+        return HeldSets(connection, number)
+
+    def misfits(self, attacker: Attacker, *, marked: bool) -> Found:
+        for key in ("model", "share", "foreign", "knowledge"):
+            if key in attacker.model_fields_set:
+                yield (key,), DecloakError(f"{shown(key)} is about disassociated data only", hint="delete it")
+        for key in ("k", "utility"):
+            if key in attacker.model_fields_set and marked:
+                hint = "delete it, or write marked: false under published"
+                yield (key,), DecloakError(f"{shown(key)} is about unmarked data only", hint=hint)
+
+    def context(self, attacker: Attacker) -> int | str:
+        return attacker.context
+
+    def pairs(self, held: HeldSets, attacker: Attacker) -> Sequence[Pair]:
+        return needed_pairs(held.published, attacker.nearest)
+
+    def documents(self, held: HeldSets) -> Iterable[Iterable[str]]:
+        """The items each published transaction may stand for."""
+        for transaction in held.published.transactions:
+            yield [item for element in transaction for item in ((element,) if isinstance(element, str) else element)]
+
+    def tables(
+        self,
+        held: HeldSets,
+        attacker: Attacker,
+        scores: Mapping[Pair, float | None] | None,
+        given: Iterable[DistanceTable],
+    ) -> Sequence[AttackTable]:
+        return () if scores is None else tables(held.published, scores, attacker.nearest)
+
+    def publish(self, held: HeldSets, file: Path, wish: Publishing) -> None:
+        if wish.text:
+            raise DecloakError("the release is set-generalised, and a text as it is", hint="leave --text out")
+        k, m = (held.making.parameters.get(name) for name in ("k", "m"))
+        # One of them alone is of another promise, such as that of COAT, which covers chosen items only.
+        labels = Generalised.of(held.published, *((k, m) if k is not None and m is not None else (None, None)))
+        if file.suffix == ".jsonl":
+            labels.write(file, ids=wish.ids)
+        else:
+            write_published(held.published, file, ids=wish.ids)
+        if wish.cut is not None:
+            write_lines(["label,item", *_items_of_labels(labels)], wish.cut)
+
+
+class GeneralisedForm(SetGeneralisedForm):
+    """Transactions of labels of a hierarchy: what a set-generalised release is, its generalised items named."""
+
+    name = FormName.GENERALISED
+
+
+def _items_of_labels(release: Generalised) -> Iterator[str]:
+    for label in release.cut:
+        yield from (join([label, item]) for item in release.members[label])
