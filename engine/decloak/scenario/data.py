@@ -57,7 +57,7 @@ class Original(Part):
 
     file: File
     """The path of the file."""
-    format: Literal["basket", "long", "onehot", "jsonl", "spmf"]
+    format: Literal[tuple(FORMATS)]  # type: ignore[valid-type]
     """How it is written; `decloak import --help` describes the formats."""
     ids: bool = False
     """Whether the first name of a line is the transaction's id."""

@@ -13,12 +13,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from decloak.data.formats.jsonl import transaction_of
 from decloak.data.formats.jsonvalue import json_value
 from decloak.data.formats.lines import FilePath, Line, check_name, place, read_lines, write_lines
-from decloak.data.formats.record import Labels
+from decloak.data.formats.plain.jsonl import transaction_of
+from decloak.data.formats.record import Labels, check_labels
 from decloak.data.formats.release_header import MOST, Header, closed, header_of
-from decloak.data.formats.writers import check_labels
 from decloak.data.generalised import Generalised
 from decloak.errors import DecloakError, nearest, shown
 

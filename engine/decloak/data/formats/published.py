@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from decloak.data.formats.delimited import one_line, quoted
 from decloak.data.formats.lines import FilePath, Line, check_name, place, read_lines, write_lines
-from decloak.data.formats.record import Labels, Names
-from decloak.data.formats.writers import check_labels
+from decloak.data.formats.record import Labels, Names, check_labels
 from decloak.data.published import Element, Published
 from decloak.errors import DecloakError, shown
 
