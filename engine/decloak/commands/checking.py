@@ -128,8 +128,9 @@ def _read(file: Path, ids: bool, k: int | None, m: int | None) -> "Disassociated
 
 def _plain(file: Path, kind: str, ids: bool, separator: str | None, k: int | None, m: int | None) -> _Plain:
     """A data file, or published transactions whose generalised items are one item each."""
-    from decloak.data.formats.published import read_published, written
+    from decloak.data.formats.published import written
     from decloak.data.formats.readers import read
+    from decloak.data.published import read_published
 
     if k is None or m is None:
         raise DecloakError("a data file does not say its k and m", hint="give --k and --m")

@@ -126,7 +126,7 @@ def _read(file: Path, form: str, given: dict[str, Any]) -> "Dataset":
 
 
 def _import_release(file: Path, ids: bool, store: Path) -> None:
-    from decloak.data.formats.published import read_published
+    from decloak.data.published import read_published
     from decloak.digest import digest
     from decloak.store.inserting import find
     from decloak.store.opening import open_store

@@ -14,17 +14,16 @@ from decloak.attack.tables import needed_pairs, tables
 from decloak.attack.unmarked import mark
 from decloak.counting.disassociation_guarantee import check_release
 from decloak.data.dataset import Dataset
-from decloak.data.disassociated import Disassociated
-from decloak.data.formats.disassociated_file import read_disassociated
+from decloak.data.disassociated import Disassociated, read_disassociated
 from decloak.data.formats.distance_file import Distances as DistanceFile
 from decloak.data.formats.distance_file import read_distances
-from decloak.data.formats.generalised_file import read_generalised
-from decloak.data.formats.published import read_published as read_published_file
 from decloak.data.formats.readers import read
+from decloak.data.generalised import read_generalised
 from decloak.data.generators.baskets import baskets
 from decloak.data.generators.clinic import generate as clinic
 from decloak.data.pair import check_pair
 from decloak.data.published import Element, Published
+from decloak.data.published import read_published as read_published_file
 from decloak.data.tables import AttackTable
 from decloak.errors import DecloakError
 from decloak.relate.counting import Progress

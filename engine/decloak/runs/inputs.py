@@ -4,7 +4,7 @@ from pathlib import Path
 
 from decloak.anonymisers.making import check_method
 from decloak.data.dataset import Dataset
-from decloak.data.formats.disassociated_file import read_disassociated
+from decloak.data.disassociated import read_disassociated
 from decloak.data.formats.distance_file import read_distances
 from decloak.relate.related import check_relate
 from decloak.releases.knowing import known_by_file
