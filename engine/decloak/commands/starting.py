@@ -77,12 +77,8 @@ def _shipped(source: Path, name: str) -> Path:
     return found[name]
 
 
-_HELP = "\n".join(
-    [
-        "Read a data file into the store, to be looked at with SQL or as a graph.\n\n\b",
-        *(f"{name:<9}  {entry.summary}" for name, entry in IMPORTABLE.items()),
-    ]
-)
+_FORMATS = "\n".join(f"{name:<9}  {entry.summary}" for name, entry in IMPORTABLE.items())
+_HELP = f"Read a data file into the store, to be looked at with SQL or as a graph.\n\n\b\n{_FORMATS}"
 
 
 @click.command("import", help=_HELP)

@@ -1,10 +1,23 @@
 """Shares that are printed as floats and compared exactly."""
 
+import operator
+from collections.abc import Callable
 from fractions import Fraction
 from numbers import Rational
 from typing import Any, Self
 
 __all__ = ["Share"]
+
+
+def _exactly(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The comparison of a share with what is on the other side."""
+
+    def compared(share: "Share", other: Any) -> Any:
+        if isinstance(other, Share):
+            return compare(share.exact, other.exact)
+        return compare(share.exact if isinstance(other, Rational) else float(share), other)
+
+    return compared
 
 
 class Share(float):
@@ -39,35 +52,12 @@ class Share(float):
         """The ratio it stands for."""
         return self.exact.as_integer_ratio()
 
-    def _beside(self, other: Any) -> tuple[Any, Any]:
-        """Itself and another number as they are compared."""
-        if isinstance(other, Share):
-            return self.exact, other.exact
-        return (self.exact if isinstance(other, Rational) else float(self)), other
-
-    def __eq__(self, other: object) -> Any:
-        own, others = self._beside(other)
-        return own == others
-
-    def __ne__(self, other: object) -> Any:
-        own, others = self._beside(other)
-        return own != others
-
-    def __lt__(self, other: Any) -> Any:
-        own, others = self._beside(other)
-        return own < others
-
-    def __le__(self, other: Any) -> Any:
-        own, others = self._beside(other)
-        return own <= others
-
-    def __gt__(self, other: Any) -> Any:
-        own, others = self._beside(other)
-        return own > others
-
-    def __ge__(self, other: Any) -> Any:
-        own, others = self._beside(other)
-        return own >= others
+    __eq__ = _exactly(operator.eq)
+    __ne__ = _exactly(operator.ne)
+    __lt__ = _exactly(operator.lt)
+    __le__ = _exactly(operator.le)
+    __gt__ = _exactly(operator.gt)
+    __ge__ = _exactly(operator.ge)
 
     def __hash__(self) -> int:
         return hash(self.exact)

@@ -14,18 +14,9 @@ from decloak.data.formats.lines import LONGEST_LINE, Line
 from decloak.errors import DecloakError, shown
 
 __all__ = [
-    "Cell",
-    "cells",
-    "check_header",
-    "check_separator",
-    "check_width",
-    "join",
-    "one_line",
-    "quoted",
-    "read_number",
-    "records",
-    "split",
-]
+    "Cell", "cells", "check_header", "check_separator", "check_width", "join", "one_line", "quoted", "read_number",
+    "records", "split",
+]  # fmt: skip
 
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)", re.ASCII | re.IGNORECASE)
 

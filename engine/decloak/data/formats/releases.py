@@ -6,15 +6,7 @@ from typing import Any, NamedTuple
 
 from decloak.data.disassociated import Disassociated, disassociated_of
 from decloak.data.formats import disassociated_file, generalised_file
-from decloak.data.formats.lines import (
-    LONGEST_LINE,
-    FilePath,
-    Line,
-    check_lengths,
-    decoded,
-    opened,
-    read_lines,
-)
+from decloak.data.formats.lines import LONGEST_LINE, FilePath, Line, check_lengths, decoded, opened, read_lines
 from decloak.data.formats.release_header import Header, header_of
 from decloak.data.generalised import Generalised, generalised_of
 
