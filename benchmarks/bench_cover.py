@@ -22,10 +22,10 @@ from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.measure.link_probability import link_probabilities
 from decloak.rules.load import Catalogue
 from decloak.rules.running import Settings, facts
+from decloak.store.disassociated import write_clusters
 from decloak.store.opening import open_store
 from decloak.store.relations import Scope
 from decloak.store.sandbox import Sandbox
-from decloak.store.disassociated import write_clusters
 from timing import cpu
 
 FOREIGN = [f"foreign {number}" for number in range(10)]

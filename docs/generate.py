@@ -16,8 +16,7 @@ from typing import Any
 import click
 
 from decloak.cli import COMMANDS
-from decloak.data.formats.disassociated_file import json_schema as release_schema
-from decloak.data.formats.generalised_file import json_schema as generalised_schema
+from decloak.data.formats.releases import RELEASE_FORMATS
 from decloak.rules.load import Catalogue
 from decloak.scenario.model import json_schema
 from decloak.store.documentation import markdown, tables
@@ -86,8 +85,8 @@ def generated() -> Iterator[tuple[Path, str]]:
     yield reference / "store.md", markdown(tables())
     yield reference / "commands.md", command_reference()
     yield reference / "rules.md", rule_reference()
-    yield reference / "release.schema.json", _json(release_schema())
-    yield reference / "generalised-release.schema.json", _json(generalised_schema())
+    for release in RELEASE_FORMATS.values():
+        yield reference / f"{release.schema_name}.schema.json", _json(release.json_schema())
     yield ROOT / "scenarios" / "scenario.schema.json", _json(json_schema())
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decloak.data.formats.distance_file import read_distances
-from decloak.data.formats.published import read_published
 from decloak.data.formats.readers import FORMATS, read
+from decloak.data.published import read_published
 from decloak.errors import DecloakError
 from decloak.relate.sources import CountsFile, ScoresFile
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decloak.data.formats.generalised_file import json_schema, read_generalised, write_generalised
-from decloak.data.generalised import Generalised
+from decloak.data.formats.generalised_file import json_schema, write_generalised
+from decloak.data.generalised import Generalised, read_generalised
 from decloak.errors import DecloakError
 
 HEADER = '{"decloak": "release", "version": 1, "method": "generalisation", "k": 5, "m": 2}'

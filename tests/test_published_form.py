@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from decloak.data.dataset import Dataset
 from decloak.data.formats.distance_file import Distances, read_distances, write_distances
-from decloak.data.formats.published import read_published, write_published, written
+from decloak.data.formats.published import write_published, written
 from decloak.data.pair import check_pair
-from decloak.data.published import Published
+from decloak.data.published import Published, read_published
 from decloak.data.tables import DistanceTable
 from decloak.errors import DecloakError
 

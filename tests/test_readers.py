@@ -1,5 +1,7 @@
 """Formats of plain transactions: what each reads, and that writing and reading give the same back."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -235,3 +237,44 @@ def test_records_over_several_lines_begin_where_they_begin(rows):
     lines = [Line("x", number, text) for number, text in enumerate("\n".join(texts).split("\n"), 1)] if rows else []
     begins = [1 + sum(text.count("\n") + 1 for text in texts[:row]) for row in range(len(rows))]
     assert [(line.number, row) for line, row in records(lines)] == list(zip(begins, rows, strict=True))
+
+
+NEW_FORMAT = """
+from decloak.data.formats.record import Format, Record
+
+
+def _parse(lines, options):
+    return (Record(line, None, line.text.split("|")) for line in lines)
+
+
+def _render(dataset, options):
+    return ("|".join(items) for items in dataset.transactions)
+
+
+FORMAT = Format("bars", "names between bars: milk|bread", _parse, _render)
+"""
+NEW_USER = """
+import sys
+from decloak.data.formats import plain
+plain.__path__.append(sys.argv[1])
+import decloak
+from decloak.data.formats.readers import FORMATS
+from decloak.scenario.model import json_schema
+from decloak.cli import cli
+assert list(FORMATS) == ["basket", "long", "onehot", "bars", "jsonl", "spmf"]
+assert '"bars"' in __import__("json").dumps(json_schema())
+data = decloak.Dataset.of([["milk", "bread"]])
+decloak.write(data, sys.argv[2], "bars")
+assert decloak.read(sys.argv[2], "bars").transactions == data.transactions
+cli(["import", "--help"])
+"""
+
+
+def test_a_format_is_one_module_of_its_folder_and_nothing_else(tmp_path):
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "bars.py").write_text(NEW_FORMAT)
+    command = [sys.executable, "-c", NEW_USER, tmp_path / "more", tmp_path / "data"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert "  bars       names between bars: milk|bread\n" in done.stdout
+    assert "basket, long, onehot, bars, jsonl, spmf" in " ".join(done.stdout.split())

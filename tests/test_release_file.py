@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decloak.anonymisers.kernels.disassociation import disassociate
-from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
-from decloak.data.formats.disassociated_file import json_schema, read_disassociated, write_disassociated
+from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint, read_disassociated
+from decloak.data.formats.disassociated_file import json_schema, write_disassociated
 from decloak.data.formats.lines import LONGEST_LINE
 from decloak.data.formats.release_text import text_table
 from decloak.errors import DecloakError

@@ -21,11 +21,11 @@ from decloak.rules.load import Catalogue
 from decloak.rules.running import Settings, give
 from decloak.store.assigned import read_assigned
 from decloak.store.attackers import read_knowledge
-from decloak.store.opening import open_store
 from decloak.store.disassociated import link_rows
 from decloak.store.disassociated import read_clusters as read_torn
 from decloak.store.disassociated import read_origins as read_truth
 from decloak.store.disassociated import write_clusters as write_torn
+from decloak.store.opening import open_store
 from decloak.store.writing import write_dataset
 
 ITEMS = ["a", "b,c", "d e", "f", "g", "h"]

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from decloak.attack.cover import cover_problems
     from decloak.counting.guarantees import violations
     from decloak.data.dataset import Dataset
-    from decloak.data.formats.published import read_published
     from decloak.data.formats.readers import read
     from decloak.data.formats.releases import read_release
     from decloak.data.formats.writers import write
     from decloak.data.hierarchy import Hierarchy
+    from decloak.data.published import read_published
     from decloak.rules.direct import eliminate, reassociate
     from decloak.runs.runner import Run, run
 
@@ -50,7 +50,7 @@ _HOMES = {
     "cover_problems": "attack.cover",
     "eliminate": "rules.direct",
     "read": "data.formats.readers",
-    "read_published": "data.formats.published",
+    "read_published": "data.published",
     "read_release": "data.formats.releases",
     "reassociate": "rules.direct",
     "run": "runs.runner",

@@ -86,7 +86,7 @@ def made(method: Method, data: Dataset, folder: Path, seed: int, cache: Cache | 
     clock = _Clock()
     release = anonymise(data, method.method, hierarchy=tree, **options)
     assert release.ncp is not None
-    loss = {"ncp": str(release.ncp), **clock.seconds}
+    loss = {"ncp": str(release.ncp.exact), **clock.seconds}
     return Made(release.published, method.method, options, loss, tree, notes=notes)
 
 
@@ -172,7 +172,7 @@ def _constrained(method: Coat, data: Dataset, folder: Path, seed: int, cache: Ca
         data, "coat", privacy=privacy, utility=utility, k=method.k, suppress=method.suppress
     )
     settings = {"k": method.k, "privacy": len(privacy), "utility": len(utility), "suppress": method.suppress}
-    loss = {"ul_log10": _log10(release.ul), "suppressed": len(release.suppressed), **clock.seconds}
+    loss = {"ul_log10": _log10(release.ul.exact), "suppressed": len(release.suppressed), **clock.seconds}
     return Made(release.published, "coat", settings, loss, suppressed=release.suppressed, notes=notes)
 
 

@@ -3,7 +3,8 @@
 Every release is checked before it is given back, by code that shares nothing with what made it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import replace
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -59,7 +60,7 @@ def anonymise(data: Data, method: str, **options: Any) -> Made:
     >>> tree = Hierarchy.from_parents({"flu": "illness", "cough": "illness", "knee": "*", "illness": "*"})
     >>> release = anonymise([["flu", "knee"], ["cough", "knee"]], "cut", k=2, m=2, hierarchy=tree)
     >>> release.transactions, release.ncp
-    ((('illness', 'knee'), ('illness', 'knee')), Fraction(1, 3))
+    ((('illness', 'knee'), ('illness', 'knee')), 0.3333333333333333)
     """
     if not isinstance(method, str) or method not in METHODS:
         hint = nearest(str(method), METHODS) or f"methods are {', '.join(METHODS)}"
@@ -76,7 +77,13 @@ def anonymise(data: Data, method: str, **options: Any) -> Made:
     made: Made = chosen.make(found, method, given)
     for fault in chosen.check(found, made, given):
         raise AssertionError(f"{method} broke its own guarantee: {fault}")
-    return made
+    return replace(made, method=method, parameters=_parameters(given))
+
+
+def _parameters(options: Options) -> dict[str, Any]:
+    """What a release may say of how it was made: of what was listed how many, for a list may name what is hidden."""
+    counted = {name: len(value) if isinstance(value, list | Set) else value for name, value in options.items()}
+    return {name: value for name, value in counted.items() if isinstance(value, str | bool | int | float)}
 
 
 def _plain(value: Any) -> Any:

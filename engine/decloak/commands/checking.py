@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from decloak.cli import EXIT_EXPECTATION
-from decloak.commands.options import form_option
+from decloak.commands.options import form_option, one_of
+from decloak.data.formats.readers import FORMATS, read
 from decloak.errors import DecloakError
 from decloak.report.table import emit
 
@@ -29,7 +30,7 @@ ITEMSETS = ("itemset", "support")
     "kind",
     default="release",
     show_default=True,
-    help="What the file is: release (a release file), published, basket, long, onehot, jsonl or spmf.",
+    help=f"What the file is: {one_of(['release (a release file)', 'published', *FORMATS])}.",
 )
 @click.option("--ids", is_flag=True, help="The first name of a line is the transaction's id.")
 @click.option("--separator", help="The character between names of a data file, when it is not a comma.")
@@ -128,8 +129,8 @@ def _read(file: Path, ids: bool, k: int | None, m: int | None) -> "Disassociated
 
 def _plain(file: Path, kind: str, ids: bool, separator: str | None, k: int | None, m: int | None) -> _Plain:
     """A data file, or published transactions whose generalised items are one item each."""
-    from decloak.data.formats.published import read_published, written
-    from decloak.data.formats.readers import read
+    from decloak.data.formats.published import written
+    from decloak.data.published import read_published
 
     if k is None or m is None:
         raise DecloakError("a data file does not say its k and m", hint="give --k and --m")

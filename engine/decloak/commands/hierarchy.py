@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from decloak.commands.options import form_option
+from decloak.commands.options import form_option, one_of
 from decloak.data.formats.lines import check_new
+from decloak.data.formats.readers import FORMATS, read
 from decloak.errors import DecloakError
 from decloak.report.table import emit
 
@@ -20,7 +21,7 @@ __all__ = ["hierarchy_command"]
 
 @click.command("hierarchy")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--input", "kind", required=True, help="What the file is: basket, long, onehot, jsonl or spmf.")
+@click.option("--input", "kind", required=True, help=f"What the file is: {one_of(FORMATS)}.")
 @click.option("--ids", is_flag=True, help="The first name of a line is the transaction's id.")
 @click.option("--separator", help="The character between names, when it is not a comma.")
 @click.option("--k", type=click.IntRange(min=1), default=5, show_default=True, help="Transactions to hide among.")
@@ -52,7 +53,6 @@ def hierarchy_command(
     with few labels left says that rare items paid for it. The largest label stands for that share of all items.
     """
     from decloak.data.formats.hierarchy_file import write_hierarchy
-    from decloak.data.formats.readers import read
 
     if write is not None:
         check_new(write)

@@ -1,13 +1,13 @@
 """Options that several commands share."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-__all__ = ["form_option", "progress_bar", "store_option"]
+__all__ = ["form_option", "one_of", "progress_bar", "store_option"]
 
 store_option = click.option(
     "--store",
@@ -35,6 +35,16 @@ def form_option(command: click.decorators.FC) -> click.decorators.FC:
         help="How to print rows.",
     )(command)
     return click.option("--json", "as_json", is_flag=True, is_eager=True, help="The same as --format json.")(command)
+
+
+def one_of(names: Iterable[str]) -> str:
+    """Names as a help text lists them.
+
+    >>> one_of(["basket", "long", "onehot"])
+    'basket, long or onehot'
+    """
+    *others, last = names
+    return f"{', '.join(others)} or {last}"
 
 
 @contextmanager

@@ -2,11 +2,13 @@
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from decloak.commands.options import progress_bar, store_option
+from decloak.commands.options import one_of, progress_bar, store_option
+from decloak.data.formats.readers import FORMATS, read
+from decloak.data.formats.record import Options
 from decloak.errors import DecloakError, nearest, shown
 
 if TYPE_CHECKING:
@@ -14,13 +16,24 @@ if TYPE_CHECKING:
 
 __all__ = ["import_command", "init_command"]
 
-FORMS = ("basket", "long", "onehot", "jsonl", "spmf", "published", "text", "searchlog")
-ALLOWED = {
-    "published": ("ids",),
-    "text": ("field", "id_field", "headers"),
-    "searchlog": ("short",),
+
+class _Importable(NamedTuple):
+    """A line of help on a format, and the options that it may be given with."""
+
+    summary: str
+    options: frozenset[str]
+
+
+IMPORTABLE = {
+    # Which of them mean something to a format of plain transactions, its reader says.
+    **{name: _Importable(entry.summary, frozenset(Options._fields)) for name, entry in FORMATS.items()},
+    "published": _Importable("set-generalised: knee, (icd, injury, limbs)", frozenset({"ids"})),
+    "text": _Importable(
+        "a folder or a table of documents: their nouns and noun phrases", frozenset({"field", "id_field", "headers"})
+    ),
+    "searchlog": _Importable("AnonID, Query, QueryTime, ... with tabs: what people looked for", frozenset({"short"})),
 }
-"""Options of the formats that are not files of plain transactions."""
+"""What can be imported: plain transactions, releases, and what transactions are drawn from."""
 STANDALONE = ("gallery", "papers/km-anonymity")
 """Folders of scenarios whose data are generated."""
 SCHEMA = "scenario.schema.json"
@@ -64,9 +77,13 @@ def _shipped(source: Path, name: str) -> Path:
     return found[name]
 
 
-@click.command("import")
+_FORMATS = "\n".join(f"{name:<9}  {entry.summary}" for name, entry in IMPORTABLE.items())
+_HELP = f"Read a data file into the store, to be looked at with SQL or as a graph.\n\n\b\n{_FORMATS}"
+
+
+@click.command("import", help=_HELP)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--format", "form", required=True, help=f"{', '.join(FORMS[:-1])} or {FORMS[-1]}.")
+@click.option("--format", "form", required=True, help=f"{one_of(IMPORTABLE)}.")
 @click.option("--ids", is_flag=True, help="The first name of a line is the transaction's id.")
 @click.option("--separator", help="The character between names, when it is not a comma.")
 @click.option("--transaction", help="The column of the transaction's id (long; default tid).")
@@ -77,26 +94,14 @@ def _shipped(source: Path, name: str) -> Path:
 @click.option("--short", type=click.IntRange(0, 20), help="Words of a query kept whole (searchlog; default 2).")
 @store_option
 def import_command(file: Path, form: str, store: Path, **options: Any) -> None:
-    """Read a data file into the store, to be looked at with SQL or as a graph.
-
-    \b
-    basket     one transaction a line: milk, bread
-    long       CSV with a row per item: tid,item
-    onehot     CSV with a column of 0 and 1 per item
-    jsonl      a JSON list of names a line, or {"id": ..., "items": [...]}
-    spmf       whole numbers separated by spaces
-    published  set-generalised: knee, (icd, injury, limbs)
-    text       a folder or a table of documents: their nouns and noun phrases
-    searchlog  AnonID, Query, QueryTime, ... with tabs: what people looked for
-    """
-    if form not in FORMS:
-        hint = nearest(form, FORMS) or f"known formats: {', '.join(FORMS)}"
+    """Read a data file into the store; its help lists the formats there are."""
+    if form not in IMPORTABLE:
+        hint = nearest(form, IMPORTABLE) or f"known formats: {', '.join(IMPORTABLE)}"
         raise DecloakError(f"unknown format {shown(form)}", hint=hint)
     given = {name: value for name, value in options.items() if value or type(value) is int}  # --short 0
-    allowed = ALLOWED.get(form, ("ids", "separator", "transaction", "item"))
-    for name in given.keys() - set(allowed):
-        named = "--header" if name == "headers" else f"--{name.replace('_', '-')}"
-        raise DecloakError(f"the format {form} has no option {named}", hint="leave it out")
+    for name in given.keys() - IMPORTABLE[form].options:
+        flag = "--header" if name == "headers" else f"--{name.replace('_', '-')}"
+        raise DecloakError(f"the format {form} has no option {flag}", hint="leave it out")
     if form == "published":
         _import_release(file, bool(given), store)
     else:
@@ -104,7 +109,6 @@ def import_command(file: Path, form: str, store: Path, **options: Any) -> None:
 
 
 def _read(file: Path, form: str, given: dict[str, Any]) -> "Dataset":
-    from decloak.data.formats.readers import read
     from decloak.data.text.notes import read_text
     from decloak.data.text.searchlog import read_searchlog
 
@@ -118,7 +122,7 @@ def _read(file: Path, form: str, given: dict[str, Any]) -> "Dataset":
 
 
 def _import_release(file: Path, ids: bool, store: Path) -> None:
-    from decloak.data.formats.published import read_published
+    from decloak.data.published import read_published
     from decloak.digest import digest
     from decloak.store.inserting import find
     from decloak.store.opening import open_store

@@ -1,69 +1,73 @@
 """A disassociated release: clusters of records whose items are published in chunks that hide who had what.
 
-A record chunk shows, for a set of items, the part of each record that lies in it (a sub-record), in an order that
-says nothing of the records; a term chunk shows items only. A joint cluster publishes shared chunks over several
-clusters. The first record chunk of a cluster anchors the attacks.
+The first record chunk of a cluster anchors the attacks.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Any, ClassVar
 
-__all__ = ["Chunk", "Cluster", "Disassociated", "Joint"]
+from decloak.data.content import Chunk, Chunked, Cluster, Joint
+from decloak.data.formats.disassociated_file import LONGEST_CLUSTER, METHOD, parse, write_disassociated
+from decloak.data.formats.lines import FilePath, Line, place, read_lines
+from decloak.data.formats.release_text import text_table
+from decloak.data.forms import FormName
+from decloak.data.release import with_bounds
+from decloak.errors import DecloakError
+
+__all__ = ["Chunk", "Cluster", "Disassociated", "Joint", "disassociated_of", "read_disassociated"]
 
 
 @dataclass(frozen=True)
-class Chunk:
-    """A set of items and the multiset of the non-empty sub-records over it, both in lexicographic order."""
+class Disassociated(Chunked):
+    """What is published; nothing here says which record a sub-record came from.
 
-    items: tuple[str, ...]
-    subrecords: tuple[tuple[str, ...], ...]
+    >>> chunk = Chunk(("a", "b"), (("a",), ("a", "b")))
+    >>> release = Disassociated((Cluster(3, (chunk,), ("c",)),), k=2)
+    >>> list(zip(release.ids, release.transactions))
+    [('0.0', ('a',)), ('0.1', ('a', 'b')), ('0.2', ())]
+    """
 
+    form: ClassVar = FormName.DISASSOCIATED
 
-@dataclass(frozen=True)
-class Cluster:
-    """So many records, published as record chunks and a term chunk."""
+    origin: str = field(default="memory", compare=False)
+    method: str = field(default=METHOD, compare=False)
+    parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
-    size: int
-    record_chunks: tuple[Chunk, ...]
-    term_chunk: tuple[str, ...]
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", with_bounds(self.parameters, k=self.k, m=self.m))
 
     @property
-    def items(self) -> tuple[str, ...]:
-        """Every item it publishes, chunk after chunk."""
-        return tuple(item for chunk in self.record_chunks for item in chunk.items) + self.term_chunk
+    def transactions(self) -> tuple[tuple[str, ...], ...]:
+        """The anchor that every row shows, cluster after cluster."""
+        return tuple(anchor for cluster in self.clusters for anchor in cluster.anchors)
 
-
-@dataclass(frozen=True)
-class Joint:
-    """A joint cluster: the numbers of its clusters, from 0, and the chunks they share."""
-
-    clusters: tuple[int, ...]
-    shared_chunks: tuple[Chunk, ...]
-
-
-@dataclass(frozen=True)
-class Disassociated:
-    """What is published; nothing here says which record a sub-record came from."""
-
-    clusters: tuple[Cluster, ...]
-    joints: tuple[Joint, ...] = ()
-    k: int | None = None
-    m: int | None = None
-    origin: str = field(default="memory", compare=False)
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """What the rows are called, as in 2.0: nobody outside knows more of the records behind them."""
+        return tuple(f"{number}.{row}" for number, cluster in enumerate(self.clusters) for row in range(cluster.size))
 
     @property
     def items(self) -> tuple[str, ...]:
         """Every item of its clusters, in alphabetical order."""
         return tuple(sorted({item for cluster in self.clusters for item in cluster.items}))
 
-    def write(self, path: str | Path) -> None:
-        """Write it as a release file."""
-        from decloak.data.formats.disassociated_file import write_disassociated
-
+    def write(self, path: FilePath, *, ids: bool = False) -> None:
+        """Write it as a release file; its rows have no ids to write, only places in their clusters."""
+        if ids:
+            raise DecloakError("a disassociated release has no ids", place(path), "write it without them")
         write_disassociated(self, path)
 
     def __str__(self) -> str:
         """Its clusters as tables of text."""
-        from decloak.data.formats.release_text import text_table
-
         return text_table(self)
+
+
+def read_disassociated(path: FilePath) -> Disassociated:
+    """Read a disassociated release; what it promises is not checked here, only that it is one."""
+    return disassociated_of(read_lines(path, longest=LONGEST_CLUSTER))
+
+
+def disassociated_of(lines: Sequence[Line]) -> Disassociated:
+    """The same of the lines of a file."""
+    return Disassociated(**vars(parse(lines)), origin=place(lines[0].path))

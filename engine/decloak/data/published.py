@@ -3,26 +3,38 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
 
-__all__ = ["Element", "Published"]
+from decloak.data.content import Element, Elements, Labelled
+from decloak.data.formats.generalised_file import write_generalised
+from decloak.data.formats.lines import FilePath, place, read_lines
+from decloak.data.formats.published import parse, write_published, written
+from decloak.data.forms import FormName
 
-Element = str | tuple[str, ...]
-"""One position of a published transaction: a plain item, or a generalised item (the tuple of its members)."""
+__all__ = ["Element", "Published", "read_published"]
 
 
 @dataclass(frozen=True)
-class Published:
+class Published(Elements):
     """Set-generalised transactions: a tuple among the items is a generalised item.
 
     >>> Published((("knee", ("icd", "injury")),), ("1",)).generalised
     (('icd', 'injury'),)
     """
 
-    transactions: tuple[tuple[Element, ...], ...]
-    labels: tuple[str, ...]
+    form: ClassVar = FormName.SET_GENERALISED
+
     origin: str = "memory"
     names: Mapping[tuple[str, ...], str] = field(default_factory=dict, compare=False)
     """What generalised items are called, where they have a name beside their members."""
+    method: str = field(default="unknown", compare=False)
+    parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """What the transactions are called."""
+        return self.labels
 
     @cached_property
     def generalised(self) -> tuple[tuple[str, ...], ...]:
@@ -32,3 +44,37 @@ class Published:
                 element for transaction in self.transactions for element in transaction if isinstance(element, tuple)
             )
         )
+
+    def labelled(self, k: int | None = None, m: int | None = None) -> Labelled:
+        """The same as transactions of labels: the names of generalised items, else their members in brackets."""
+        members: dict[str, tuple[str, ...]] = {}
+        label: dict[Element, str] = {}
+        for row in self.transactions:
+            for element in row:
+                if element not in label:
+                    inner = (element,) if isinstance(element, str) else element
+                    name = element if isinstance(element, str) else self.names.get(element) or written(element)
+                    while members.get(name, inner) != inner:  # an item that is called like another's label
+                        name += "*"
+                    members[name], label[element] = inner, name
+        rows = tuple(tuple(sorted(label[element] for element in row)) for row in self.transactions)
+        return Labelled(rows, members, self.labels, k=k, m=m)
+
+    def write(self, path: FilePath, *, ids: bool = False) -> None:
+        """Write one transaction a line, or a release file when the name ends in .jsonl; with the ids or without."""
+        if Path(path).suffix == ".jsonl":
+            write_generalised(self.labelled(*self._promised), path, ids=ids)
+        else:
+            write_published(self, path, ids=ids)
+
+    @property
+    def _promised(self) -> tuple[int | None, int | None]:
+        """k and m; one alone is of another promise, such as that of COAT, which covers chosen items only."""
+        k, m = self.parameters.get("k"), self.parameters.get("m")
+        return (k, m) if k is not None and m is not None else (None, None)
+
+
+def read_published(path: FilePath, *, ids: bool = False) -> Published:
+    """Read set-generalised transactions; an item stands once in a transaction."""
+    elements = parse(read_lines(path), ids)
+    return Published(elements.transactions, elements.labels, place(path))

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.data.published import Element, Published
+from decloak.data.share import Share
 from decloak.errors import DecloakError
 
 __all__ = ["Labels", "information_loss", "labels_left", "support_error"]
@@ -24,7 +25,7 @@ class Labels(NamedTuple):
     """How many different labels are left, items among them, and the share of all items the widest one stands for."""
 
     left: int
-    widest: Fraction
+    widest: Share
 
 
 def labels_left(release: Release, items: Iterable[str] = ()) -> Labels:
@@ -33,14 +34,14 @@ def labels_left(release: Release, items: Iterable[str] = ()) -> Labels:
     `items` are those that no label may stand for: suppressed ones, and what the hierarchy has and no transaction.
 
     >>> labels_left(Published((("knee", ("flu", "cold")), ("knee",)), ("1", "2")))
-    Labels(left=2, widest=Fraction(2, 3))
+    Labels(left=2, widest=0.6666666666666666)
     """
     used = {element for row in _rows(release) for element in row}
     widest = max((len(_members(element)) for element in used), default=0)
-    return Labels(len(used), Fraction(widest, max(1, len(_items(release).union(items)))))
+    return Labels(len(used), Share(Fraction(widest, max(1, len(_items(release).union(items))))))
 
 
-def information_loss(original: Dataset, release: Release) -> Fraction | None:
+def information_loss(original: Dataset, release: Release) -> Share | None:
     """The NCP of a release: what stands in place of an item, as a share of all items, on average over occurrences.
 
     0 for an item that is published as it is, 1 for one that is suppressed. Of several labels above an item the one
@@ -48,7 +49,7 @@ def information_loss(original: Dataset, release: Release) -> Fraction | None:
 
     >>> release = Published((("knee", ("flu", "cold")), ("knee",)), ("1", "2"))
     >>> information_loss(Dataset((("knee", "flu"), ("knee",)), ("1", "2")), release)
-    Fraction(2, 9)
+    0.2222222222222222
     """
     rows = _rows(release)
     if len(rows) != len(original.transactions):
@@ -62,7 +63,7 @@ def information_loss(original: Dataset, release: Release) -> Fraction | None:
         for shown in [frozenset(row)]
         for item in dict.fromkeys(held)
     ]
-    return Fraction(sum(size for size in lost if size > 1), len(lost) * everything) if lost else None
+    return Share(Fraction(sum(size for size in lost if size > 1), len(lost) * everything)) if lost else None
 
 
 def support_error(original: Dataset, release: Release) -> float | None:

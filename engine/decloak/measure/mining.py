@@ -22,6 +22,7 @@ from decloak.counting.rows import row_numbers
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
+from decloak.data.share import Share
 from decloak.errors import DecloakError, nearest, shown
 from decloak.measure.release_utility import Records, tkd
 
@@ -46,10 +47,10 @@ class Level(NamedTuple):
 class Ml2(NamedTuple):
     """What multiple level mining loses; a mean over nothing is None."""
 
-    ml2: Fraction | None
+    ml2: Share | None
     levels: tuple[Level, ...]
-    dml2_eq2: Fraction | None
-    dml2_experiments: Fraction | None
+    dml2_eq2: Share | None
+    dml2_experiments: Share | None
 
 
 def least_support(share: float | Fraction, records: int) -> int:
@@ -83,8 +84,8 @@ def ml2(tree: Hierarchy, original: Dataset, release: Generalised, minsup: int) -
     )
 
 
-def _ratio(part: int, whole: int) -> Fraction | None:
-    return Fraction(part, whole) if whole else None
+def _ratio(part: int, whole: int) -> Share | None:
+    return Share(Fraction(part, whole)) if whole else None
 
 
 def _lift(tree: Hierarchy, level: int) -> Ints:

@@ -7,6 +7,7 @@ import json
 import sqlite3
 from abc import ABC
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -71,7 +72,8 @@ class HeldSets(HeldRelease):
     @cached_property
     def published(self) -> Published:
         """What is published."""
-        return read_published(self.connection, self.number)
+        release = read_published(self.connection, self.number)
+        return replace(release, method=self.making.method, parameters=self.making.parameters)
 
     @cached_property
     def labels(self) -> Generalised:

@@ -8,7 +8,6 @@ from decloak.anonymisers.making import Made
 from decloak.attack.tables import needed_pairs, tables
 from decloak.data.formats.delimited import join
 from decloak.data.formats.lines import write_lines
-from decloak.data.formats.published import write_published
 from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised
 from decloak.data.tables import AttackTable, DistanceTable, Pair
@@ -76,15 +75,9 @@ class SetGeneralisedForm(Form[HeldSets]):
     def publish(self, held: HeldSets, file: Path, wish: Publishing) -> None:
         if wish.text:
             raise DecloakError("the release is set-generalised, and a text as it is", hint="leave --text out")
-        k, m = (held.making.parameters.get(name) for name in ("k", "m"))
-        # One of them alone is of another promise, such as that of COAT, which covers chosen items only.
-        labels = Generalised.of(held.published, *((k, m) if k is not None and m is not None else (None, None)))
-        if file.suffix == ".jsonl":
-            labels.write(file, ids=wish.ids)
-        else:
-            write_published(held.published, file, ids=wish.ids)
+        held.published.write(file, ids=wish.ids)
         if wish.cut is not None:
-            write_lines(["label,item", *_items_of_labels(labels)], wish.cut)
+            write_lines(["label,item", *_items_of_labels(held.labels)], wish.cut)
 
 
 class GeneralisedForm(SetGeneralisedForm):

@@ -11,22 +11,20 @@ from decloak.anonymisers.making import Made
 from decloak.attack.unmarked import mark
 from decloak.data.dataset import Dataset
 from decloak.data.formats.delimited import check_separator
-from decloak.data.formats.disassociated_file import METHOD as DISASSOCIATION
 from decloak.data.formats.distance_file import read_distances
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.generalised_file import METHOD as GENERALISATION
-from decloak.data.formats.generalised_file import read_generalised
-from decloak.data.formats.published import read_published
 from decloak.data.formats.readers import FORMATS, read
 from decloak.data.formats.record import Options
 from decloak.data.formats.release_header import Header
 from decloak.data.formats.releases import read_header, read_release
 from decloak.data.forms import FormName
-from decloak.data.generalised import Generalised
+from decloak.data.generalised import Generalised, read_generalised
 from decloak.data.generators.baskets import baskets
 from decloak.data.generators.clinic import generate as clinic
 from decloak.data.pair import check_pair
 from decloak.data.published import Published as PublishedRelease
+from decloak.data.published import read_published
 from decloak.data.tables import DistanceTable
 from decloak.data.text.headers import check_pattern
 from decloak.errors import DecloakError, shown
@@ -150,7 +148,7 @@ class Original(Source):
 
     file: File
     """The path of the file."""
-    format: Literal["basket", "long", "onehot", "jsonl", "spmf"]
+    format: Literal[tuple(FORMATS)]  # type: ignore[valid-type]
     """How it is written; `decloak import --help` describes the formats."""
     ids: bool = False
     """Whether the first name of a line is the transaction's id."""
@@ -182,7 +180,7 @@ class Original(Source):
     @property
     def kept_as(self) -> str:  # type: ignore[override]
         """The format of the file."""
-        return self.format
+        return str(self.format)
 
     def read_original(self, folder: Folder, progress: Progress | None = None) -> Dataset:
         """The transactions of the file."""
@@ -386,7 +384,7 @@ class Release(Source):
 
     def read_header(self, folder: Folder) -> Header:
         """Its first line."""
-        return read_header(folder / self.release, DISASSOCIATION, GENERALISATION)
+        return read_header(folder / self.release)
 
 
 def _shape(data: object) -> str | None:

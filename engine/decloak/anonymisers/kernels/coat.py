@@ -16,10 +16,10 @@ A pattern of p is the set of all the images that some record supports; p is sati
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from heapq import heappop, heappush
-from typing import Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,10 @@ from decloak.anonymisers.kernels.partners import Seen, best_partner, seen_of
 from decloak.anonymisers.kernels.rare_sets import rare_patterns
 from decloak.checks import check_whole
 from decloak.data.dataset import Dataset
+from decloak.data.formats.lines import FilePath
+from decloak.data.forms import FormName
 from decloak.data.published import Element, Published
+from decloak.data.share import Share
 from decloak.errors import DecloakError, shown
 
 __all__ = ["Coat", "Step", "coat"]
@@ -46,12 +49,16 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Coat:
-    """What COAT made: φ of every item (None: suppressed), the loss UL exactly, and every step in order."""
+    """What COAT made: φ of every item (None: suppressed), the loss UL, and every step in order."""
+
+    form: ClassVar = FormName.SET_GENERALISED
 
     published: Published
     phi: Mapping[str, tuple[str, ...] | None]
-    ul: Fraction
+    ul: Share
     trace: tuple[Step, ...]
+    method: str = field(default="coat", compare=False)
+    parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def suppressed(self) -> tuple[str, ...]:
@@ -62,6 +69,15 @@ class Coat:
     def transactions(self) -> tuple[tuple[Element, ...], ...]:
         """The published transactions, empty where all items of one were suppressed."""
         return self.published.transactions
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """What they are called."""
+        return self.published.ids
+
+    def write(self, path: FilePath, *, ids: bool = False) -> None:
+        """Write what is published; of φ, the loss and the steps nothing."""
+        self.published.write(path, ids=ids)
 
 
 def coat(
@@ -83,7 +99,7 @@ def coat(
     >>> made.transactions
     (('a', ('b', 'd')), ('a', ('b', 'd'), 'g'), ('c', ('e', 'f')), (('e', 'f'), 'h'))
     >>> made.ul
-    Fraction(1, 85)
+    0.011764705882352941
     """
     _check(data, k, suppress)
     domain = sorted({*data.items, *names(list(items), "items")})
@@ -92,7 +108,7 @@ def coat(
     state = Merging(data.transactions, domain, allowed)
     trace = tuple(_protect(state, wanted, k))
     phi = state.phi()
-    made = Coat(_published(data, phi), phi, state.loss(), trace)
+    made = Coat(_published(data, phi), phi, Share(state.loss()), trace)
     _check_suppressed(made, len(domain), suppress)
     return made
 

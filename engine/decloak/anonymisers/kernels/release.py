@@ -11,6 +11,7 @@ from scipy import sparse
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.data.share import Share
 
 __all__ = ["Local", "generalised", "local_ncp"]
 
@@ -78,4 +79,4 @@ def generalised(
     nodes = _nodes(tree, records, recoding)
     rows = tuple(_rows(tree, records, nodes))
     members = {tree.labels[node]: tree.members(node) for node in np.unique(np.concatenate(recoding.cuts)).tolist()}
-    return Generalised(rows, members, data.labels, method, k, m, _loss(tree, nodes), data.origin)
+    return Generalised(rows, members, data.labels, method, k, m, Share(_loss(tree, nodes)), data.origin)

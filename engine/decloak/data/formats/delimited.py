@@ -13,7 +13,10 @@ from typing import NamedTuple
 from decloak.data.formats.lines import LONGEST_LINE, Line
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Cell", "cells", "check_separator", "join", "one_line", "quoted", "read_number", "records", "split"]
+__all__ = [
+    "Cell", "cells", "check_header", "check_separator", "check_width", "join", "one_line", "quoted", "read_number",
+    "records", "split",
+]  # fmt: skip
 
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)", re.ASCII | re.IGNORECASE)
 
@@ -50,7 +53,7 @@ def check_separator(separator: str) -> str:
 
 def cells(line: Line, separator: str = ",") -> list[Cell]:
     """The values of a line with their columns."""
-    pattern, found, position = _cell_pattern(separator), [], 0
+    pattern, values, position = _cell_pattern(separator), [], 0
     text = line.text.strip(" ") if separator == " " else line.text
     offset = 1 + (len(line.text) - len(line.text.lstrip(" ")) if separator == " " else 0)
     while True:
@@ -61,9 +64,9 @@ def cells(line: Line, separator: str = ",") -> list[Cell]:
             raise _misplaced(line, bare, match.start("end") + offset)
         start = match.start("bare") if inside is None else match.start("quoted") - 1
         value = bare.strip() if inside is None else inside.replace('""', '"')
-        found.append(Cell(value, inside is not None, start + offset))
+        values.append(Cell(value, inside is not None, start + offset))
         if not end:
-            return found
+            return values
         position = match.end()
 
 
@@ -111,6 +114,22 @@ def records(lines: Iterable[Line], separator: str = ",") -> Iterator[tuple[Line,
             first, held, size = None, [], 0
     if first is not None:
         raise first.wrong("a quote that is never closed", 'write a quote in a name as ""')
+
+
+def check_header(head: Line, names: list[str]) -> None:
+    """Every column has a name of its own."""
+    first: dict[str, int] = {}
+    for number, name in enumerate(names, 1):
+        if first.setdefault(name, number) != number:
+            raise head.wrong(f"columns {first[name]} and {number} are both {shown(name)}", "rename one")
+
+
+def check_width(line: Line, row: list[str], width: int) -> None:
+    """Every row has as many values as the header."""
+    if not line.text.strip():
+        raise line.wrong("an empty line", "remove it")
+    if len(row) != width:
+        raise line.wrong(f"{len(row)} values where the header has {width}", "put names that hold a separator in quotes")
 
 
 def join(values: Iterable[str], separator: str = ",", *, multiline: bool = False) -> str:

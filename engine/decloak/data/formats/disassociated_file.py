@@ -8,16 +8,16 @@ Clusters are numbered from 0. k and m may be left out of the header. The order o
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
+from decloak.data.content import Chunk, Chunked, Cluster, Joint
 from decloak.data.formats.jsonvalue import json_value
-from decloak.data.formats.lines import FilePath, Line, check_name, place, read_lines, write_lines
+from decloak.data.formats.lines import FilePath, Line, check_name, place, write_lines
 from decloak.data.formats.release_header import MOST, Header, closed, header_of, whole
 from decloak.errors import DecloakError, nearest, shown
 
-__all__ = ["LONGEST_CLUSTER", "METHOD", "json_schema", "read_disassociated", "write_disassociated"]
+__all__ = ["LONGEST_CLUSTER", "METHOD", "json_schema", "parse", "write_disassociated"]
 
 SHAPE = "write one JSON object a line"
 LONGEST_CLUSTER = 50_000_000
@@ -65,28 +65,29 @@ class _Reader:
     def _joint(self, line: Line, value: dict[str, Any]) -> Joint:
         fields = _object(line, value, "joint cluster")
         members = _list(line, "joint", fields["joint"])
-        for one in members:
-            if not isinstance(one, int) or isinstance(one, bool) or not 0 <= one < len(self.clusters):
-                raise line.wrong(f"unknown cluster {shown(one)}", f"clusters are 0 to {len(self.clusters) - 1}")
+        for number in members:
+            if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < len(self.clusters):
+                raise line.wrong(f"unknown cluster {shown(number)}", f"clusters are 0 to {len(self.clusters) - 1}")
         if len(set(members)) < max(2, len(members)):
             raise line.wrong("a joint cluster needs two clusters or more, each once", _HINTS["joint cluster"])
-        size = sum(self.clusters[one].size for one in members)
+        size = sum(self.clusters[number].size for number in members)
         chunks = self._chunks(line, "shared_chunks", fields["shared_chunks"], size)
         _check_apart(line, [chunk.items for chunk in chunks])
         return Joint(tuple(members), chunks)
 
     def _chunks(self, line: Line, name: str, value: Any, size: int) -> tuple[Chunk, ...]:
-        return tuple(self._chunk(line, f"{name}[{at}]", one, size) for at, one in enumerate(_list(line, name, value)))
+        chunks = enumerate(_list(line, name, value))
+        return tuple(self._chunk(line, f"{name}[{number}]", chunk, size) for number, chunk in chunks)
 
     def _chunk(self, line: Line, name: str, value: Any, size: int) -> Chunk:
         fields = _object(line, value, "chunk", name)
         items = self._items(line, f"{name}.items", fields["items"])
         if not items:
             raise line.wrong(f"{name} has no items", "leave the chunk out, or write its items")
-        raw = _list(line, f"{name}.subrecords", fields["subrecords"])
-        if len(raw) > size:
-            raise line.wrong(f"{name} has {len(raw)} sub-records of {size} records", "each record gives one at most")
-        subrecords = tuple(self._items(line, f"{name}.subrecords[{at}]", one) for at, one in enumerate(raw))
+        rows = _list(line, f"{name}.subrecords", fields["subrecords"])
+        if len(rows) > size:
+            raise line.wrong(f"{name} has {len(rows)} sub-records of {size} records", "each record gives one at most")
+        subrecords = tuple(self._items(line, f"{name}.subrecords[{row}]", held) for row, held in enumerate(rows))
         _check_inside(line, name, items, subrecords)
         return Chunk(items, subrecords)
 
@@ -109,20 +110,19 @@ class _Reader:
             raise line.wrong(error.message, error.hint) from None
 
 
-def read_disassociated(path: FilePath) -> Disassociated:
-    """Read a disassociated release; what it promises is not checked here, only that it is one."""
+def parse(lines: Sequence[Line]) -> Chunked:
+    """Read the lines of a release; what it promises is not checked here, only that it is one."""
     reader = _Reader()
-    lines = read_lines(path, longest=LONGEST_CLUSTER)
     header = header_of(lines[0], METHOD)
     for line in lines[1:]:
         reader.part(line, json_value(line, SHAPE))
     if not reader.clusters:
         raise lines[-1].wrong("a release without clusters", _HINTS["cluster"])
-    return Disassociated(tuple(reader.clusters), tuple(reader.joints), header.k, header.m, place(path))
+    return Chunked(tuple(reader.clusters), tuple(reader.joints), header.k, header.m)
 
 
-def write_disassociated(release: Disassociated, path: FilePath) -> None:
-    """Write a release so that `read_disassociated` gives it back; what the reader would refuse is not written."""
+def write_disassociated(release: Chunked, path: FilePath) -> None:
+    """Write a release so that `parse` gives it back; what the reader would refuse is not written."""
     if not release.clusters:
         raise DecloakError("a release without clusters", place(path), "disassociate some records first")
     head, *parts = _objects(release)
@@ -130,10 +130,10 @@ def write_disassociated(release: Disassociated, path: FilePath) -> None:
     header_of(Line(str(path), 1, json.dumps(head)), METHOD)
     for number, part in enumerate(parts, 2):
         reader.part(Line(str(path), number, ""), part)
-    write_lines((json.dumps(one, ensure_ascii=False) for one in (head, *parts)), path, longest=LONGEST_CLUSTER)
+    write_lines((json.dumps(part, ensure_ascii=False) for part in (head, *parts)), path, longest=LONGEST_CLUSTER)
 
 
-def _objects(release: Disassociated) -> Iterable[dict[str, Any]]:
+def _objects(release: Chunked) -> Iterable[dict[str, Any]]:
     yield Header(METHOD, release.k, release.m).value
     for cluster in release.clusters:
         chunks = list(map(_chunk_object, cluster.record_chunks))
@@ -176,14 +176,14 @@ def _check_apart(line: Line, chunks: Iterable[tuple[str, ...]]) -> None:
 
 
 def _check_inside(line: Line, name: str, items: tuple[str, ...], subrecords: tuple[tuple[str, ...], ...]) -> None:
-    known = set(items)
-    for at, subrecord in enumerate(subrecords):
+    of_chunk = set(items)
+    for row, subrecord in enumerate(subrecords):
         if not subrecord:
-            raise line.wrong(f"{name}.subrecords[{at}] is empty", "leave it out: records may give nothing to a chunk")
+            raise line.wrong(f"{name}.subrecords[{row}] is empty", "leave it out: records may give nothing to a chunk")
         for item in subrecord:
-            if item not in known:
+            if item not in of_chunk:
                 raise line.wrong(
-                    f"{name}.subrecords[{at}] has {shown(item)}, which is not of the chunk's items",
+                    f"{name}.subrecords[{row}] has {shown(item)}, which is not of the chunk's items",
                     nearest(item, items) or "add it to the items of the chunk",
                 )
 

@@ -10,19 +10,18 @@ transaction is one whose items were all suppressed, or that held none.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from decloak.data.formats.jsonl import transaction_of
+from decloak.data.content import Labelled
 from decloak.data.formats.jsonvalue import json_value
-from decloak.data.formats.lines import FilePath, Line, check_name, place, read_lines, write_lines
-from decloak.data.formats.record import Labels
+from decloak.data.formats.lines import FilePath, Line, check_name, place, write_lines
+from decloak.data.formats.plain.jsonl import transaction_of
+from decloak.data.formats.record import Labels, check_labels
 from decloak.data.formats.release_header import MOST, Header, closed, header_of
-from decloak.data.formats.writers import check_labels
-from decloak.data.generalised import Generalised
 from decloak.errors import DecloakError, nearest, shown
 
-__all__ = ["METHOD", "json_schema", "read_generalised", "write_generalised"]
+__all__ = ["METHOD", "json_schema", "parse", "write_generalised"]
 
 METHOD = "generalisation"
 LABEL = 'write {"label": "infection", "items": ["flu", "cold"]}'
@@ -50,7 +49,7 @@ class _Reader:
         if value.keys() != {"label", "items"}:
             raise line.wrong("a label has the keys label and items", LABEL)
         label, items = value["label"], value["items"]
-        if not isinstance(items, list) or not items or not all(isinstance(one, str) for one in [label, *items]):
+        if not isinstance(items, list) or not items or not all(isinstance(name, str) for name in [label, *items]):
             raise line.wrong("a label stands for a list of names", LABEL)
         if label in self.members or len(set(items)) < len(items):
             raise line.wrong(f"{shown(label)} or one of its items is written twice", "a name stands once")
@@ -72,9 +71,8 @@ class _Reader:
         self.transactions.append(tuple(items))
 
 
-def read_generalised(path: FilePath) -> Generalised:
-    """Read a release; what it promises is not checked here, only that it is one."""
-    lines = read_lines(path)
+def parse(lines: Sequence[Line]) -> Labelled:
+    """Read the lines of a release; what it promises is not checked here, only that it is one."""
     header = header_of(lines[0], METHOD)
     reader = _Reader()
     for line in lines[1:]:
@@ -82,21 +80,21 @@ def read_generalised(path: FilePath) -> Generalised:
     if not reader.transactions:
         raise lines[-1].wrong("a release without transactions", TRANSACTION)
     rows = tuple(reader.transactions)
-    return Generalised(rows, reader.members, tuple(reader.ids.lines), METHOD, header.k, header.m, origin=place(path))
+    return Labelled(rows, reader.members, tuple(reader.ids.lines), METHOD, header.k, header.m)
 
 
-def write_generalised(release: Generalised, path: FilePath, *, ids: bool = False) -> None:
-    """Write a release so that `read_generalised` gives it back, its ids only when asked for."""
+def write_generalised(release: Labelled, path: FilePath, *, ids: bool = False) -> None:
+    """Write a release so that `parse` gives it back, its ids only when asked for."""
     if not release.transactions:
         raise DecloakError("a release without transactions", place(path), "generalise some transactions first")
     try:
         _check(release, ids)
     except DecloakError as error:
         raise DecloakError(error.message, place(path), error.hint) from None
-    write_lines((json.dumps(one, ensure_ascii=False) for one in _objects(release, ids)), path)
+    write_lines((json.dumps(value, ensure_ascii=False) for value in _objects(release, ids)), path)
 
 
-def _check(release: Generalised, ids: bool) -> None:
+def _check(release: Labelled, ids: bool) -> None:
     """What the reader would refuse is not written."""
     for label, items in release.members.items():
         for name in (label, *items):
@@ -107,7 +105,7 @@ def _check(release: Generalised, ids: bool) -> None:
         check_labels(release.ids, kept=True)
 
 
-def _objects(release: Generalised, ids: bool) -> Iterator[Any]:
+def _objects(release: Labelled, ids: bool) -> Iterator[Any]:
     # No transaction has as many items, so that a larger m says no more.
     yield Header(METHOD, release.k, release.m and min(release.m, MOST)).value
     for label in release.cut:

@@ -16,9 +16,11 @@ __all__ = [
     "FilePath",
     "Line",
     "ReadFile",
+    "check_lengths",
     "check_name",
     "check_new",
     "decoded",
+    "lines_of",
     "opened",
     "place",
     "read_lines",
@@ -67,7 +69,15 @@ class Line(NamedTuple):
 def read_lines(path: FilePath, *, longest: int = LONGEST_LINE) -> list[Line]:
     """Every line of a text file without its line end; blank lines at the end of the file are left out."""
     with opened(path) as file:
-        data = file.read().removeprefix(b"\xef\xbb\xbf")
+        data = file.read()
+    lines = lines_of(data, path)
+    check_lengths(lines, longest)
+    return lines
+
+
+def lines_of(data: bytes, path: FilePath) -> list[Line]:
+    """The same of all the bytes of a file; how long a line may be is not looked at."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
     text = decoded(data, path, 1, "unpack it if it is compressed, or save it as UTF-8").replace("\r\n", "\n")
     if "\r" in text:
         raise DecloakError(
@@ -81,16 +91,19 @@ def read_lines(path: FilePath, *, longest: int = LONGEST_LINE) -> list[Line]:
     if not texts:
         raise DecloakError("the file is empty", place(path), "expected at least one line")
     name = os.fspath(path)
-    lines = [Line(name, number, text) for number, text in enumerate(texts, 1)]
+    return [Line(name, number, text) for number, text in enumerate(texts, 1)]
+
+
+def check_lengths(lines: Iterable[Line], longest: int) -> None:
+    """Refuse a line that is longer than its format has any."""
     for line in lines:
         if len(line.text) > longest:
             raise line.wrong(f"line of {len(line.text)} characters", f"at most {longest:,}")
-    return lines
 
 
 @contextmanager
 def opened(path: FilePath, *, again: bool = False) -> Iterator[FileIO | BytesIO]:
-    """Open a file to read its bytes; what cannot be opened or read, or may never end, is told with its place.
+    """Open a file to read its bytes; what cannot be opened or read, or may never end, is an error at its place.
 
     What a shell hands over as /dev/stdin or /dev/fd/63 is read as a file is, unless it is read `again`.
     """
@@ -122,7 +135,7 @@ def _open(path: FilePath, again: bool) -> FileIO:
 
 def _neighbour(path: Path) -> str:
     try:
-        names = [one.name for one in path.parent.iterdir()]
+        names = [file.name for file in path.parent.iterdir()]
     except OSError:
         return f"there is no folder {shown(path.parent)} either"
     close = difflib.get_close_matches(path.name, names, n=1)

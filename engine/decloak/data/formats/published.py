@@ -9,16 +9,16 @@ double quotes, a quote inside written twice. With ids the first name of a line i
 """
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
+from decloak.data.content import Element, Elements
 from decloak.data.formats.delimited import one_line, quoted
-from decloak.data.formats.lines import FilePath, Line, check_name, place, read_lines, write_lines
-from decloak.data.formats.record import Labels, Names
-from decloak.data.formats.writers import check_labels
-from decloak.data.published import Element, Published
+from decloak.data.formats.lines import FilePath, Line, check_name, place, write_lines
+from decloak.data.formats.record import Labels, Names, check_labels
 from decloak.errors import DecloakError, shown
 
-__all__ = ["read_published", "write_published", "written"]
+__all__ = ["parse", "write_published", "written"]
 
 _TOKEN = re.compile(r'\s*+(?:(?P<mark>[(),])|"(?P<quoted>(?:[^"]++|"")*+)"|(?P<bare>[^(),"]++)|(?P<open>"))')
 
@@ -37,10 +37,10 @@ class _Token(NamedTuple):
     column: int
 
 
-def read_published(path: FilePath, *, ids: bool = False) -> Published:
+def parse(lines: Iterable[Line], ids: bool) -> Elements:
     """Read set-generalised transactions; an item stands once in a transaction."""
     names, transactions, labels = Names(), [], Labels()
-    for line in read_lines(path):
+    for line in lines:
         tokens = _tokens(line)
         _check_shape(line, tokens, ids)
         label = _take_id(line, tokens) if ids else None
@@ -48,7 +48,7 @@ def read_published(path: FilePath, *, ids: bool = False) -> Published:
             _check_names(line, tokens)
         transactions.append(tuple(_elements(tokens, names)))
         labels.add(line, label)
-    return Published(tuple(transactions), tuple(labels.lines), place(path))
+    return Elements(tuple(transactions), tuple(labels.lines))
 
 
 def _tokens(line: Line) -> list[_Token]:
@@ -130,8 +130,8 @@ def _elements(tokens: list[_Token], names: Names) -> list[Element]:
     return elements
 
 
-def write_published(published: Published, path: FilePath, *, ids: bool = False) -> None:
-    """Write set-generalised transactions so that `read_published` gives them back."""
+def write_published(published: Elements, path: FilePath, *, ids: bool = False) -> None:
+    """Write set-generalised transactions so that `parse` gives them back."""
     try:
         if not published.transactions:
             raise DecloakError("no transactions to write")

@@ -1,38 +1,32 @@
 """Plain transactions from a file in a format that is named; nothing about a file is guessed."""
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+import pkgutil
+from importlib import import_module
 
 from decloak.data.dataset import Dataset
-from decloak.data.formats import basket, jsonl, spmf, tabular
+from decloak.data.formats import plain
 from decloak.data.formats.delimited import check_separator
-from decloak.data.formats.lines import FilePath, Line, place, read_lines
-from decloak.data.formats.record import Options, Record, dataset_of
+from decloak.data.formats.lines import FilePath, place, read_lines
+from decloak.data.formats.record import Format, Options, dataset_of
 from decloak.errors import DecloakError, nearest, shown
 
-__all__ = ["FORMATS", "Format", "find_format", "read"]
+__all__ = ["FORMATS", "find_format", "read"]
 
 
-class Format(NamedTuple):
-    """How to read and write one format, and which options mean something to it."""
+def _found() -> list[Format]:
+    """The entry of every module of the folder, those of separated values first, which most people have."""
+    modules = [import_module(f"{plain.__name__}.{module.name}") for module in pkgutil.iter_modules(plain.__path__)]
+    entries: list[Format] = [module.FORMAT for module in modules]
+    return sorted(entries, key=lambda entry: ("separator" not in entry.options, entry.name))
 
-    parse: Callable[[Iterable[Line], Options], Iterator[Record]]
-    render: Callable[[Dataset, Options], Iterator[str]]
-    options: frozenset[str]
 
-
-FORMATS = {
-    "basket": Format(basket.parse, basket.render, frozenset({"ids", "separator"})),
-    "jsonl": Format(jsonl.parse, jsonl.render, frozenset({"ids"})),
-    "long": Format(tabular.parse_long, tabular.render_long, frozenset({"separator", "transaction", "item"})),
-    "onehot": Format(tabular.parse_onehot, tabular.render_onehot, frozenset({"ids", "separator"})),
-    "spmf": Format(spmf.parse, spmf.render, frozenset()),
-}
+FORMATS = {entry.name: entry for entry in _found()}
+"""Every format of plain transactions by its name: a module in the folder `plain` each, and nothing else."""
 
 
 def find_format(name: str, options: Options) -> Format:
     """The format of this name; an error when there is none, or an option that is set means nothing to it."""
-    known = f"known formats: {', '.join(FORMATS)}"
+    known = f"known formats: {', '.join(sorted(FORMATS))}"
     if name == "published":
         raise DecloakError("published transactions are set-generalised, not plain ones", hint=known)
     if name not in FORMATS:
@@ -59,13 +53,12 @@ def read(
     transaction: str = "tid",
     item: str = "item",
 ) -> Dataset:
-    """Read transactions.
+    """Read transactions from a file in one of `FORMATS`; `decloak import --help` shows what each looks like.
 
-    `basket`: one transaction a line, names separated by commas (`separator`: another character); with `ids`
-    the first name is the id. `long`: CSV whose columns `transaction` and `item` hold an id and one item.
-    `onehot`: CSV with a column of 0 and 1 per item; with `ids` the first column is the id. `jsonl`: a JSON
-    list of names a line, or {"id": ..., "items": [...]}. `spmf`: whole numbers separated by spaces. An empty
-    transaction is an id alone, a row of 0, [] or -2.
+    `ids`: the first name of a line, or the first column, is the id. `separator`: the character between names, when it
+    is not a comma. `transaction` and `item`: the columns that hold an id and one item, where every item has a row.
+    An option that means nothing to the format is an error. The module of each format says how an empty transaction
+    is written.
     """
     options = Options(ids, separator, transaction, item)
     parse = find_format(format, options).parse

@@ -1,13 +1,13 @@
 """What the formats of plain transactions have in common: options, records, and how these make a data set."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import Line, check_name
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Labels", "Names", "Options", "Record", "dataset_of", "no_items", "take_label"]
+__all__ = ["Format", "Labels", "Names", "Options", "Record", "check_labels", "dataset_of", "no_items", "take_label"]
 
 
 class Options(NamedTuple):
@@ -27,6 +27,19 @@ class Record(NamedTuple):
     items: list[str]
 
 
+class Format(NamedTuple):
+    """How a format of plain transactions is called and described, read and written, and which options it knows."""
+
+    name: str
+    summary: str
+    """One line, as `decloak import --help` shows it."""
+    parse: Callable[[Iterable[Line], Options], Iterator[Record]]
+    render: Callable[[Dataset, Options], Iterator[str]]
+    options: frozenset[str] = frozenset()
+    keeps_ids: bool = False
+    """Whether it is written with ids even when nobody asks for them."""
+
+
 class Names(dict[str, str]):
     """Names checked once each; every use of a name then shares one string."""
 
@@ -34,9 +47,9 @@ class Names(dict[str, str]):
         return self.setdefault(name, check_name(name))
 
 
-def no_items(label: str, form: str) -> DecloakError:
+def no_items(label: str, name: str) -> DecloakError:
     """What to raise of an empty transaction that a format has no way to write."""
-    return DecloakError(f"{form} cannot carry the transaction {shown(label)}, which has no items", hint="write jsonl")
+    return DecloakError(f"{name} cannot carry the transaction {shown(label)}, which has no items", hint="write jsonl")
 
 
 def take_label(names: list[str], ids: bool) -> str | None:
@@ -72,3 +85,13 @@ class Labels:
         if name in self.lines:
             raise line.wrong(f"the id {shown(name)} is that of line {self.lines[name]}", "ids must be unique")
         self.lines[name] = line.number
+
+
+def check_labels(labels: Sequence[str], *, kept: bool) -> None:
+    """Labels that are written must be names and differ; others must be the numbers that a reader gives."""
+    for label in labels:
+        check_name(label)
+    if len(set(labels)) < len(labels):
+        raise DecloakError("two transactions have the same label", hint="labels must be unique")
+    if not kept and any(label != str(number) for number, label in enumerate(labels, 1)):
+        raise DecloakError("the labels of the transactions would be lost", hint="write with ids, or as long")

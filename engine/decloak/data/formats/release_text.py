@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
-from decloak.data.disassociated import Chunk, Disassociated
+from decloak.data.content import Chunk, Chunked
 from decloak.errors import shown
 
 __all__ = ["text_table"]
@@ -12,12 +12,12 @@ LONGEST_NAME = 200
 """Characters of a name that are shown."""
 
 
-def text_table(release: Disassociated) -> str:
+def text_table(release: Chunked) -> str:
     """Return a release as text; sub-records on one line need not be of one record.
 
-    >>> from decloak.data.disassociated import Cluster
+    >>> from decloak.data.content import Cluster
     >>> chunks = Chunk(("a", "b"), (("a",), ("a", "b"))), Chunk(("c",), (("c",),))
-    >>> print(text_table(Disassociated((Cluster(2, chunks, ("d", "e")),))))
+    >>> print(text_table(Chunked((Cluster(2, chunks, ("d", "e")),))))
     cluster 0: 2 records
     C1      C2   terms
     {a}     {c}  {d, e}
@@ -25,11 +25,11 @@ def text_table(release: Disassociated) -> str:
     """
     parts = []
     for number, cluster in enumerate(release.clusters):
-        columns = [_column(f"C{at}", chunk) for at, chunk in enumerate(cluster.record_chunks, 1)]
+        columns = [_column(f"C{place}", chunk) for place, chunk in enumerate(cluster.record_chunks, 1)]
         terms = ["terms", *([_set(cluster.term_chunk)] if cluster.term_chunk else [])]
         parts.append([f"cluster {number}: {cluster.size} records", *_side_by_side([*columns, terms])])
     for joint in release.joints:
-        columns = [_column(f"S{at}", chunk) for at, chunk in enumerate(joint.shared_chunks, 1)]
+        columns = [_column(f"S{place}", chunk) for place, chunk in enumerate(joint.shared_chunks, 1)]
         parts.append([f"shared by clusters {', '.join(map(str, joint.clusters))}", *_side_by_side(columns)])
     return "\n\n".join("\n".join(part) for part in parts)
 

@@ -3,11 +3,11 @@
 from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import FilePath, check_name, place, write_lines
 from decloak.data.formats.readers import find_format
-from decloak.data.formats.record import Options
+from decloak.data.formats.record import Options, check_labels
 from decloak.data.published import Published
 from decloak.errors import DecloakError
 
-__all__ = ["check_labels", "write"]
+__all__ = ["write"]
 
 
 def write(
@@ -25,26 +25,26 @@ def write(
     The options are those of `read`. Onehot keeps no order of the items within a transaction.
     """
     options = Options(ids, separator, transaction, item)
-    render = find_format(format, options).render
+    chosen = find_format(format, options)
     try:
         _check_kind(dataset)
         _check(dataset)
-        check_labels(dataset.labels, kept=ids or format == "long")
-        lines = list(render(dataset, options))
+        check_labels(dataset.labels, kept=ids or chosen.keeps_ids)
+        lines = list(chosen.render(dataset, options))
     except DecloakError as error:
         raise DecloakError(error.message, place(path), error.hint) from None
     write_lines(lines, path)
 
 
-def _check_kind(given: object) -> None:
-    if isinstance(given, Dataset):
+def _check_kind(value: object) -> None:
+    if isinstance(value, Dataset):
         return
     hint = "make one by decloak.Dataset.of(transactions)"
-    if isinstance(given, Published):
+    if isinstance(value, Published):
         hint = "write it by decloak.data.formats.published.write_published(release, path)"
-    elif hasattr(given, "write"):
+    elif hasattr(value, "write"):
         hint = "it writes itself: release.write(path)"
-    raise DecloakError(f"a {type(given).__name__} is not a Dataset", hint=hint)
+    raise DecloakError(f"a {type(value).__name__} is not a Dataset", hint=hint)
 
 
 def _check(dataset: Dataset) -> None:
@@ -52,13 +52,3 @@ def _check(dataset: Dataset) -> None:
         raise DecloakError("no transactions to write")
     for item in dataset.items:
         check_name(item)
-
-
-def check_labels(labels: tuple[str, ...], *, kept: bool) -> None:
-    """Labels that are written must be names and differ; others must be the numbers that a reader gives."""
-    for label in labels:
-        check_name(label)
-    if len(set(labels)) < len(labels):
-        raise DecloakError("two transactions have the same label", hint="labels must be unique")
-    if not kept and any(label != str(number) for number, label in enumerate(labels, 1)):
-        raise DecloakError("the labels of the transactions would be lost", hint="write with ids, or as long")

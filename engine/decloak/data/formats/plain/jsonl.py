@@ -1,4 +1,7 @@
-"""Format `jsonl`: each line a JSON array of names, or an object {"id": ..., "items": [...]}."""
+"""Format `jsonl`: each line a JSON array of names, or an object {"id": ..., "items": [...]}.
+
+An empty transaction is one of [].
+"""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -7,16 +10,16 @@ from typing import Any
 from decloak.data.dataset import Dataset
 from decloak.data.formats.jsonvalue import json_value
 from decloak.data.formats.lines import Line
-from decloak.data.formats.record import Options, Record
+from decloak.data.formats.record import Format, Options, Record
 from decloak.errors import nearest, shown
 
-__all__ = ["parse", "render", "transaction_of"]
+__all__ = ["FORMAT", "transaction_of"]
 
 KEYS = ("id", "items")
 SHAPE = 'write ["milk", "bread"] or {"id": "p1", "items": ["milk", "bread"]}'
 
 
-def parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
+def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
     """Read JSON Lines; an id is taken wherever it stands, but then every line must have one."""
     named: bool | None = True if options.ids else None
     for line in lines:
@@ -46,7 +49,12 @@ def _object(line: Line, value: dict[str, Any]) -> tuple[str | None, Any]:
     return None if label is None else str(label), value.get("items")
 
 
-def render(dataset: Dataset, options: Options) -> Iterator[str]:
+def _render(dataset: Dataset, options: Options) -> Iterator[str]:
     """Write JSON Lines."""
     for label, items in zip(dataset.labels, dataset.transactions, strict=True):
         yield json.dumps({"id": label, "items": items} if options.ids else items, ensure_ascii=False)
+
+
+FORMAT = Format(
+    "jsonl", 'a JSON list of names a line, or {"id": ..., "items": [...]}', _parse, _render, frozenset({"ids"})
+)

@@ -1,17 +1,20 @@
-"""Format `basket`: one transaction a line, names between commas or another separator, perhaps an id first."""
+"""Format `basket`: one transaction a line, names between commas or another separator, perhaps an id first.
+
+An empty transaction is an id alone.
+"""
 
 from collections.abc import Iterable, Iterator
 
 from decloak.data.dataset import Dataset
 from decloak.data.formats.delimited import cells, join, split
 from decloak.data.formats.lines import Line
-from decloak.data.formats.record import Options, Record, no_items, take_label
+from decloak.data.formats.record import Format, Options, Record, no_items, take_label
 from decloak.errors import shown
 
-__all__ = ["parse", "render"]
+__all__ = ["FORMAT"]
 
 
-def parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
+def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
     """Read baskets."""
     separator = options.separator or ","
     for line in lines:
@@ -36,9 +39,12 @@ def _refuse_brackets(line: Line, separator: str) -> None:
             )
 
 
-def render(dataset: Dataset, options: Options) -> Iterator[str]:
+def _render(dataset: Dataset, options: Options) -> Iterator[str]:
     """Write baskets."""
     for label, items in zip(dataset.labels, dataset.transactions, strict=True):
         if not (items or options.ids):
             raise no_items(label, "basket without ids")
         yield join((label, *items) if options.ids else items, options.separator or ",")
+
+
+FORMAT = Format("basket", "one transaction a line: milk, bread", _parse, _render, frozenset({"ids", "separator"}))

@@ -1,22 +1,22 @@
 """Format `spmf`: whole numbers separated by spaces, as the SPMF library writes them.
 
 -1 (end of an itemset) and -2 (end of a sequence, the last of its line) are passed over. A line @ITEM=n=name
-names item n; other lines that begin with @, % or # are comments.
+names item n; other lines that begin with @, % or # are comments. An empty transaction is -2.
 """
 
 from collections.abc import Iterable, Iterator
 
 from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import Line, check_name
-from decloak.data.formats.record import Options, Record
+from decloak.data.formats.record import Format, Options, Record
 from decloak.errors import DecloakError, shown
 
-__all__ = ["parse", "render"]
+__all__ = ["FORMAT"]
 
 DIGITS = 18
 
 
-def parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
+def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
     """Read SPMF transactions or sequences."""
     names: dict[str, str] = {}
     numbers: dict[str, str] = {}
@@ -68,7 +68,7 @@ def _named(line: Line, number: str, names: dict[str, str], numbers: dict[str, st
     return name
 
 
-def render(dataset: Dataset, options: Options) -> Iterator[str]:
+def _render(dataset: Dataset, options: Options) -> Iterator[str]:
     """Write SPMF transactions with the names of the items before them."""
     numbers = {item: str(number) for number, item in enumerate(dataset.items, 1)}
     yield "@CONVERTED_FROM_TEXT"
@@ -78,3 +78,6 @@ def render(dataset: Dataset, options: Options) -> Iterator[str]:
         yield f"@ITEM={number}={item}"
     for items in dataset.transactions:
         yield " ".join(numbers[item] for item in items) or "-2"
+
+
+FORMAT = Format("spmf", "whole numbers separated by spaces", _parse, _render)

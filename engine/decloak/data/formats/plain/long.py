@@ -1,0 +1,56 @@
+"""Format `long`: CSV with a header and a row per transaction and item; it has no empty transactions."""
+
+from collections.abc import Iterable, Iterator
+
+from decloak.data.dataset import Dataset
+from decloak.data.formats.delimited import check_header, check_width, join, records
+from decloak.data.formats.lines import Line
+from decloak.data.formats.record import Format, Options, Record, no_items
+from decloak.errors import nearest, shown
+
+__all__ = ["FORMAT"]
+
+
+def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
+    """Read rows of (transaction, item); the rows of one transaction need not be neighbours."""
+    rows = records(lines, options.separator or ",")
+    head, header = next(rows)
+    check_header(head, header)
+    id_column, item_column = (_column(head, header, name) for name in (options.transaction, options.item))
+    by_id: dict[str, Record] = {}
+    for line, row in rows:
+        check_width(line, row, len(header))
+        label, item = row[id_column], row[item_column]
+        record = by_id.setdefault(label, Record(line, label, []))
+        if not item.strip():
+            raise line.wrong("an empty item", "write its name, or remove the row")
+        record.items.append(item)
+    yield from by_id.values()
+
+
+def _column(head: Line, header: list[str], name: str) -> int:
+    if name not in header:
+        hint = nearest(name, header) or "name the columns with the options transaction and item"
+        raise head.wrong(f"no column {shown(name)}; the header has {', '.join(map(shown, header[:6]))}", hint)
+    return header.index(name)
+
+
+def _render(dataset: Dataset, options: Options) -> Iterator[str]:
+    """Write rows of (transaction, item)."""
+    separator = options.separator or ","
+    yield join((options.transaction, options.item), separator)
+    for label, items in zip(dataset.labels, dataset.transactions, strict=True):
+        if not items:
+            raise no_items(label, "long")
+        for item in items:
+            yield join((label, item), separator, multiline=True)
+
+
+FORMAT = Format(
+    "long",
+    "CSV with a row per item: tid,item",
+    _parse,
+    _render,
+    frozenset({"separator", "transaction", "item"}),
+    keeps_ids=True,
+)
