@@ -21,7 +21,7 @@ from decloak.attack.knowledge import moderate, weak
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.measure.link_probability import link_probabilities
 from decloak.rules.load import Catalogue
-from decloak.rules.running import Settings, facts
+from decloak.rules.operators.operator import Settings, Sight
 from decloak.store.opening import open_store
 from decloak.store.relations import Scope
 from decloak.store.sandbox import Sandbox
@@ -77,7 +77,7 @@ def by_rule(release: Disassociated) -> None:
         rule = Catalogue().rule("cover")
         begun = time.process_time()
         with Sandbox.of(path, Scope(number, dataset)) as sandbox:
-            found = facts(rule, sandbox, Settings())
+            found = rule.operator.run(rule, Sight(sandbox), Settings()).facts
         print(f"  the rule cover: {len(found):,} facts in {time.process_time() - begun:.2f} s")
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from decloak.errors import DecloakError
+from decloak.rules.eliminate.strategy import Strategy
 from decloak.rules.load import Catalogue, bundled_files, in_order
-from decloak.rules.model import EliminateRule
+from decloak.rules.operators.eliminate import EliminateRule
 
 QUERY = """\
 rule: mine
@@ -87,7 +88,7 @@ def test_a_rule_of_each_form_is_read_from_outside_the_package(tmp_path, text):
     found = rule(written(tmp_path, text))
     assert found.name == "mine"
     assert found.text == text
-    assert isinstance(found.model, EliminateRule) == (found.strategy is not None)
+    assert isinstance(found.model, EliminateRule) == isinstance(found.compiled, Strategy)
 
 
 def test_what_a_rule_reads_and_derives_is_known(tmp_path):

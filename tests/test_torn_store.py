@@ -18,7 +18,7 @@ from decloak.measure.reassociation import accuracy, reconstructed
 from decloak.measure.release_utility import re_chunks, tkd_chunks, tlost
 from decloak.measure.transport import mean_distance
 from decloak.rules.load import Catalogue
-from decloak.rules.running import Settings, give
+from decloak.rules.reassociate.kernel import reassociate
 from decloak.store.assigned import read_assigned
 from decloak.store.attackers import read_knowledge
 from decloak.store.opening import open_store
@@ -83,8 +83,9 @@ def test_a_run_finds_and_measures_what_the_kernels_do(clinic):
     with open_store("s.db") as store:
         attacks = dict(store.connection.execute("select label, attack from run_attack").fetchall())
         for name in ("aba", "rga", "mra", "assignment", "bayes", "random"):
-            settings = Settings(seed=run.variants[0].seed)
-            expected = [one for one, _ in give(Catalogue().rule(name), made.release, scores, settings) if one.rows]
+            rule, seed = Catalogue().rule(name).compiled, run.variants[0].seed
+            given = reassociate(made.release, scores, rule, closer="smaller", seed=seed)
+            expected = [one for one in given if one.rows]
             assert sorted(read_assigned(store.connection, attacks[name]), key=str) == sorted(expected, key=str)
             counts = accuracy(made.release, data.transactions, made.truth, expected)
             assert values["accuracy", name] == counts.accuracy

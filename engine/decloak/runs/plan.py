@@ -14,14 +14,14 @@ from decloak.data.formats.generalised_file import METHOD as GENERALISATION
 from decloak.data.formats.lines import opened
 from decloak.data.formats.release_header import Header
 from decloak.data.formats.releases import read_header
+from decloak.data.forms import FormName
 from decloak.digest import digest
 from decloak.errors import DecloakError
 from decloak.measure.release_measuring import RELEASE_FAMILIES
 from decloak.relate.wordnet_files import FILES as WORDNET
 from decloak.relate.wordnet_files import check_database
 from decloak.rules.load import Catalogue, Rule, in_order
-from decloak.rules.model import ItemsetsRule
-from decloak.rules.running import Settings
+from decloak.rules.operators.operator import Settings
 from decloak.scenario.data import Collected, Distances, Release
 from decloak.scenario.model import Scenario
 from decloak.scenario.parts import Attack
@@ -175,12 +175,11 @@ def _planned(
 
 def check_fits(scenario: Scenario, rule: Rule) -> None:
     """An operator needs the data it works on, and most need to know how items are related."""
-    wanted = {"eliminate": False, "reassociate": True}.get(rule.model.form, scenario.torn)
-    if wanted != scenario.torn:
-        kinds = ("disassociated", "set-generalised") if wanted else ("set-generalised", "disassociated")
+    if (FormName.DISASSOCIATED if scenario.torn else FormName.SET_GENERALISED) not in rule.operator.fits:
+        kinds = ("set-generalised", "disassociated") if scenario.torn else ("disassociated", "set-generalised")
         raise DecloakError(f"the rule {rule.name} attacks {kinds[0]} data, these are {kinds[1]}", hint="leave it out")
-    by_distance = rule.model.form in ("eliminate", "reassociate") and not isinstance(scenario.data, Distances)
-    if by_distance and (rule.model.form == "eliminate" or not rule.random) and scenario.relate is None:
+    related = isinstance(scenario.data, Distances) or scenario.relate is not None
+    if not related and rule.operator.by_relatedness(rule):
         raise DecloakError(f"the rule {rule.name} goes by how items are related", hint="add relate to the scenario")
 
 
@@ -196,7 +195,9 @@ def check_bounds(scenario: Scenario, attack: Attack | None, rule: Rule, folder: 
 
 
 def _open(rule: Rule) -> tuple[str, ...]:
-    return rule.model.open if isinstance(rule.model, ItemsetsRule) else ()
+    """Which of k and m a rule leaves to the scenario."""
+    heeded = rule.operator.heeds(rule)
+    return tuple(name for name in ("k", "m") if name in heeded)
 
 
 def _settings(attack: Attack | None, rule: Rule, scenario: Scenario, folder: Path, seed: int) -> Settings:

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from decloak.errors import DecloakError
 from decloak.measure.statistics import Interval, interval
 from decloak.rules.load import Catalogue, Rule
-from decloak.rules.model import ItemsetsRule
 from decloak.runs.inputs import Originals, check_inputs
 from decloak.runs.plan import Files, Plan, check_bounds, check_fits, plan
 from decloak.runs.stages import execute
@@ -163,15 +162,9 @@ def _faults(case: Case, catalogue: Catalogue, folder: Path) -> Iterator[Fault]:
 
 def _require_effect(attack: Attack, rule: Rule) -> None:
     """Refuse a setting that the rule would take no notice of."""
-    strategy, model = rule.strategy, rule.model
-    heeded = {
-        "threshold": strategy is not None and strategy.strike != "coin",
-        "ratio": strategy is not None and strategy.threshold is not None,
-        "k": isinstance(model, ItemsetsRule) and "k" in model.open,
-        "m": isinstance(model, ItemsetsRule) and "m" in model.open,
-    }
-    for key, does in heeded.items():
-        if getattr(attack, key) is not None and not does:
+    heeded = rule.operator.heeds(rule)
+    for key in ("threshold", "ratio", "k", "m"):
+        if getattr(attack, key) is not None and key not in heeded:
             raise DecloakError(f"the rule {rule.name} takes no {key}", hint="delete it")
 
 

@@ -1,12 +1,14 @@
-"""The one re-association attack: give what was torn from the records of a disassociated release back to them.
+"""The one re-association attack: give what was taken off the records of a disassociated release back to them.
 
 Each cluster is attacked on its own. The value of a row for a unit comes from the scores of the unit's items with those
 of the row's anchor in the first record chunk, never from what the attack has given it (`reassociate_scores`). The
 rows are matched as the strategy says (`reassociate_match`), and made consistent if it says so.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -15,13 +17,21 @@ from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError
 from decloak.rules.reassociate.consistent import Limits, consistent, limits
 from decloak.rules.reassociate.match import assign, best, by_chance
-from decloak.rules.reassociate.scores import Array, Case, Scores, batches, read_scores, values
+from decloak.rules.reassociate.scores import Array, Case, batches, read_scores, values
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.rules.reassociate.units import rows_of, units_of
 
-__all__ = ["RowValues", "reassociate", "row_values"]
+__all__ = ["Ranked", "RowValues", "rank", "reassociate", "row_values"]
 
 Known = Mapping[tuple[str, str], float | None]
+T = TypeVar("T")
+
+
+class Ranked(NamedTuple):
+    """Who gets a unit, and what each of these rows was ranked by: larger is closer, None where nothing is known."""
+
+    assignment: Assignment
+    values: tuple[float | None, ...]
 
 
 class RowValues(NamedTuple):
@@ -56,19 +66,27 @@ def reassociate(
     >>> reassociate(release, {("a", "c"): 0.9, ("b", "c"): 0.1, ("b", "d"): 0.5}, aba)[1]
     Assignment(cluster=0, chunk='T', unit=('d',), rows=(2,))
     """
-    known = read_scores(scores, closer, _items(release), unrelated)
-    k = release.k if k is None else k
-    ruled_out = _limits(release, k) if strategy.consistent else None
-    rows: dict[int, list[tuple[int, ...]]] = {}
-    cases = list(_cases(release, strategy, k))
-    for batch in batches(cases):
-        found = iter(_matched(batch, strategy, known, seed, ruled_out))
-        rows.update((case.number, [next(found) for _ in case.units]) for case in batch)
-    return [
-        Assignment(case.number, unit.chunk, unit.items, own)
-        for case in cases
-        for unit, own in zip(case.units, rows[case.number], strict=True)
-    ]
+    return _in_order(
+        (case.number, [Assignment(case.number, *unit[:2], own) for unit, own in zip(case.units, rows, strict=True)])
+        for case, _, rows in _attacked(release, scores, strategy, closer, k, seed, unrelated)
+    )
+
+
+def rank(
+    release: Disassociated,
+    scores: Known,
+    strategy: Reassociation,
+    *,
+    closer: Closer = "larger",
+    k: int | None = None,
+    seed: int = 0,
+    unrelated: float | None = None,
+) -> list[Ranked]:
+    """Return the same with what the rows were ranked by."""
+    return _in_order(
+        (case.number, list(_ranked(case, values, rows)))
+        for case, values, rows in _attacked(release, scores, strategy, closer, k, seed, unrelated)
+    )
 
 
 def row_values(
@@ -79,13 +97,65 @@ def row_values(
     closer: Closer = "larger",
     k: int | None = None,
     unrelated: float | None = None,
-) -> Iterator[RowValues]:
-    """Yield what `reassociate` ranks the rows of every unit by, in its order."""
+) -> list[RowValues]:
+    """Return what `reassociate` ranks all rows of every unit by, in its order."""
+    return _in_order(
+        (case.number, list(_valued(case, values)))
+        for case, values, _ in _attacked(release, scores, strategy, closer, k, 0, unrelated)
+    )
+
+
+def _in_order(clusters: Iterable[tuple[int, list[T]]]) -> list[T]:
+    """What was found of each cluster, by its number."""
+    return [one for _, own in sorted(clusters, key=itemgetter(0)) for one in own]
+
+
+def _ranked(case: Case, values: Array, rows: list[tuple[int, ...]]) -> Iterator[Ranked]:
+    of_row = np.array(case.rows.of_row)
+    for unit, line, own in zip(case.units, values, rows, strict=True):
+        ranks = [value if math.isfinite(value) else None for value in line[of_row[list(own)]].tolist()]
+        yield Ranked(Assignment(case.number, *unit[:2], own), tuple(ranks))
+
+
+def _valued(case: Case, values: Array) -> Iterator[RowValues]:
+    of_row = np.array(case.rows.of_row)
+    for unit, line in zip(case.units, values, strict=True):
+        yield RowValues(case.number, *unit[:2], tuple(line[of_row].tolist()))
+
+
+def _attacked(
+    release: Disassociated,
+    scores: Known,
+    strategy: Reassociation,
+    closer: Closer,
+    k: int | None,
+    seed: int,
+    unrelated: float | None,
+) -> Iterator[tuple[Case, Array, list[tuple[int, ...]]]]:
+    """Yield every cluster, the value of each of its units with each of its anchors, and the rows of each unit."""
     known = read_scores(scores, closer, _items(release), unrelated)
-    for case in _cases(release, strategy, release.k if k is None else k):
-        of_row = np.array(case.rows.of_row)
-        for unit, own in zip(case.units, values([case], strategy, known), strict=True):
-            yield RowValues(case.number, unit.chunk, unit.items, tuple(own[of_row].tolist()))
+    k = release.k if k is None else k
+    ruled_out = _limits(release, k) if strategy.consistent else None
+    for batch in batches(list(_cases(release, strategy, k))):
+        found = _unknown(batch) if strategy.match == "random" else values(batch, strategy, known)
+        rows = _matched(batch, strategy, found, seed, ruled_out)
+        for case, own in _by_case(batch):
+            yield case, found[own, : len(case.rows.anchors)], rows[own]
+
+
+def _by_case(batch: list[Case]) -> Iterator[tuple[Case, slice]]:
+    """The units of each cluster among those of a batch."""
+    first = 0
+    for case in batch:
+        own = slice(first, first + len(case.units))
+        yield case, own
+        first = own.stop
+
+
+def _unknown(batch: list[Case]) -> Array:
+    """What chance goes by: nothing."""
+    anchors = max(len(case.rows.anchors) for case in batch)
+    return np.full((sum(len(case.units) for case in batch), anchors), -np.inf)
 
 
 def _items(release: Disassociated) -> list[str]:
@@ -112,16 +182,11 @@ def _limits(release: Disassociated, k: int | None) -> dict[int, Limits]:
 
 
 def _matched(
-    batch: list[Case],
-    strategy: Reassociation,
-    scores: Scores,
-    seed: int,
-    ruled_out: Mapping[int, Limits] | None,
+    batch: list[Case], strategy: Reassociation, found: Array, seed: int, ruled_out: Mapping[int, Limits] | None
 ) -> list[tuple[int, ...]]:
     """The rows of every unit of a batch, cluster after cluster."""
     if strategy.match == "random":
         return by_chance(batch, seed)
-    found = values(batch, strategy, scores)
     if strategy.match == "best":
         return best(batch, found)
     rows = assign(batch, found)
@@ -131,9 +196,6 @@ def _matched(
 def _consistent(
     batch: list[Case], found: Array, rows: list[tuple[int, ...]], ruled_out: Mapping[int, Limits]
 ) -> list[tuple[int, ...]]:
-    first = 0
-    for case in batch:
-        own = slice(first, first + len(case.units))
+    for case, own in _by_case(batch):
         rows[own] = consistent(case, found[own, : len(case.rows.anchors)], rows[own], ruled_out[case.number])
-        first = own.stop
     return rows
