@@ -116,15 +116,13 @@ def derived(release):
     known = {name: relation.columns for name, relation in RELATIONS.items()}
     with Sandbox.empty(known | {"cover": cover.derives.columns}) as sandbox:
         sandbox.fill("subrecord_item", known["subrecord_item"], rows)
-        found = [one.values for one in cover.operator.run(cover, Sight(sandbox), Settings()).facts]
+        found = [one.values for one in _facts(cover, sandbox)]
         sandbox.fill("cover", cover.derives.columns, found)
-        return [
-            _named(some, names)
-            for some in (
-                found,
-                [one.values for one in adjacent.operator.run(adjacent, Sight(sandbox), Settings()).facts],
-            )
-        ]
+        return [_named(some, names) for some in (found, [one.values for one in _facts(adjacent, sandbox)])]
+
+
+def _facts(rule, sandbox):
+    return rule.operator.run(rule, Sight(sandbox), Settings()).facts
 
 
 def _named(rows, names):

@@ -41,10 +41,8 @@ def derived(found, rows: dict[str, list[tuple]], **given_settings):
     with Sandbox.empty({name: relation.columns for name, relation in RELATIONS.items()}) as sandbox:
         for name, values in rows.items():
             sandbox.fill(name, RELATIONS[name].columns, values)
-        return [
-            (one.round, *one.values)
-            for one in found.operator.run(found, Sight(sandbox), Settings(**given_settings)).facts
-        ]
+        result = found.operator.run(found, Sight(sandbox), Settings(**given_settings))
+        return [(one.round, *one.values) for one in result.facts]
 
 
 def query(derives: str, body: str, sentence: str = "x") -> str:

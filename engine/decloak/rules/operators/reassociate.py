@@ -1,12 +1,15 @@
 """reassociate: give the sub-records and terms of a disassociated cluster to its records."""
 
+import math
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 from pydantic import Field
 
+from decloak.data.assignment import Assignment
 from decloak.data.forms import FormName
 from decloak.rules.cases import TestCase, compare_facts, joined
 from decloak.rules.model import RuleModel
@@ -18,7 +21,7 @@ from decloak.store.results import Attacked
 from decloak.store.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from decloak.rules.reassociate.kernel import Ranked
+    from decloak.rules.reassociate.kernel import AttackedCluster
 
 __all__ = ["REASSOCIATE", "Given", "ReassociateRule"]
 
@@ -42,9 +45,9 @@ class ReassociateRule(RuleModel):
 
 @dataclass(frozen=True)
 class Given(Result):
-    """Who gets what, and what his rows were ranked by."""
+    """Who gets what, by cluster, and what each of these rows was ranked by: None where nothing is known."""
 
-    ranked: "Sequence[Ranked]"
+    ranked: Sequence[tuple[Assignment, Sequence[float | None]]]
 
     def write(self, connection: sqlite3.Connection, attack: int, release: int) -> None:
         assigned.write_assigned(connection, attack, release, self.ranked)
@@ -85,12 +88,12 @@ class ReassociateOperator(Operator[ReassociateRule, Reassociation]):
         return not self.by_chance(rule)
 
     def run(self, rule: CheckedRule[ReassociateRule, Reassociation], sight: Sight, settings: Settings) -> Given:
-        from decloak.rules.reassociate.kernel import rank  # it imports scipy.optimize, which rules are listed without
+        from decloak.rules.reassociate.kernel import attack  # it imports scipy.optimize; rules are listed without
 
-        scores = sight.scores()
-        return Given(
-            rank(sight.release(), scores, rule.compiled, closer=sight.closer, k=settings.k, seed=settings.seed)
-        )
+        release, scores = sight.release(), sight.scores()
+        clusters = attack(release, scores, rule.compiled, closer=sight.closer, k=settings.k, seed=settings.seed)
+        in_order = sorted(clusters, key=lambda attacked: attacked.case.number)
+        return Given([ranked for attacked in in_order for ranked in _ranked(attacked)])
 
     def show(self, sandbox: Sandbox, attack: int, derives: Derives) -> None:
         assigned.show_assigned(sandbox, attack, derives)
@@ -108,6 +111,13 @@ class ReassociateOperator(Operator[ReassociateRule, Reassociation]):
         for finding, value, unit in evidence.units_given(connection, attack.attack, transaction, item):
             contexts = tuple(evidence.anchor_scores(connection, finding))
             yield Explanation(attack.label, finding, say(finding), None, value, unit, contexts)
+
+
+def _ranked(attacked: "AttackedCluster") -> Iterator[tuple[Assignment, list[float | None]]]:
+    of_row = np.array(attacked.case.rows.of_row)
+    for assignment, values in zip(attacked.assignments, attacked.values, strict=True):
+        ranks = values[of_row[list(assignment.rows)]].tolist()
+        yield assignment, [rank if math.isfinite(rank) else None for rank in ranks]
 
 
 REASSOCIATE = ReassociateOperator()

@@ -5,14 +5,12 @@ of the row's anchor in the first record chunk, never from what the attack has gi
 rows are matched as the strategy says (`reassociate_match`), and made consistent if it says so.
 """
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
-from operator import itemgetter
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
-from decloak.data.assignment import Assignment, ChunkNumber, Closer
+from decloak.data.assignment import Assignment, Closer
 from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError
 from decloak.rules.reassociate.consistent import Limits, consistent, limits
@@ -21,26 +19,27 @@ from decloak.rules.reassociate.scores import Array, Case, batches, read_scores, 
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.rules.reassociate.units import rows_of, units_of
 
-__all__ = ["Ranked", "RowValues", "rank", "reassociate", "row_values"]
+__all__ = ["AttackedCluster", "attack", "reassociate"]
 
 Known = Mapping[tuple[str, str], float | None]
-T = TypeVar("T")
 
 
-class Ranked(NamedTuple):
-    """Who gets a unit, and what each of these rows was ranked by: larger is closer, None where nothing is known."""
+class AttackedCluster(NamedTuple):
+    """A cluster under attack.
 
-    assignment: Assignment
-    values: tuple[float | None, ...]
+    `values` has the value of each unit with each anchor, which its rows are ranked by: larger is closer, -inf where
+    nothing is known. `rows` are the rows of each unit.
+    """
 
+    case: Case
+    values: Array
+    rows: list[tuple[int, ...]]
 
-class RowValues(NamedTuple):
-    """What a unit's rows are ranked by: one number a row, larger is closer, -inf where no score is known."""
-
-    cluster: int
-    chunk: ChunkNumber
-    unit: tuple[str, ...]
-    values: tuple[float, ...]
+    @property
+    def assignments(self) -> Iterator[Assignment]:
+        """Who gets what."""
+        for unit, own in zip(self.case.units, self.rows, strict=True):
+            yield Assignment(self.case.number, unit.chunk, unit.items, own)
 
 
 def reassociate(
@@ -66,13 +65,12 @@ def reassociate(
     >>> reassociate(release, {("a", "c"): 0.9, ("b", "c"): 0.1, ("b", "d"): 0.5}, aba)[1]
     Assignment(cluster=0, chunk='T', unit=('d',), rows=(2,))
     """
-    return _in_order(
-        (case.number, [Assignment(case.number, *unit[:2], own) for unit, own in zip(case.units, rows, strict=True)])
-        for case, _, rows in _attacked(release, scores, strategy, closer, k, seed, unrelated)
-    )
+    attacked = attack(release, scores, strategy, closer=closer, k=k, seed=seed, unrelated=unrelated)
+    found = {done.case.number: list(done.assignments) for done in attacked}
+    return [assignment for _, own in sorted(found.items()) for assignment in own]
 
 
-def rank(
+def attack(
     release: Disassociated,
     scores: Known,
     strategy: Reassociation,
@@ -81,58 +79,8 @@ def rank(
     k: int | None = None,
     seed: int = 0,
     unrelated: float | None = None,
-) -> list[Ranked]:
-    """Return the same with what the rows were ranked by."""
-    return _in_order(
-        (case.number, list(_ranked(case, values, rows)))
-        for case, values, rows in _attacked(release, scores, strategy, closer, k, seed, unrelated)
-    )
-
-
-def row_values(
-    release: Disassociated,
-    scores: Known,
-    strategy: Reassociation,
-    *,
-    closer: Closer = "larger",
-    k: int | None = None,
-    unrelated: float | None = None,
-) -> list[RowValues]:
-    """Return what `reassociate` ranks all rows of every unit by, in its order."""
-    return _in_order(
-        (case.number, list(_valued(case, values)))
-        for case, values, _ in _attacked(release, scores, strategy, closer, k, 0, unrelated)
-    )
-
-
-def _in_order(clusters: Iterable[tuple[int, list[T]]]) -> list[T]:
-    """What was found of each cluster, by its number."""
-    return [one for _, own in sorted(clusters, key=itemgetter(0)) for one in own]
-
-
-def _ranked(case: Case, values: Array, rows: list[tuple[int, ...]]) -> Iterator[Ranked]:
-    of_row = np.array(case.rows.of_row)
-    for unit, line, own in zip(case.units, values, rows, strict=True):
-        ranks = [value if math.isfinite(value) else None for value in line[of_row[list(own)]].tolist()]
-        yield Ranked(Assignment(case.number, *unit[:2], own), tuple(ranks))
-
-
-def _valued(case: Case, values: Array) -> Iterator[RowValues]:
-    of_row = np.array(case.rows.of_row)
-    for unit, line in zip(case.units, values, strict=True):
-        yield RowValues(case.number, *unit[:2], tuple(line[of_row].tolist()))
-
-
-def _attacked(
-    release: Disassociated,
-    scores: Known,
-    strategy: Reassociation,
-    closer: Closer,
-    k: int | None,
-    seed: int,
-    unrelated: float | None,
-) -> Iterator[tuple[Case, Array, list[tuple[int, ...]]]]:
-    """Yield every cluster, the value of each of its units with each of its anchors, and the rows of each unit."""
+) -> Iterator[AttackedCluster]:
+    """The same with the values, cluster by cluster in any order."""
     known = read_scores(scores, closer, _items(release), unrelated)
     k = release.k if k is None else k
     ruled_out = _limits(release, k) if strategy.consistent else None
@@ -140,7 +88,7 @@ def _attacked(
         found = _unknown(batch) if strategy.match == "random" else values(batch, strategy, known)
         rows = _matched(batch, strategy, found, seed, ruled_out)
         for case, own in _by_case(batch):
-            yield case, found[own, : len(case.rows.anchors)], rows[own]
+            yield AttackedCluster(case, found[own, : len(case.rows.anchors)], rows[own])
 
 
 def _by_case(batch: list[Case]) -> Iterator[tuple[Case, slice]]:
@@ -150,12 +98,6 @@ def _by_case(batch: list[Case]) -> Iterator[tuple[Case, slice]]:
         own = slice(first, first + len(case.units))
         yield case, own
         first = own.stop
-
-
-def _unknown(batch: list[Case]) -> Array:
-    """What chance goes by: nothing."""
-    anchors = max(len(case.rows.anchors) for case in batch)
-    return np.full((sum(len(case.units) for case in batch), anchors), -np.inf)
 
 
 def _items(release: Disassociated) -> list[str]:
@@ -179,6 +121,12 @@ def _limits(release: Disassociated, k: int | None) -> dict[int, Limits]:
     if k is None:
         raise DecloakError("the release does not say its k", hint="give k, or leave consistent out")
     return limits(release, k)
+
+
+def _unknown(batch: list[Case]) -> Array:
+    """The values that chance goes by: none is known."""
+    anchors = max(len(case.rows.anchors) for case in batch)
+    return np.full((sum(len(case.units) for case in batch), anchors), -np.inf)
 
 
 def _matched(
