@@ -21,7 +21,8 @@ from decloak.attack.knowledge import moderate, weak
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.measure.link_probability import link_probabilities
 from decloak.rules.load import Catalogue
-from decloak.rules.operators.operator import Settings, Sight
+from decloak.rules.model import Settings
+from decloak.rules.operators.operator import Sight
 from decloak.store.opening import open_store
 from decloak.store.relations import Scope
 from decloak.store.sandbox import Sandbox

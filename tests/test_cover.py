@@ -11,7 +11,8 @@ import naive_cover as naive
 from decloak.attack.cover import cover_problems, covers
 from decloak.data.disassociated import Disassociated
 from decloak.rules.load import Catalogue
-from decloak.rules.operators.operator import Settings, Sight
+from decloak.rules.model import Settings
+from decloak.rules.operators.operator import Sight
 from decloak.store.relations import RELATIONS
 from decloak.store.sandbox import Sandbox
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import decloak
 from decloak.errors import DecloakError
 from decloak.rules.load import Catalogue
-from decloak.rules.operators.operator import Settings, Sight
+from decloak.rules.model import Settings
+from decloak.rules.operators.operator import Sight
 from decloak.store.opening import connect_readonly
 from decloak.store.relations import RELATIONS
 from decloak.store.sandbox import Sandbox

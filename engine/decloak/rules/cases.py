@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError
-from decloak.rules.model import Model, RuleName
+from decloak.rules.model import Model, RuleName, Settings
 
 __all__ = ["Grid", "RuleTest", "TestCase", "compare_facts", "compare_strikes", "joined"]
 
@@ -24,16 +24,6 @@ class Grid(Model):
             if len(values) != len(self.columns):
                 raise DecloakError(f"row '{name}' has {len(values)} values for {len(self.columns)} columns")
         return self
-
-
-class CaseSettings(Model):
-    """What a scenario would set beside the rule's name."""
-
-    threshold: float | None = None
-    ratio: float = 1.0
-    seed: int = 0
-    k: int | None = None
-    m: int | None = None
 
 
 class CaseCluster(Model):
@@ -61,7 +51,7 @@ class TestCase(Model):
     )
     clusters: list[CaseCluster] = Field(default_factory=list, description="reassociate: the release")
     scores: list[tuple[str, str, float]] = Field(default_factory=list, description="reassociate: distances of items")
-    settings: CaseSettings = Field(default_factory=CaseSettings, alias="with")
+    settings: Settings = Field(default_factory=Settings, alias="with")
     expect: list[list[str] | dict[str, str | int | float | None]] = Field(
         description="eliminate: [row, column] in the order struck; others: the facts, in any order (reassociate: "
         "{cluster, chunk, unit, rows}, unit and rows as text)"

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["Formula", "Model", "RuleModel", "RuleName", "Sql", "is_path"]
+__all__ = ["Formula", "Model", "RuleModel", "RuleName", "Settings", "Sql", "is_path"]
 
 RuleName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$", description="lower case, digits, underscores")]
 Sql = Annotated[str, Field(min_length=1, max_length=20_000)]
@@ -20,6 +20,16 @@ class Model(BaseModel):
     """A part of a rule file or of a rule's test."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Settings(Model):
+    """What a scenario sets beside the rule's name; `seed` is for coins, `k` and `m` for itemsets."""
+
+    threshold: float | None = None
+    ratio: float = 1.0
+    seed: int = 0
+    k: int | None = None
+    m: int | None = None
 
 
 class RuleModel(Model):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from decloak.errors import DecloakError, nearest, shown
 from decloak.rules.cases import Grid, RuleTest, TestCase
 from decloak.rules.load import Catalogue, Rule, bundled_files, rule_files
-from decloak.rules.operators.operator import Settings, Sight
+from decloak.rules.operators.operator import Sight
 from decloak.store.relations import RELATIONS
 from decloak.store.sandbox import Sandbox
 from decloak.yaml.source import Source, check, read
@@ -67,7 +67,7 @@ def _fault(rule: Rule, case: TestCase, catalogue: Catalogue, source: Source, num
         for name, rows in _relations(case, known, source, ("cases", number, "given")):
             sandbox.fill(name, known[name], rows)
         sight = Sight(sandbox, case.release, case.distances)
-        return rule.operator.run(rule, sight, Settings(**case.settings.model_dump())).fault(case)
+        return rule.operator.run(rule, sight, case.settings).fault(case)
 
 
 def _relations(

@@ -21,7 +21,7 @@ from decloak.measure.release_measuring import RELEASE_FAMILIES
 from decloak.relate.wordnet_files import FILES as WORDNET
 from decloak.relate.wordnet_files import check_database
 from decloak.rules.load import Catalogue, Rule, in_order
-from decloak.rules.operators.operator import Settings
+from decloak.rules.model import Settings
 from decloak.scenario.data import Collected, Distances, Release
 from decloak.scenario.model import Scenario
 from decloak.scenario.parts import Attack
@@ -167,7 +167,7 @@ def _planned(
         needs = tuple(sorted(name for name in map(catalogue.deriving, rule.reads) if name and name != rule.name))
         settings = _settings(attack, rule, scenario, files.folder, seed)
         knowing = attacker if "knows" in rule.reads or rule.derives.name == "cover" else None
-        key = _key("attack", rule.digest, scoring, knowing, settings._asdict(), [done[name] for name in needs])
+        key = _key("attack", rule.digest, scoring, knowing, settings.model_dump(), [done[name] for name in needs])
         done.setdefault(rule.name, key)
         measures = tuple(_measures(scenario, rule, key, files)) if attack else ()
         yield Planned(attack.name if attack else None, rule, settings, key, needs, measures)
@@ -185,7 +185,7 @@ def check_fits(scenario: Scenario, rule: Rule) -> None:
 
 def check_bounds(scenario: Scenario, attack: Attack | None, rule: Rule, folder: Path) -> None:
     """A rule that counts itemsets needs to know k and m; `attack` is None for one that another reads."""
-    settings = _settings(attack, rule, scenario, folder, 0)._asdict()
+    settings = _settings(attack, rule, scenario, folder, 0).model_dump()
     missing = [name for name in _open(rule) if settings[name] is None]
     if missing:
         said = {"rule": rule.name} if attack is None else attack.model_dump(by_alias=True, exclude_none=True)
@@ -210,7 +210,8 @@ def _settings(attack: Attack | None, rule: Rule, scenario: Scenario, folder: Pat
     settings = Settings(seed=seed if rule.random else 0, k=bounds.get("k"), m=bounds.get("m"))
     if attack is None:
         return settings
-    return settings._replace(threshold=attack.threshold, ratio=1.0 if attack.ratio is None else attack.ratio)
+    given = {"threshold": attack.threshold, "ratio": 1.0 if attack.ratio is None else attack.ratio}
+    return settings.model_copy(update=given)
 
 
 def _header(scenario: Scenario, folder: Path) -> Header | None:

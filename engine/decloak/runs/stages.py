@@ -181,8 +181,7 @@ class _Execution:
 
         def write(connection: Any) -> int:
             text = findings.write_rule(connection, rule.digest, rule.name, rule.model.form, rule.text)
-            parameters = {key: value for key, value in planned.settings._asdict().items() if value is not None}
-            parameters["reads"] = reads
+            parameters = planned.settings.model_dump(exclude_none=True) | {"reads": reads}
             attack = findings.write_attack(
                 connection, planned.digest, text, scope.release, scope.scoring, scope.attacker, parameters
             )

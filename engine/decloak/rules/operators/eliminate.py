@@ -15,8 +15,8 @@ from decloak.rules.because import called
 from decloak.rules.cases import Grid, TestCase, compare_strikes
 from decloak.rules.eliminate.kernel import Elimination, eliminate
 from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
-from decloak.rules.model import Formula, RuleModel, Sql
-from decloak.rules.operators.operator import CheckedRule, Explanation, Operator, Result, RuleText, Settings, Sight
+from decloak.rules.model import Formula, RuleModel, Settings, Sql
+from decloak.rules.operators.operator import CheckedRule, Explanation, Operator, Result, RuleText, Sight
 from decloak.store import evidence, findings
 from decloak.store.evidence import Judged
 from decloak.store.relations import Derives

@@ -9,8 +9,8 @@ from pydantic import Field
 from decloak.checks import check_km
 from decloak.counting.guarantees import violations
 from decloak.errors import DecloakError
-from decloak.rules.model import RuleModel, Sql
-from decloak.rules.operators.operator import CheckedRule, Facts, Operator, RuleText, Settings, Sight
+from decloak.rules.model import RuleModel, Settings, Sql
+from decloak.rules.operators.operator import CheckedRule, Facts, Operator, RuleText, Sight
 from decloak.store.derivation import Derived
 from decloak.store.sandbox import Sandbox
 

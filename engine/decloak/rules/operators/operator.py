@@ -10,7 +10,7 @@ import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar, get_args
+from typing import Any, Generic, TypeVar, get_args
 
 from decloak.data.assignment import Closer
 from decloak.data.disassociated import Disassociated
@@ -19,7 +19,7 @@ from decloak.digest import digest
 from decloak.errors import shown
 from decloak.rules.because import sentence_sql
 from decloak.rules.cases import TestCase, compare_facts
-from decloak.rules.model import RuleModel
+from decloak.rules.model import RuleModel, Settings
 from decloak.store import evidence, findings
 from decloak.store.derivation import Derived
 from decloak.store.evidence import Context
@@ -28,20 +28,10 @@ from decloak.store.results import Attacked
 from decloak.store.sandbox import Sandbox
 from decloak.yaml.source import Source
 
-__all__ = ["CheckedRule", "Explanation", "Facts", "Operator", "Result", "Rule", "RuleText", "Settings", "Sight"]
+__all__ = ["CheckedRule", "Explanation", "Facts", "Operator", "Result", "Rule", "RuleText", "Sight"]
 
 ModelT = TypeVar("ModelT", bound=RuleModel)
 CompiledT = TypeVar("CompiledT")
-
-
-class Settings(NamedTuple):
-    """What a scenario sets beside the rule's name; `seed` is for coins, `k` and `m` for itemsets."""
-
-    threshold: float | None = None
-    ratio: float = 1.0
-    seed: int = 0
-    k: int | None = None
-    m: int | None = None
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from decloak.errors import DecloakError, nearest, shown
-from decloak.rules.model import RuleModel, RuleName, Sql
-from decloak.rules.operators.operator import CheckedRule, Facts, Operator, RuleText, Settings, Sight
+from decloak.rules.model import RuleModel, RuleName, Settings, Sql
+from decloak.rules.operators.operator import CheckedRule, Facts, Operator, RuleText, Sight
 from decloak.store.derivation import LAST_ROUND, THIS_ROUND, derive, fixpoint, make_steps
 from decloak.store.relations import RELATIONS, Derives
 from decloak.store.sandbox import Sandbox

@@ -12,8 +12,8 @@ from pydantic import Field
 from decloak.data.assignment import Assignment
 from decloak.data.forms import FormName
 from decloak.rules.cases import TestCase, compare_facts, joined
-from decloak.rules.model import RuleModel
-from decloak.rules.operators.operator import CheckedRule, Explanation, Operator, Result, RuleText, Settings, Sight
+from decloak.rules.model import RuleModel, Settings
+from decloak.rules.operators.operator import CheckedRule, Explanation, Operator, Result, RuleText, Sight
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.store import assigned, evidence, findings
 from decloak.store.relations import Derives
