@@ -1,8 +1,8 @@
 """The one re-association attack: give what was taken off the records of a disassociated release back to them.
 
 Each cluster is attacked on its own. The value of a row for a unit comes from the scores of the unit's items with those
-of the row's anchor in the first record chunk, never from what the attack has given it (`reassociate_scores`). The
-rows are matched as the strategy says (`reassociate_match`), and made consistent if it says so.
+of the row's anchor in the first record chunk, never from what the attack has given it (`scores`). The
+rows are matched as the strategy says (`match`), and made consistent if it says so.
 """
 
 from collections.abc import Iterator, Mapping
