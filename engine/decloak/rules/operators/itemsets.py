@@ -6,8 +6,6 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from decloak.checks import check_km
-from decloak.counting.guarantees import violations
 from decloak.errors import DecloakError
 from decloak.rules.model import RuleModel, Settings, Sql
 from decloak.rules.operators.operator import CheckedRule, Facts, Operator, RuleText, Sight
@@ -43,8 +41,9 @@ class ItemsetsOperator(Operator[ItemsetsRule, None]):
         return frozenset(name for name, text in bounds.items() if name in text)
 
     def run(self, rule: CheckedRule[ItemsetsRule, None], sight: Sight, settings: Settings) -> Facts:
+        from decloak.counting.guarantees import violations  # it imports scipy.sparse, which rules are listed without
+
         k, m = _bound(rule, rule.model.support, "k", settings.k), _bound(rule, rule.model.size, "m", settings.m)
-        check_km(k, m)
         supports: Supports = violations(_sets(rule, sight.sandbox).values(), k=k, m=m)
         if rule.model.report == "count":
             counts = Counter((len(itemset), support) for itemset, support in supports)

@@ -88,7 +88,7 @@ class ReassociateOperator(Operator[ReassociateRule, Reassociation]):
         return not self.by_chance(rule)
 
     def run(self, rule: CheckedRule[ReassociateRule, Reassociation], sight: Sight, settings: Settings) -> Given:
-        from decloak.rules.reassociate.kernel import attack  # it imports scipy.optimize; rules are listed without
+        from decloak.rules.reassociate.kernel import attack  # imports scipy.optimize; rules are listed without
 
         release, scores = sight.release(), sight.scores()
         clusters = attack(release, scores, rule.compiled, closer=sight.closer, k=settings.k, seed=settings.seed)
