@@ -21,7 +21,8 @@ from decloak.attack.knowledge import moderate, weak
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.measure.link_probability import link_probabilities
 from decloak.rules.load import Catalogue
-from decloak.rules.running import Settings, facts
+from decloak.rules.model import Settings
+from decloak.rules.operators.operator import Sight
 from decloak.store.disassociated import write_clusters
 from decloak.store.opening import open_store
 from decloak.store.relations import Scope
@@ -77,7 +78,7 @@ def by_rule(release: Disassociated) -> None:
         rule = Catalogue().rule("cover")
         begun = time.process_time()
         with Sandbox.of(path, Scope(number, dataset)) as sandbox:
-            found = facts(rule, sandbox, Settings())
+            found = rule.operator.run(rule, Sight(sandbox), Settings()).facts
         print(f"  the rule cover: {len(found):,} facts in {time.process_time() - begun:.2f} s")
 
 

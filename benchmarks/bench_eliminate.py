@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+import decloak
 import naive_eliminate as naive
 from decloak.rules.eliminate.kernel import eliminate
+from decloak.rules.load import Catalogue
 from published_attacks import ATTACKS
 
 Table = NDArray[np.float64]
@@ -77,6 +79,17 @@ def many_tables(rng: np.random.Generator, number: int) -> None:
     print(f"  most memory so far {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
 
 
+def direct(rng: np.random.Generator) -> None:
+    """What finding the rule costs: one small table a call, by its name, and by the strategy itself."""
+    tables = [rng.random((10, 8)) for _ in range(100)]
+    print("100 tables of 10 x 8, one a call: decloak.eliminate and the kernel")
+    for name in ("rba", "mda"):
+        strategy = Catalogue().rule(name).compiled
+        named = best(lambda name=name: [decloak.eliminate(table, name) for table in tables])
+        bare = best(lambda strategy=strategy: [eliminate([table], strategy) for table in tables])
+        print(f"  {name} {named:6.3f} s  {bare:6.3f} s  {named / bare:.2f} times")
+
+
 def growth(rng: np.random.Generator) -> Growth:
     tables = [rng.random((side, side)) for side in SIDES]
     times = {name: [best(attack(name, [table]), 0.2) for table in tables] for name in ATTACKS}
@@ -113,6 +126,7 @@ def main() -> None:
     against_naive(rng, (50,) if chosen.quick else (50, 100))
     all_attacks(rng)
     many_tables(rng, MANY // 10 if chosen.quick else MANY)
+    direct(rng)
     times = growth(rng)
     if chosen.plot:
         plot(times, chosen.plot)

@@ -48,9 +48,8 @@ def load(path: Path) -> Records:
 
 def attacks() -> dict[str, Reassociation]:
     catalogue = Catalogue()
-    rules = {name: catalogue.rule(name).reassociation for name in RULES}
-    found = {name: one for name, one in rules.items() if one is not None}
-    return found | {"consistent": replace(found["assignment"], consistent=True)}
+    rules = {name: catalogue.rule(name).compiled for name in RULES}
+    return rules | {"consistent": replace(rules["assignment"], consistent=True)}
 
 
 def anonymised(records: Records) -> Disassociation:

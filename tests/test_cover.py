@@ -11,7 +11,8 @@ import naive_cover as naive
 from decloak.attack.cover import cover_problems, covers
 from decloak.data.disassociated import Disassociated
 from decloak.rules.load import Catalogue
-from decloak.rules.running import Settings, facts
+from decloak.rules.model import Settings
+from decloak.rules.operators.operator import Sight
 from decloak.store.relations import RELATIONS
 from decloak.store.sandbox import Sandbox
 
@@ -116,9 +117,13 @@ def derived(release):
     known = {name: relation.columns for name, relation in RELATIONS.items()}
     with Sandbox.empty(known | {"cover": cover.derives.columns}) as sandbox:
         sandbox.fill("subrecord_item", known["subrecord_item"], rows)
-        found = [one.values for one in facts(cover, sandbox, Settings())]
+        found = [one.values for one in _facts(cover, sandbox)]
         sandbox.fill("cover", cover.derives.columns, found)
-        return [_named(some, names) for some in (found, [one.values for one in facts(adjacent, sandbox, Settings())])]
+        return [_named(some, names) for some in (found, [one.values for one in _facts(adjacent, sandbox)])]
+
+
+def _facts(rule, sandbox):
+    return rule.operator.run(rule, Sight(sandbox), Settings()).facts
 
 
 def _named(rows, names):

@@ -156,6 +156,41 @@ def test_a_finding_of_a_query_is_explained_with_the_rows_behind_it(example, tmp_
             explain_finding(connection, tmp_path / "s.db", 1, 999)
 
 
+def test_a_finding_of_an_older_text_of_a_rule_keeps_its_sentence(example, tmp_path):
+    """The view why_shows goes with the text that ran last."""
+    path, store = scenario(example, "[shows.yaml]"), tmp_path / "s.db"
+    for word in ("shows", "told", "shows"):
+        written(example, SHOWS.replace("{txn:txn} shows", f"{{txn:txn}} {word}"), "shows.yaml")
+        decloak.run(path, store=store)
+    with closing(connect_readonly(store)) as connection:
+        for run, word in ((1, "shows"), (2, "told")):
+            findings = list_findings(connection, run, None, 9)
+            assert findings
+            assert all(f" {word} " in one.sentence for one in findings)
+            assert explain_finding(connection, store, run, findings[0].finding)[0] == findings[0]
+
+
+def test_a_column_called_because_is_not_the_sentence(example, tmp_path):
+    text = SHOWS.replace("shows(txn, item)", "shows(txn, because)").replace(
+        "select txn, item from held", "select txn, item as because from held"
+    )
+    written(example, text.replace("{item:item}", "{because:item}"), "shows.yaml")
+    decloak.run(scenario(example, "[shows.yaml]"), store=tmp_path / "s.db")
+    with closing(connect_readonly(tmp_path / "s.db")) as connection:
+        assert all(" shows " in one.sentence for one in list_findings(connection, 1, None, 9))
+
+
+def test_explain_says_what_the_view_of_the_rule_says(worked, tmp_path):
+    """The view is the sentence that is read, not a second one of the same text."""
+    with closing(sqlite3.connect(tmp_path / "s.db")) as plain:
+        (view,) = plain.execute("select sql from sqlite_master where name = 'why_gba'").fetchone()
+        plain.execute("drop view why_gba")
+        plain.execute(view.replace(" as because", " || ', so it is' as because", 1))
+        plain.commit()
+    (found,) = explain(worked, 1, "3", "icd", "gba")
+    assert found.sentence.endswith(", so it is")
+
+
 @pytest.mark.parametrize(
     ("template", "row", "expected"),
     [

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import decloak
 from decloak.errors import DecloakError
 from decloak.rules.load import Catalogue
-from decloak.rules.running import Settings, facts
+from decloak.rules.model import Settings
+from decloak.rules.operators.operator import Sight
 from decloak.store.opening import connect_readonly
 from decloak.store.relations import RELATIONS
 from decloak.store.sandbox import Sandbox
@@ -41,7 +42,8 @@ def derived(found, rows: dict[str, list[tuple]], **given_settings):
     with Sandbox.empty({name: relation.columns for name, relation in RELATIONS.items()}) as sandbox:
         for name, values in rows.items():
             sandbox.fill(name, RELATIONS[name].columns, values)
-        return [(one.round, *one.values) for one in facts(found, sandbox, Settings(**given_settings))]
+        result = found.operator.run(found, Sight(sandbox), Settings(**given_settings))
+        return [(one.round, *one.values) for one in result.facts]
 
 
 def query(derives: str, body: str, sentence: str = "x") -> str:

@@ -12,8 +12,9 @@ import naive_reassociate as naive
 from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.rules.reassociate.consistent import limits
-from decloak.rules.reassociate.kernel import reassociate, row_values
+from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.strategy import Reassociation
+from row_values import row_values
 from torn_releases import GOLDEN, release_of, releases, scores, torn
 
 ABA = Reassociation.build(combine="mean")

@@ -5,9 +5,10 @@ from statistics import median
 import pytest
 
 import naive_reassociate as naive
-from decloak.rules.reassociate.kernel import reassociate, row_values
+from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.rules.reassociate.units import rows_of
+from row_values import row_values
 from torn_releases import GOLDEN, attacks_of, release_of, scores_of, torn
 
 PAPER = GOLDEN["worked"]["alshuhail"]

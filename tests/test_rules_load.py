@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+import decloak
 from decloak.errors import DecloakError
+from decloak.rules.eliminate.strategy import Strategy
 from decloak.rules.load import Catalogue, bundled_files, in_order
-from decloak.rules.model import EliminateRule
+from decloak.rules.operators.eliminate import EliminateRule
 
 QUERY = """\
 rule: mine
@@ -87,7 +89,7 @@ def test_a_rule_of_each_form_is_read_from_outside_the_package(tmp_path, text):
     found = rule(written(tmp_path, text))
     assert found.name == "mine"
     assert found.text == text
-    assert isinstance(found.model, EliminateRule) == (found.strategy is not None)
+    assert isinstance(found.model, EliminateRule) == isinstance(found.compiled, Strategy)
 
 
 def test_what_a_rule_reads_and_derives_is_known(tmp_path):
@@ -267,3 +269,29 @@ def test_hostile_text_in_a_rule_does_not_reach_the_message_as_it_is(tmp_path):
     )
     message = fault(written(tmp_path, text))
     assert message.isprintable()
+
+
+def test_a_rule_text_is_read_and_checked_once_in_a_process(tmp_path):
+    assert Catalogue().rule("gba") is Catalogue().rule("gba")
+    path = written(tmp_path, STRIKE)
+    assert rule(path) is rule(path)
+    assert rule(path) is not rule(written(tmp_path, STRIKE.replace("1.2", "1.3")))
+
+
+def test_a_rule_is_checked_anew_beside_other_rules(tmp_path):
+    reader = written(tmp_path, reading("reader", "mine_of"), "reader.yaml")
+    assert rule(reader, written(tmp_path, reading("mine"))).reads == {"mine_of"}
+    assert "no such table: mine_of" in fault(reader)
+
+
+def test_a_rule_file_that_changes_is_read_anew(tmp_path):
+    path, table = written(tmp_path, STRIKE), [[0.5, 2.0], [1.5, 0.5]]
+    for limit in ("1.2", "9.9"):  # texts of one length, perhaps written within a tick of the clock
+        written(tmp_path, STRIKE.replace("1.2 * mean(suspicion)", limit))
+        assert decloak.eliminate(table, rule=str(path)).threshold == float(limit)
+
+
+def test_lines_that_end_as_on_windows_are_the_same_rule(tmp_path):
+    (tmp_path / "windows").mkdir()
+    (tmp_path / "windows" / "mine.yaml").write_bytes(QUERY.replace("\n", "\r\n").encode())
+    assert rule(tmp_path / "windows" / "mine.yaml").digest == rule(written(tmp_path, QUERY)).digest

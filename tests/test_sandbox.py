@@ -11,8 +11,8 @@ import pytest
 import decloak
 from decloak.errors import DecloakError
 from decloak.rules.load import Catalogue
+from decloak.rules.operators.registry import OPERATORS
 from decloak.store.documentation import tables
-from decloak.store.findings import show_findings
 from decloak.store.opening import connect_readonly
 from decloak.store.relations import RELATIONS, Derives, Scope
 from decloak.store.sandbox import Sandbox
@@ -449,7 +449,7 @@ def test_any_part_of_a_relation_can_be_read(request, store, kind):
     }
     with Sandbox.of(path, Scope(release, dataset, scoring, attacker)) as sandbox:
         for derives, form in derived[kind]:
-            show_findings(sandbox, attacks[derives.name], derives, form)
+            OPERATORS[form].show(sandbox, attacks[derives.name], derives)
             assert read_in_parts(sandbox, derives.name, derives.columns, txns) > 0
         counts = {name: read_in_parts(sandbox, name, one.columns, txns) for name, one in RELATIONS.items()}
         names = {name for _, name in sandbox.select("select * from item")[1]}

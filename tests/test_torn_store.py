@@ -1,6 +1,7 @@
 """A disassociated release in the store is the release, its attacks are the kernels', and its truth stays inside."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from decloak.measure.reassociation import accuracy, reconstructed
 from decloak.measure.release_utility import re_chunks, tkd_chunks, tlost
 from decloak.measure.transport import mean_distance
 from decloak.rules.load import Catalogue
-from decloak.rules.running import Settings, give
+from decloak.rules.reassociate.kernel import reassociate
 from decloak.store.assigned import read_assigned
 from decloak.store.attackers import read_knowledge
 from decloak.store.disassociated import link_rows
@@ -26,7 +27,9 @@ from decloak.store.disassociated import read_clusters as read_torn
 from decloak.store.disassociated import read_origins as read_truth
 from decloak.store.disassociated import write_clusters as write_torn
 from decloak.store.opening import open_store
+from decloak.store.reading import read_scores
 from decloak.store.writing import write_dataset
+from row_values import row_values
 
 ITEMS = ["a", "b,c", "d e", "f", "g", "h"]
 records = st.lists(st.lists(st.sampled_from(ITEMS), min_size=1, max_size=4, unique=True), min_size=4, max_size=14)
@@ -86,14 +89,35 @@ def test_a_run_finds_and_measures_what_the_kernels_do(clinic):
     with open_store("s.db") as store:
         attacks = dict(store.connection.execute("select label, attack from run_attack").fetchall())
         for name in ("aba", "rga", "mra", "assignment", "bayes", "random"):
-            settings = Settings(seed=run.variants[0].seed)
-            expected = [one for one, _ in give(Catalogue().rule(name), made.release, scores, settings) if one.rows]
+            rule, seed = Catalogue().rule(name).compiled, run.variants[0].seed
+            given = reassociate(made.release, scores, rule, closer="smaller", seed=seed)
+            expected = [one for one in given if one.rows]
             assert sorted(read_assigned(store.connection, attacks[name]), key=str) == sorted(expected, key=str)
             counts = accuracy(made.release, data.transactions, made.truth, expected)
             assert values["accuracy", name] == counts.accuracy
             assert values["chance", name] == counts.chance
     assert values["findings", "cover"] == len(decloak.cover_problems(made.release))
     assert values["breach", "cover"] == decloak.breach(made.release)
+
+
+@pytest.mark.parametrize("name", ["aba", "rga", "mra", "assignment", "bayes", "random"])
+def test_the_store_keeps_what_the_rows_were_ranked_by(clinic, name):
+    decloak.run("clinic.yaml", store="s.db")
+    with open_store("s.db") as store:
+        release, scores = read_torn(store.connection, 1), read_scores(store.connection, 1)
+        ranked = row_values(release, scores, Catalogue().rule(name).compiled, closer="smaller")
+        lines = {(one.cluster, str(one.chunk), one.unit): one.values for one in ranked}
+        stored = store.connection.execute(
+            "select c.number, s.chunk, s.unit, r.row, s.value from finding f join assigned s on s.finding = f.id "
+            "join cluster_row r on r.txn = s.txn join cluster c on c.id = r.cluster "
+            "join run_attack a on a.attack = f.attack where a.label = ?",
+            (name,),
+        ).fetchall()
+    assert stored
+    for cluster, chunk, unit, row, value in stored:
+        known = lines[cluster, chunk, tuple(json.loads(unit))][row]
+        assert value == (known if math.isfinite(known) else None)
+    assert all(value is None for *_, value in stored) == (name == "random")
 
 
 def test_a_published_release_says_nothing_of_the_original_and_is_attacked_alike(clinic, capsys):

@@ -54,19 +54,19 @@ def eliminate(
     ([[True, False], [True, True]], (0, 1))
     """
     from decloak.rules.eliminate.kernel import eliminate as kernel
-    from decloak.rules.eliminate.strategy import GROUP_KINDS
+    from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
     from decloak.rules.load import Catalogue
 
-    found = Catalogue().rule(rule)
-    if found.strategy is None or found.strategy.further:
-        reason = "is no eliminate rule" if found.strategy is None else "reads more than distances"
+    strategy = Catalogue().rule(rule).compiled
+    if not isinstance(strategy, Strategy) or strategy.further:
+        reason = "reads more than distances" if isinstance(strategy, Strategy) else "is no eliminate rule"
         raise DecloakError(f"the rule {shown(rule)} {reason}", hint="run it in a scenario instead")
     (done,) = kernel(
         [_table(distances)],
-        found.strategy,
+        strategy,
         threshold=threshold,
         ratio=ratio,
-        seeds=[seed] if found.strategy.strike == "coin" else None,
+        seeds=[seed] if strategy.strike == "coin" else None,
     )
     steps = done.steps
     columns: list[list[Any]] = [steps.round.tolist(), steps.row.tolist(), steps.col.tolist()]
@@ -82,7 +82,7 @@ def reassociate(
     *,
     seed: int = 0,
 ) -> "list[Assignment]":
-    """Give what was torn from the records of a disassociated release back to them: (cluster, chunk, unit, rows).
+    """Give what was taken off the records of a disassociated release back to them: (cluster, chunk, unit, rows).
 
     `scores` are of pairs of items, `closer` says whether larger or smaller ones are of closer items. `rule` is the
     name of a reassociate rule, or the path of a rule file; `seed` is for one that goes by chance.
@@ -94,11 +94,12 @@ def reassociate(
     """
     from decloak.rules.load import Catalogue
     from decloak.rules.reassociate.kernel import reassociate as kernel
+    from decloak.rules.reassociate.strategy import Reassociation
 
-    found = Catalogue().rule(rule)
-    if found.reassociation is None:
+    strategy = Catalogue().rule(rule).compiled
+    if not isinstance(strategy, Reassociation):
         raise DecloakError(f"the rule {shown(rule)} is no reassociate rule", hint="name one such as aba")
-    return kernel(release, scores, found.reassociation, closer=closer, seed=seed)
+    return kernel(release, scores, strategy, closer=closer, seed=seed)
 
 
 def _table(distances: Any) -> NDArray[np.float64]:

@@ -1,193 +1,168 @@
-"""Find, read and check rule files, and put the rules of a run in the order they depend on each other."""
+"""Find, read and check rule files, and put the rules of a run in the order they depend on each other.
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+A rule text is read and checked once in a process: what is kept goes by its content, so that a file that changes is
+read anew.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache, reduce
+from operator import or_
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import networkx as nx
-from pydantic import RootModel
+from pydantic import Field, RootModel
 
-from decloak.digest import digest
 from decloak.errors import DecloakError, nearest, shown
 from decloak.resources import bundled
-from decloak.rules.because import sentence_sql
-from decloak.rules.checking import derives_of, reassociation_of, strategy_of
-from decloak.rules.eliminate.strategy import Strategy
-from decloak.rules.model import AnyRule, ReassociateRule, is_path
-from decloak.rules.reassociate.strategy import Reassociation
-from decloak.store.findings import START
+from decloak.rules.model import RuleModel, is_path
+from decloak.rules.operators.operator import CheckedRule, Rule, RuleText
+from decloak.rules.operators.registry import OPERATORS
 from decloak.store.relations import RELATIONS, Derives
 from decloak.store.sandbox import Sandbox
-from decloak.yaml.source import Source, check, read
+from decloak.yaml.source import Source, check, read_text
 
 __all__ = [
-    "SENTENCE",
     "Catalogue",
     "Rule",
     "bundled_files",
     "bundled_names",
     "in_order",
     "no_rule",
-    "read_text",
+    "parse_rule",
     "rule_files",
-    "sentence_columns",
 ]
 
-SENTENCE = {
-    "eliminate": (
-        *("round", "transaction", "item", "generalised", "group"),
-        *("suspicion", "threshold", "weight", "d", "table"),
-    ),
-    "reassociate": ("transaction", "cluster", "row", "chunk", "unit", "value"),
-}
-"""What the sentence of a rule of these forms may name; the others name the columns they derive, and the round."""
+if TYPE_CHECKING:
+    AnyModel = RuleModel
+else:
+    AnyModel = Annotated[reduce(or_, (one.model for one in OPERATORS.values())), Field(discriminator="form")]
 
 
-class _RuleFile(RootModel[AnyRule]):
+class _RuleFile(RootModel[AnyModel]):
     """A rule file of any form."""
 
 
-@dataclass(frozen=True)
-class Rule:
-    """A checked rule: what the file says, what it derives and what it reads."""
+Texts = dict[str, RuleText[Any, Any]]
+"""Rules by name, their SQL not checked yet."""
 
-    model: AnyRule
-    source: Source = field(repr=False)
-    text: str = field(repr=False)
-    path: str
-    derives: Derives
-    reads: frozenset[str]
-    strategy: Strategy | None = None
-    reassociation: Reassociation | None = None
-
-    @property
-    def random(self) -> bool:
-        """Whether it goes by chance, so that a seed decides what it finds."""
-        coin = self.strategy is not None and self.strategy.strike == "coin"
-        return coin or (self.reassociation is not None and self.reassociation.match == "random")
-
-    @property
-    def name(self) -> str:
-        return self.model.rule
-
-    @property
-    def digest(self) -> str:
-        return digest(self.text)
-
-    def places(self) -> dict[str, str]:
-        """Where each step of a query is written."""
-        steps = {name: self.source.place(("let", name)) for name in getattr(self.model, "let", {})}
-        return steps | {name: self.source.place((name,)) for name in ("facts", "start", "repeat", "cells", "of")}
-
-    def start_sql(self) -> str | None:
-        """The weight of a cell before the first round as SQL, when the rule takes the distances as they are."""
-        plain = " ".join(getattr(self.model, "cells", "").lower().split()) == "select * from distance"
-        if self.strategy is None or self.strategy.strike == "coin" or not plain:
-            return None
-        return self.strategy.weigh.sql(START, over="partition by x.distance_table")
-
-    def because_sql(self, table: str) -> str:
-        """The sentence as SQL over a table or view that has the columns it names."""
-        return sentence_sql(self.model.because, sentence_columns(self.model, self.derives), table)
+_KEPT = 1000
+"""Texts of rules that are kept in a process, about as many as anybody has."""
 
 
-def read_text(text: str) -> tuple[AnyRule, Derives]:
-    """A rule text that was checked before, as the store keeps it."""
-    source = Source.parse(text, "rule")
+@lru_cache(_KEPT)
+def _source(text: str, name: str) -> Source:
+    return Source.parse(text, name)
+
+
+@lru_cache(_KEPT)
+def parse_rule(text: str, path: str = "rule") -> RuleText[Any, Any]:
+    """Read a rule text, of a file or as the store keeps it."""
+    source = _source(text, shown(path, 300)[1:-1])
     model = check(source, _RuleFile).root
-    return model, derives_of(model, source)
+    operator = OPERATORS[model.form]
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")  # the same rule, wherever it was written
+    return RuleText(operator, model, source, lines, path, operator.derives(model, source))
 
 
-def sentence_columns(model: AnyRule, derives: Derives) -> tuple[str, ...]:
-    """The columns a rule's sentence may name."""
-    return SENTENCE.get(model.form) or ("round", *derives.columns)
+@lru_cache(_KEPT)
+def _checked(rule: RuleText[Any, Any], others: tuple[Derives, ...]) -> Rule:
+    """Check a rule that may read the relations that others derive."""
+    known = {name: relation.columns for name, relation in RELATIONS.items()} | dict(others)
+    with Sandbox.empty(known) as sandbox:
+        compiled = rule.operator.compile(rule, sandbox)
+        reads = frozenset(sandbox.read & known.keys())
+    try:
+        rule.because_sql("x")
+    except DecloakError as error:
+        raise rule.source.error(("because",), error.message, error.hint) from None
+    return CheckedRule(**vars(rule), reads=reads, compiled=compiled)
+
+
+@cache
+def _bundled() -> Mapping[str, RuleText[Any, Any]]:
+    """The rules that come with decloak."""
+    rules: Texts = {}
+    for path in bundled_files():
+        _admit(rules, path.resolve())
+    return rules
+
+
+def _admit(rules: Texts, path: Path) -> RuleText[Any, Any]:
+    """Put the rule of a file beside others, unless they have its name or what it derives."""
+    rule = parse_rule(read_text(path), str(path))
+    earlier = rules.get(rule.name, rule)
+    if earlier.path != rule.path:
+        problem = f"the rule {shown(rule.name)} is also in {earlier.path}"
+        raise rule.source.error(("rule",), problem, "rename one of them")
+    for other in rules.values():
+        if other.derives.name == rule.derives.name and other is not earlier:
+            message = f"the rule {other.name} derives {rule.derives.name} already"
+            raise rule.source.error(("derives",), message, "give the relation another name")
+    rules[rule.name] = rule
+    return rule
 
 
 class Catalogue:
     """The rules that can be named: those that come with decloak, and files given by path."""
 
     def __init__(self, paths: Iterable[Path] = ()) -> None:
-        self._files: dict[str, Path] = {}
-        self._headers: dict[str, Derives] = {}
-        self._rules: dict[Path, Rule] = {}
-        for path in (*bundled_files(), *paths):
+        self._texts: Texts = dict(_bundled())
+        self._files: dict[Path, RuleText[Any, Any]] = {}
+        self._rules: dict[str, Rule] = {}
+        for path in paths:
             self._add(path)
 
-    def _add(self, path: Path) -> Path:
+    def _add(self, path: Path) -> RuleText[Any, Any]:
+        """The rule of a file, read once in the life of a catalogue."""
         path = path.resolve()
-        if path in self._files.values():
-            return path
-        source = read(path)
-        model = check(source, _RuleFile).root
-        earlier = self._files.get(model.rule)
-        if earlier is not None:
-            raise source.error(("rule",), f"the rule {shown(model.rule)} is also in {earlier}", "rename one of them")
-        derives = derives_of(model, source)
-        other = self.deriving(derives.name)
-        if other is not None:
-            message = f"the rule {other} derives {derives.name} already"
-            raise source.error(("derives",), message, "give the relation another name")
-        self._files[model.rule] = path
-        self._headers[model.rule] = derives
-        return path
+        if path not in self._files:
+            self._files[path] = _admit(self._texts, path)
+        return self._files[path]
 
     @property
     def names(self) -> tuple[str, ...]:
         """Every rule that can be named."""
-        return tuple(sorted(self._files))
+        return tuple(sorted(self._texts))
 
     def path(self, where: str, folder: Path = Path()) -> Path:
         """The file of a rule named or given by a path relative to `folder`."""
+        return Path(self._text(where, folder).path)
+
+    def _text(self, where: str, folder: Path) -> RuleText[Any, Any]:
         if is_path(where):
             return self._add(folder / where)
-        if where not in self._files:
+        if where not in self._texts:
             raise no_rule(where, self.names)
-        return self._files[where]
+        return self._texts[where]
 
     def rule(self, where: str, folder: Path = Path()) -> Rule:
         """Read and check a rule."""
-        path = self.path(where, folder)
-        if path not in self._rules:
-            self._rules[path] = self._checked(path)
-        return self._rules[path]
+        text = self._text(where, folder)
+        if text.name not in self._rules:
+            others = tuple(one.derives for one in self._texts.values() if one.name != text.name)
+            self._rules[text.name] = _checked(text, others)
+        return self._rules[text.name]
 
     def deriving(self, relation: str) -> str | None:
         """The rule that derives a relation."""
-        return next((name for name, derives in self._headers.items() if derives.name == relation), None)
+        return next((name for name, text in self._texts.items() if text.derives.name == relation), None)
 
     def derived(self, rule: Rule) -> list[Derives]:
         """What other rules derive for this one to read."""
-        return [one for name, one in self._headers.items() if name != rule.name]
+        return [text.derives for name, text in self._texts.items() if name != rule.name]
 
     def needed(self, rule: Rule) -> list[Rule]:
         """The rules whose relations a rule reads, directly or not, in the order they must run."""
-        found: dict[str, Rule] = {}
+        needed: dict[str, Rule] = {}
         waiting = [rule]
         while waiting:
-            one = waiting.pop()
-            for name in filter(None, map(self.deriving, sorted(one.reads))):
-                if name not in found and name != rule.name:
-                    found[name] = self.rule(name)
-                    waiting.append(found[name])
-        return in_order(found.values())
-
-    def _checked(self, path: Path) -> Rule:
-        source = read(path)
-        model = check(source, _RuleFile).root
-        derives = self._headers[model.rule]
-        known = {name: relation.columns for name, relation in RELATIONS.items()}
-        known |= {one.name: one.columns for name, one in self._headers.items() if name != model.rule}
-        with Sandbox.empty(known) as sandbox:
-            strategy = strategy_of(sandbox, model, derives, source)
-            torn = reassociation_of(model, source) if isinstance(model, ReassociateRule) else None
-            reads = frozenset(sandbox.read & known.keys())
-        try:
-            sentence_sql(model.because, sentence_columns(model, derives), "x")
-        except DecloakError as error:
-            raise source.error(("because",), error.message, error.hint) from None
-        text = path.read_text(encoding="utf-8-sig")
-        return Rule(model, source, text, str(path), derives, reads, strategy, torn)
+            reader = waiting.pop()
+            for name in filter(None, map(self.deriving, sorted(reader.reads))):
+                if name not in needed and name != rule.name:
+                    needed[name] = self.rule(name)
+                    waiting.append(needed[name])
+        return in_order(needed.values())
 
 
 @cache
@@ -211,14 +186,14 @@ def no_rule(name: str, known: Sequence[str]) -> DecloakError:
 
 def rule_files(folder: Path, pattern: str = "**/*.yaml") -> tuple[Path, ...]:
     """The rule files in a folder and below: YAML files with the keys rule and form."""
-    found = sorted(one for one in folder.glob(pattern) if not one.name.endswith(".test.yaml"))
-    return tuple(one for one in found if {"rule", "form"} <= set(_keys(one)))
+    files = sorted(path for path in folder.glob(pattern) if not path.name.endswith(".test.yaml"))
+    return tuple(path for path in files if {"rule", "form"} <= set(_keys(path)))
 
 
 def _keys(path: Path) -> Iterable[str]:
     """The top-level keys of a YAML file, none when it cannot be read: then it is no rule of anybody's."""
     try:
-        value = read(path).value
+        value = _source(read_text(path), shown(path.resolve(), 300)[1:-1]).value
     except DecloakError:
         return ()
     return value if isinstance(value, dict) else ()

@@ -1,19 +1,20 @@
 """Run the sibling test of a rule: a tiny graph in, the expected findings out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError, nearest, shown
+from decloak.rules.cases import Grid, RuleTest, TestCase
 from decloak.rules.load import Catalogue, Rule, bundled_files, rule_files
-from decloak.rules.model import Grid, RuleTest, TestCase
-from decloak.rules.running import Settings, facts, give, strike
+from decloak.rules.operators.operator import Sight
 from decloak.store.relations import RELATIONS
 from decloak.store.sandbox import Sandbox
 from decloak.yaml.source import Source, check, read
 
 __all__ = ["Outcome", "run_tests", "sibling_test"]
+
+Columns = Mapping[str, Sequence[str]]
 
 
 class Outcome(NamedTuple):
@@ -39,10 +40,10 @@ def run_tests(path: Path | None = None) -> list[Outcome]:
 def _rule_files(path: Path) -> tuple[Path, ...]:
     if not path.is_dir():
         return (path,)
-    found = rule_files(path)
-    if not found:
+    files = rule_files(path)
+    if not files:
         raise DecloakError("no rule files in the folder", str(path), "a rule file is named NAME.yaml")
-    return found
+    return files
 
 
 def _tested(rule: Rule, catalogue: Catalogue) -> list[Outcome]:
@@ -60,43 +61,24 @@ def _tested(rule: Rule, catalogue: Catalogue) -> list[Outcome]:
 
 
 def _fault(rule: Rule, case: TestCase, catalogue: Catalogue, source: Source, number: int) -> str | None:
-    if rule.reassociation is not None:
-        return _facts_compared(_given(rule, case), case.expect, rule)
-    known = {name: relation.columns for name, relation in RELATIONS.items()}
-    known |= {one.name: one.columns for one in catalogue.derived(rule)}
+    known: Columns = {name: relation.columns for name, relation in RELATIONS.items()}
+    known = {**known, **dict(catalogue.derived(rule))}
     with Sandbox.empty(known) as sandbox:
-        for name, given in case.given.items():
-            loc = ("cases", number, "given", name)
-            if name not in known:
-                hint = nearest(name, known) or f"relations are {', '.join(known)}"
-                raise DecloakError(f"no relation {shown(name)}", source.place(loc, key=True), hint)
-            sandbox.fill(name, known[name], _rows(given, name, known[name], source, loc))
-        settings = Settings(**case.settings.model_dump())
-        if rule.strategy is not None:
-            return _compared(_struck(rule, sandbox, settings, case), [tuple(one) for one in case.expect], rule)
-        found = [dict(zip(rule.derives.columns, one.values, strict=True)) for one in facts(rule, sandbox, settings)]
-        return _facts_compared(found, case.expect, rule)
+        for name, rows in _relations(case, known, source, ("cases", number, "given")):
+            sandbox.fill(name, known[name], rows)
+        sight = Sight(sandbox, case.release, case.distances)
+        return rule.operator.run(rule, sight, case.settings).fault(case)
 
 
-def _given(rule: Rule, case: TestCase) -> list[dict[str, Any]]:
-    """Who gets what, as plain values."""
-    clusters = [
-        Cluster(
-            one.size,
-            tuple(
-                Chunk(tuple(sorted({item for part in chunk for item in part})), tuple(map(tuple, chunk)))
-                for chunk in one.chunks
-            ),
-            tuple(one.terms),
-        )
-        for one in case.clusters
-    ]
-    scores = {(a, b): score for a, b, score in case.scores}
-    settings = Settings(**case.settings.model_dump())
-    return [
-        {"cluster": one.cluster, "chunk": one.chunk, "unit": ", ".join(one.unit), "rows": _text(one.rows)}
-        for one, _ in give(rule, Disassociated(tuple(clusters)), scores, settings)
-    ]
+def _relations(
+    case: TestCase, known: Columns, source: Source, loc: tuple[str | int, ...]
+) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
+    """The relations of a case with their rows."""
+    for name, given in case.given.items():
+        if name not in known:
+            hint = nearest(name, known) or f"relations are {', '.join(known)}"
+            raise DecloakError(f"no relation {shown(name)}", source.place((*loc, name), key=True), hint)
+        yield name, _rows(given, name, known[name], source, (*loc, name))
 
 
 def _rows(
@@ -118,44 +100,3 @@ def _rows(
             hint = f"its columns are {', '.join(columns)}"
             raise source.error((*loc, number), f"{name} has no column {shown(unknown[0])}", hint)
     return [tuple(row.get(column) for column in columns) for row in given]
-
-
-def _struck(rule: Rule, sandbox: Sandbox, settings: Settings, case: TestCase) -> list[tuple[str, ...]]:
-    """The strikes in order: row and column names of a grid, numbers (table first) otherwise."""
-    grid = case.given.get("distance")
-    found: list[tuple[str, ...]] = []
-    for one in strike(rule, sandbox, settings):
-        for row, col in zip(one.done.steps.row.tolist(), one.done.steps.col.tolist(), strict=True):
-            if isinstance(grid, Grid):
-                found.append((list(grid.rows)[row], grid.columns[col]))
-            else:
-                found.append((str(one.table), str(row), str(col)))
-    return found
-
-
-def _compared(found: list[tuple[str, ...]], expected: list[tuple[Any, ...]], rule: Rule) -> str | None:
-    for number, (one, other) in enumerate(zip(found, expected, strict=False), 1):
-        if one != other:
-            return f"strike {number} is {_text(one)}, expected {_text(other)}"
-    if len(found) > len(expected):
-        return f"{_text(found[len(expected)])} was struck as well"
-    if len(expected) > len(found):
-        return f"{_text(expected[len(found)])} was not struck"
-    return None
-
-
-def _facts_compared(found: list[dict[str, Any]], expected: Sequence[Any], rule: Rule) -> str | None:
-    """Facts in any order; an expected fact may leave columns out, so those that say most choose first."""
-    left = list(found)
-    for fact in sorted(expected, key=len, reverse=True):
-        if isinstance(fact, list):
-            return f"write a fact as {{{rule.derives.columns[0]}: ...}}"
-        match = next((one for one in left if all(one.get(name) == value for name, value in fact.items())), None)
-        if match is None:
-            return f"{fact} was not found"
-        left.remove(match)
-    return f"{left[0]} was found as well" if left else None
-
-
-def _text(names: Sequence[Any]) -> str:
-    return ", ".join(map(str, names))

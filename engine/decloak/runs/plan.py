@@ -13,8 +13,7 @@ from decloak.digest import digest
 from decloak.errors import DecloakError
 from decloak.measure.release_measuring import RELEASE_FAMILIES
 from decloak.rules.load import Catalogue, Rule, in_order
-from decloak.rules.model import ItemsetsRule
-from decloak.rules.running import Settings
+from decloak.rules.model import Settings
 from decloak.runs.inputs import Inputs
 from decloak.scenario.model import Scenario
 from decloak.scenario.parts import Attack
@@ -113,7 +112,7 @@ def _planned(
         needs = tuple(sorted(name for name in map(catalogue.deriving, rule.reads) if name and name != rule.name))
         settings = _settings(attack, rule, scenario, inputs.folder, seed)
         knowing = attacker if "knows" in rule.reads or rule.derives.name == "cover" else None
-        key = _key("attack", rule.digest, scoring, knowing, settings._asdict(), [done[name] for name in needs])
+        key = _key("attack", rule.digest, scoring, knowing, settings.model_dump(), [done[name] for name in needs])
         done.setdefault(rule.name, key)
         measures = tuple(_measures(scenario, rule, key, inputs)) if attack else ()
         yield Planned(attack.name if attack else None, rule, settings, key, needs, measures)
@@ -122,20 +121,17 @@ def _planned(
 def check_fits(scenario: Scenario, rule: Rule) -> None:
     """An operator needs the data it works on, and most need to know how items are related."""
     form = scenario.form
-    wanted = {"eliminate": FormName.SET_GENERALISED, "reassociate": FormName.DISASSOCIATED}.get(
-        rule.model.form, form.attacks
-    )
-    if wanted != form.attacks:
-        message = f"the rule {rule.name} attacks {wanted} data, these are {form.attacks}"
+    if form.name not in rule.operator.fits:
+        others = {FormName.DISASSOCIATED: FormName.SET_GENERALISED, FormName.SET_GENERALISED: FormName.DISASSOCIATED}
+        message = f"the rule {rule.name} attacks {others[form.attacks]} data, these are {form.attacks}"
         raise DecloakError(message, hint="leave it out")
-    by_distance = rule.model.form in ("eliminate", "reassociate") and form.related
-    if by_distance and (rule.model.form == "eliminate" or not rule.random) and scenario.relate is None:
+    if form.related and scenario.relate is None and rule.operator.by_relatedness(rule):
         raise DecloakError(f"the rule {rule.name} goes by how items are related", hint="add relate to the scenario")
 
 
 def check_bounds(scenario: Scenario, attack: Attack | None, rule: Rule, folder: Folder) -> None:
     """A rule that counts itemsets needs to know k and m; `attack` is None for one that another reads."""
-    settings = _settings(attack, rule, scenario, folder, 0)._asdict()
+    settings = _settings(attack, rule, scenario, folder, 0).model_dump()
     missing = [name for name in _open(rule) if settings[name] is None]
     if missing:
         said = {"rule": rule.name} if attack is None else attack.model_dump(by_alias=True, exclude_none=True)
@@ -145,7 +141,9 @@ def check_bounds(scenario: Scenario, attack: Attack | None, rule: Rule, folder: 
 
 
 def _open(rule: Rule) -> tuple[str, ...]:
-    return rule.model.open if isinstance(rule.model, ItemsetsRule) else ()
+    """Which of k and m a rule leaves to the scenario."""
+    heeded = rule.operator.heeds(rule)
+    return tuple(name for name in ("k", "m") if name in heeded)
 
 
 def _settings(attack: Attack | None, rule: Rule, scenario: Scenario, folder: Folder, seed: int) -> Settings:
@@ -158,7 +156,8 @@ def _settings(attack: Attack | None, rule: Rule, scenario: Scenario, folder: Fol
     settings = Settings(seed=seed if rule.random else 0, k=bounds.get("k"), m=bounds.get("m"))
     if attack is None:
         return settings
-    return settings._replace(threshold=attack.threshold, ratio=1.0 if attack.ratio is None else attack.ratio)
+    given = {"threshold": attack.threshold, "ratio": 1.0 if attack.ratio is None else attack.ratio}
+    return settings.model_copy(update=given)
 
 
 def _measures(

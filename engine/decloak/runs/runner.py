@@ -11,7 +11,6 @@ from decloak.data.formats.folder import Folder
 from decloak.errors import DecloakError
 from decloak.measure.statistics import Interval, interval
 from decloak.rules.load import Catalogue, Rule
-from decloak.rules.model import ItemsetsRule
 from decloak.runs.inputs import Inputs
 from decloak.runs.plan import Plan, check_bounds, check_fits
 from decloak.runs.plan import plan as plan_of
@@ -166,15 +165,9 @@ def _faults(case: Case, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]
 
 def _require_effect(attack: Attack, rule: Rule) -> None:
     """Refuse a setting that the rule would take no notice of."""
-    strategy, model = rule.strategy, rule.model
-    heeded = {
-        "threshold": strategy is not None and strategy.strike != "coin",
-        "ratio": strategy is not None and strategy.threshold is not None,
-        "k": isinstance(model, ItemsetsRule) and "k" in model.open,
-        "m": isinstance(model, ItemsetsRule) and "m" in model.open,
-    }
-    for key, does in heeded.items():
-        if getattr(attack, key) is not None and not does:
+    heeded = rule.operator.heeds(rule)
+    for key in ("threshold", "ratio", "k", "m"):
+        if getattr(attack, key) is not None and key not in heeded:
             raise DecloakError(f"the rule {rule.name} takes no {key}", hint="delete it")
 
 

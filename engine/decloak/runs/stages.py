@@ -21,11 +21,10 @@ from decloak.measure.release_measuring import RELEASE_FAMILIES, Measured
 from decloak.measure.torn_measuring import Known, measure_torn
 from decloak.relate.related import related
 from decloak.releases.held import HeldRelease
-from decloak.rules.eliminate.strategy import GROUP_KINDS
-from decloak.rules.running import Struck, facts, give, strike
+from decloak.rules.operators.operator import Sight
 from decloak.runs.inputs import Inputs
 from decloak.runs.plan import Plan, Planned
-from decloak.store import assigned, attackers, findings, inserting, writing
+from decloak.store import attackers, findings, inserting, writing
 from decloak.store.counts import StoredCounts
 from decloak.store.opening import Store
 from decloak.store.reading import read_dataset, read_scores
@@ -201,37 +200,25 @@ class Execution:
             for name in planned.needs:
                 other, number = earlier[name]
                 reads[other.rule.derives.name] = number
-                findings.show_findings(sandbox, number, other.rule.derives, other.rule.model.form)
-            write_findings = self._found(planned, scope, sandbox)
+                other.rule.operator.show(sandbox, number, other.rule.derives)
+            result = rule.operator.run(rule, self._sight(sandbox), planned.settings)
 
         def write(connection: Any) -> int:
             text = findings.write_rule(connection, rule.digest, rule.name, rule.model.form, rule.text)
-            parameters = {key: value for key, value in planned.settings._asdict().items() if value is not None}
-            parameters["reads"] = reads
+            parameters = planned.settings.model_dump(exclude_none=True) | {"reads": reads}
             attack = findings.write_attack(
                 connection, planned.digest, text, scope.release, scope.scoring, scope.attacker, parameters
             )
-            write_findings(connection, attack)
-            if (weigh := rule.start_sql()) is not None:
-                findings.write_start(connection, rule.name, weigh)
-            findings.write_why(connection, rule.name, rule.digest, rule.model.form, rule.derives, rule.because_sql("x"))
+            result.write(connection, attack, scope.release)
+            rule.operator.write_views(connection, rule)
             return attack
 
         return write
 
-    def _found(self, planned: Planned, scope: Scope, sandbox: Sandbox) -> Callable[[Any, int], None]:
-        """Run a rule; give back what writes its findings for an attack of a number."""
-        rule, settings = planned.rule, planned.settings
-        if rule.strategy is not None:
-            struck = strike(rule, sandbox, settings)
-            return lambda connection, attack: findings.write_strikes(connection, attack, map(_strikes, struck))
-        if rule.reassociation is not None:
-            relate = self.scenario.relate
-            closer = "smaller" if relate is None else relate.closer
-            given = give(rule, self.held.published, self.scores or {}, settings, closer)
-            return lambda connection, attack: assigned.write_assigned(connection, attack, scope.release, given)
-        found, derives = facts(rule, sandbox, settings), rule.derives
-        return lambda connection, attack: findings.write_facts(connection, attack, derives.name, derives.columns, found)
+    def _sight(self, sandbox: Sandbox) -> Sight:
+        relate = self.scenario.relate
+        closer = "smaller" if relate is None else relate.closer
+        return Sight(sandbox, lambda: self.held.published, lambda: self.scores or {}, closer)
 
     def measure(self, family: str, key: str, settings: Mapping[str, Any], attack: int) -> int:
         release = self.release
@@ -258,22 +245,6 @@ class Execution:
         """What is measured of the release alone, by family: worked out once for all attacks."""
         released = Measured(self.store.connection, self.release)
         return cache(lambda family: released.figures(family, self.plan.scenario.settings_of(family)))
-
-
-def _strikes(one: Struck) -> findings.Strikes:
-    steps, left = one.done.steps, one.done.kept & one.done.scored
-    kinds = {"col": "column"}
-    weights = one.done.weight
-    return findings.Strikes(
-        table=one.table,
-        rounds=steps.round.tolist(),
-        cells=list(zip(steps.row.tolist(), steps.col.tolist(), strict=True)),
-        groups=[kinds.get(GROUP_KINDS[kind], GROUP_KINDS[kind]) for kind in steps.kind.tolist()],
-        suspicion=steps.suspicion.tolist(),
-        threshold=one.done.threshold,
-        weight=steps.weight.tolist(),
-        spared=[(int(row), int(col), float(weights[row, col])) for row, col in zip(*left.nonzero(), strict=True)],
-    )
 
 
 def execute(plan: Plan, session: Session) -> tuple[int, bool]:

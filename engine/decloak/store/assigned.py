@@ -7,8 +7,10 @@ from itertools import groupby
 
 from decloak.data.assignment import Assignment
 from decloak.store.inserting import next_number
+from decloak.store.relations import Derives
+from decloak.store.sandbox import Sandbox
 
-__all__ = ["read_assigned", "write_assigned"]
+__all__ = ["read_assigned", "show_assigned", "write_assigned"]
 
 
 def write_assigned(
@@ -57,3 +59,14 @@ def read_assigned(connection: sqlite3.Connection, attack: int) -> list[Assignmen
         )
         for (cluster, chunk, unit), group in groupby(rows, key=lambda row: row[:3])
     ]
+
+
+def show_assigned(sandbox: Sandbox, attack: int, derives: Derives) -> None:
+    """Let a rule read who got what in an earlier attack; why the condition that holds always, see `show_facts`."""
+    sandbox.show(
+        derives.name,
+        derives.columns,
+        "select l.number as cluster, s.chunk, s.unit, r.row from main.finding f "
+        "join main.assigned s on s.finding = f.id join main.cluster_row r on r.txn = s.txn "
+        f"join main.cluster l on l.id = r.cluster where f.attack = {int(attack)} and l.number >= 0",
+    )

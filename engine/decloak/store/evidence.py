@@ -10,7 +10,7 @@ from decloak.store.sandbox import quoted
 
 __all__ = [
     "NAMED", "Context", "Finding", "Judged", "anchor_scores", "attackable", "cells_named", "contexts", "fact",
-    "facts_sql", "find_finding", "name_of", "rule_text", "sentence", "sentences", "units_given",
+    "facts_sql", "find_finding", "name_of", "rule_text", "sentence", "sentences", "units_given", "why_view",
 ]  # fmt: skip
 
 
@@ -20,6 +20,23 @@ def rule_text(connection: sqlite3.Connection, attack: int) -> str:
         "select u.text from attack a join rule u on u.id = a.rule where a.id = ?", (attack,)
     ).fetchone()
     return str(text)
+
+
+def why_view(connection: sqlite3.Connection, attack: int) -> tuple[str, str] | None:
+    """The sentences of an attack as the view why_<rule> has them: SQL over `x`, and the view that `x` is a row of.
+
+    None where there is no such view, or one of another text of the rule.
+    """
+    row = connection.execute(
+        "select v.name, v.sql, u.digest from attack a join rule u on u.id = a.rule "
+        "join sqlite_master v on v.type = 'view' and v.name = 'why_' || u.name where a.id = ?",
+        (attack,),
+    ).fetchone()
+    if row is None or not row[1].endswith(f"u.digest = '{row[2]}'"):
+        return None
+    # The last column, for the rule itself may derive one called because.
+    *_, (column,) = connection.execute("select name from pragma_table_info(?) order by cid", (row[0],))
+    return f"x.{quoted(column)}", quoted(row[0])
 
 
 class Judged(NamedTuple):
@@ -100,7 +117,7 @@ def anchor_scores(connection: sqlite3.Connection, finding: int) -> list[Context]
 def sentences(
     connection: sqlite3.Connection, attack: int, because: str, table: str, *, most: int = -1
 ) -> list[tuple[int, str]]:
-    """The findings of an attack with their sentences; `because` is its rule's SQL over `x`, a row of `table`."""
+    """The findings of an attack with their sentences; `because` is SQL over `x`, a row of `table`."""
     return connection.execute(
         f"select x.finding, {because} from {table} x join finding f on f.id = x.finding "
         "where f.attack = ? group by x.finding order by x.finding limit ?",
@@ -137,8 +154,9 @@ def fact(connection: sqlite3.Connection, finding: int, relation: str) -> dict[st
 
 
 class Finding(NamedTuple):
-    """Where a finding comes from: what the scenario calls its attack, the rule text that ran, and what that saw."""
+    """Where a finding comes from: its attack, what the scenario calls it, the rule text that ran, and what that saw."""
 
+    attack: int
     label: str
     text: str
     scope: Scope
@@ -148,16 +166,16 @@ class Finding(NamedTuple):
 def find_finding(connection: sqlite3.Connection, run: int, finding: int) -> Finding:
     """A finding of a run by its number."""
     row = connection.execute(
-        "select ra.label, u.text, a.release, r.dataset, a.scoring, a.attacker, a.parameters "
+        "select a.id, ra.label, u.text, a.release, r.dataset, a.scoring, a.attacker, a.parameters "
         "from finding f join attack a on a.id = f.attack join rule u on u.id = a.rule "
         "join release r on r.id = a.release join run_attack ra on ra.attack = a.id where f.id = ? and ra.run = ?",
         (finding, run),
     ).fetchone()
     if row is None:
         raise DecloakError(f"run {run} has no finding {finding}", hint="`decloak explain RUN` lists findings")
-    label, text, release, dataset, scoring, attacker, parameters = row
+    attack, label, text, release, dataset, scoring, attacker, parameters = row
     scope = Scope(release, dataset, scoring, attacker)
-    return Finding(label, text, scope, json.loads(parameters)["reads"])
+    return Finding(attack, label, text, scope, json.loads(parameters)["reads"])
 
 
 def attackable(connection: sqlite3.Connection, run: int) -> tuple[list[str], list[str]]:

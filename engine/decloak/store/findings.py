@@ -12,20 +12,18 @@ from decloak.store.relations import Derives
 from decloak.store.sandbox import Sandbox, quoted
 
 __all__ = [
-    "NAMED",
+    "START",
     "Strikes",
-    "show_findings",
+    "show_facts",
+    "show_struck",
     "write_attack",
     "write_facts",
     "write_rule",
     "write_start",
     "write_strikes",
     "write_why",
+    "write_why_derived",
 ]
-
-
-NAMED = {"eliminate": "named_struck", "reassociate": "named_assigned"}
-"""The view that gives the findings of a form by name; other forms derive relations of their own."""
 
 
 class Strikes(NamedTuple):
@@ -134,30 +132,36 @@ def _make_relation(connection: sqlite3.Connection, relation: str, columns: Seque
         )
 
 
-def write_why(
-    connection: sqlite3.Connection, rule: str, digest: str, form: str, derives: Derives, because: str
-) -> None:
+def write_why(connection: sqlite3.Connection, rule: str, digest: str, named: str, because: str) -> None:
     """(Re)make the view why_<rule>: each finding of this rule text with its sentence in the column `because`.
 
-    `because` is SQL over `x`: the findings of the form by name, else the facts of the relation.
+    `because` is SQL over `x`, a row of `named`, the view of findings by name.
     """
-    view = quoted(f"why_{rule}")
-    connection.execute(f"drop view if exists {view}")
-    named = NAMED.get(form)
-    if named is not None:
-        connection.execute(
-            f"create view {view} as select x.*, {because} as because from {named} x "
-            f"join finding f on f.id = x.finding join attack a on a.id = f.attack join rule u on u.id = a.rule "
-            f"where u.digest = '{digest}'"
-        )
-        return
-    connection.execute(
-        f"create view {view} as select ra.run, ra.label as attack, x.*, {because} as because "
-        f"from (select f.round, f.attack as of_attack, x.* from {quoted(f'found_{derives.name}')} x "
+    _remake(
+        connection,
+        f"why_{rule}",
+        f"select x.*, {because} as because from {named} x "
+        f"join finding f on f.id = x.finding join attack a on a.id = f.attack join rule u on u.id = a.rule "
+        f"where u.digest = '{digest}'",
+    )
+
+
+def write_why_derived(connection: sqlite3.Connection, rule: str, digest: str, relation: str, because: str) -> None:
+    """The same of a rule that derives a relation of its own; `x` is a fact."""
+    _remake(
+        connection,
+        f"why_{rule}",
+        f"select ra.run, ra.label as attack, x.*, {because} as because "
+        f"from (select f.round, f.attack as of_attack, x.* from {quoted(f'found_{relation}')} x "
         f"join finding f on f.id = x.finding) x "
         f"join attack a on a.id = x.of_attack join rule u on u.id = a.rule "
-        f"join run_attack ra on ra.attack = a.id where u.digest = '{digest}'"
+        f"join run_attack ra on ra.attack = a.id where u.digest = '{digest}'",
     )
+
+
+def _remake(connection: sqlite3.Connection, view: str, sql: str) -> None:
+    connection.execute(f"drop view if exists {quoted(view)}")
+    connection.execute(f"create view {quoted(view)} as {sql}")
 
 
 START = {
@@ -177,38 +181,38 @@ def write_start(connection: sqlite3.Connection, rule: str, weigh: str) -> None:
 
     `weigh` is the formula as SQL, its names those of START and its aggregates over the cells of a table.
     """
-    view = quoted(f"start_{rule}")
-    connection.execute(f"drop view if exists {view}")
-    connection.execute(
-        f'create view {view} as select x.scoring, x."table", x.row, x.col, x."transaction", x.item, x.d, {weigh} as w '
+    _remake(
+        connection,
+        f"start_{rule}",
+        f'select x.scoring, x."table", x.row, x.col, x."transaction", x.item, x.d, {weigh} as w '
         "from (select n.*, case when n.d >= 0 and n.d < 9e999 then n.d end as scored, "
         "max(n.row) over (partition by n.distance_table) + 1 as rows, "
-        "max(n.col) over (partition by n.distance_table) + 1 as cols from named_cell n) x"
+        "max(n.col) over (partition by n.distance_table) + 1 as cols from named_cell n) x",
     )
 
 
-def show_findings(sandbox: Sandbox, attack: int, derives: Derives, form: str) -> None:
-    """Let a rule read what an earlier attack of a form derived.
+def show_facts(sandbox: Sandbox, attack: int, derives: Derives) -> None:
+    """Let a rule read the facts that an earlier attack derived.
 
-    The last condition of each query holds always. It is there to read a column that is no rowid: of a table whose
-    rowid alone is read, SQLite forgets that a view of ours did the reading, and the sandbox would refuse it.
+    The last condition of this query, and of the others that show findings, holds always. It is there to read a column
+    that is no rowid: of a table whose rowid alone is read, SQLite forgets that a view of ours did the reading, and the
+    sandbox would refuse it.
     """
-    if form == "reassociate":
-        sql = (
-            "select l.number as cluster, s.chunk, s.unit, r.row from main.finding f "
-            "join main.assigned s on s.finding = f.id join main.cluster_row r on r.txn = s.txn "
-            f"join main.cluster l on l.id = r.cluster where f.attack = {int(attack)} and l.number >= 0"
-        )
-    elif form == "eliminate":
-        sql = (
-            'select t.number as "table", s.row, s.col, f.round from main.finding f '
-            "join main.struck s on s.finding = f.id join main.distance_table t on t.id = s.distance_table "
-            f"where f.attack = {int(attack)} and t.number >= 0"
-        )
-    else:
-        chosen = ", ".join(f"x.{quoted(column)}" for column in derives.columns)
-        sql = (
-            f"select {chosen} from main.finding f join main.{quoted(f'found_{derives.name}')} x on x.finding = f.id "
-            f"where f.attack = {int(attack)} and typeof(x.{quoted(derives.columns[0])}) <> ''"
-        )
-    sandbox.show(derives.name, derives.columns, sql)
+    chosen = ", ".join(f"x.{quoted(column)}" for column in derives.columns)
+    sandbox.show(
+        derives.name,
+        derives.columns,
+        f"select {chosen} from main.finding f join main.{quoted(f'found_{derives.name}')} x on x.finding = f.id "
+        f"where f.attack = {int(attack)} and typeof(x.{quoted(derives.columns[0])}) <> ''",
+    )
+
+
+def show_struck(sandbox: Sandbox, attack: int, derives: Derives) -> None:
+    """Let a rule read the cells that an earlier attack struck."""
+    sandbox.show(
+        derives.name,
+        derives.columns,
+        'select t.number as "table", s.row, s.col, f.round from main.finding f '
+        "join main.struck s on s.finding = f.id join main.distance_table t on t.id = s.distance_table "
+        f"where f.attack = {int(attack)} and t.number >= 0",
+    )

@@ -18,7 +18,7 @@ from decloak.errors import DecloakError, Faults, nearest, shown
 from decloak.yaml.tree import Node, Place, compose, end_of
 from decloak.yaml.wording import ANY, Schema, Wording, branches, fields, found, part
 
-__all__ = ["LARGEST", "Fault", "Loc", "Mistakes", "Source", "check", "read", "validated"]
+__all__ = ["LARGEST", "Fault", "Loc", "Mistakes", "Source", "check", "read", "read_text", "validated"]
 
 LARGEST = 1_000_000
 """Bytes a file may have."""
@@ -83,6 +83,11 @@ class Source:
 
 def read(path: str | Path) -> Source:
     """Read a YAML file of at most 1 MB."""
+    return Source.parse(read_text(path), shown(path, 300)[1:-1])
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a YAML file of at most 1 MB."""
     name = shown(path, 300)[1:-1]
     try:
         with Path(path).open("rb") as file:
@@ -96,7 +101,7 @@ def read(path: str | Path) -> Source:
         raise DecloakError(f"cannot read the file: {reason}", name, "check its path and permissions") from None
     if len(data) > LARGEST:
         raise DecloakError("a YAML file of more than 1 MB", name, "keep bulk data in files of their own")
-    return Source.parse(_decoded(data, name), name)
+    return _decoded(data, name)
 
 
 def _decoded(data: bytes, name: str) -> str:

@@ -1,8 +1,8 @@
-"""The one re-association attack: give what was torn from the records of a disassociated release back to them.
+"""The one re-association attack: give what was taken off the records of a disassociated release back to them.
 
 Each cluster is attacked on its own. The value of a row for a unit comes from the scores of the unit's items with those
-of the row's anchor in the first record chunk, never from what the attack has given it (`reassociate_scores`). The
-rows are matched as the strategy says (`reassociate_match`), and made consistent if it says so.
+of the row's anchor in the first record chunk, never from what the attack has given it (`scores`). The
+rows are matched as the strategy says (`match`), and made consistent if it says so.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,27 +10,36 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decloak.data.assignment import Assignment, ChunkNumber, Closer
+from decloak.data.assignment import Assignment, Closer
 from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError
 from decloak.rules.reassociate.consistent import Limits, consistent, limits
 from decloak.rules.reassociate.match import assign, best, by_chance
-from decloak.rules.reassociate.scores import Array, Case, Scores, batches, read_scores, values
+from decloak.rules.reassociate.scores import Array, Case, batches, read_scores, values
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.rules.reassociate.units import rows_of, units_of
 
-__all__ = ["RowValues", "reassociate", "row_values"]
+__all__ = ["AttackedCluster", "attack", "reassociate"]
 
 Known = Mapping[tuple[str, str], float | None]
 
 
-class RowValues(NamedTuple):
-    """What a unit's rows are ranked by: one number a row, larger is closer, -inf where no score is known."""
+class AttackedCluster(NamedTuple):
+    """A cluster under attack.
 
-    cluster: int
-    chunk: ChunkNumber
-    unit: tuple[str, ...]
-    values: tuple[float, ...]
+    `values` has the value of each unit with each anchor, which its rows are ranked by: larger is closer, -inf where
+    nothing is known. `rows` are the rows of each unit.
+    """
+
+    case: Case
+    values: Array
+    rows: list[tuple[int, ...]]
+
+    @property
+    def assignments(self) -> Iterator[Assignment]:
+        """Who gets what."""
+        for unit, own in zip(self.case.units, self.rows, strict=True):
+            yield Assignment(self.case.number, unit.chunk, unit.items, own)
 
 
 def reassociate(
@@ -56,36 +65,39 @@ def reassociate(
     >>> reassociate(release, {("a", "c"): 0.9, ("b", "c"): 0.1, ("b", "d"): 0.5}, aba)[1]
     Assignment(cluster=0, chunk='T', unit=('d',), rows=(2,))
     """
-    known = read_scores(scores, closer, _items(release), unrelated)
-    k = release.k if k is None else k
-    ruled_out = _limits(release, k) if strategy.consistent else None
-    rows: dict[int, list[tuple[int, ...]]] = {}
-    cases = list(_cases(release, strategy, k))
-    for batch in batches(cases):
-        found = iter(_matched(batch, strategy, known, seed, ruled_out))
-        rows.update((case.number, [next(found) for _ in case.units]) for case in batch)
-    return [
-        Assignment(case.number, unit.chunk, unit.items, own)
-        for case in cases
-        for unit, own in zip(case.units, rows[case.number], strict=True)
-    ]
+    attacked = attack(release, scores, strategy, closer=closer, k=k, seed=seed, unrelated=unrelated)
+    found = {done.case.number: list(done.assignments) for done in attacked}
+    return [assignment for _, own in sorted(found.items()) for assignment in own]
 
 
-def row_values(
+def attack(
     release: Disassociated,
     scores: Known,
     strategy: Reassociation,
     *,
     closer: Closer = "larger",
     k: int | None = None,
+    seed: int = 0,
     unrelated: float | None = None,
-) -> Iterator[RowValues]:
-    """Yield what `reassociate` ranks the rows of every unit by, in its order."""
+) -> Iterator[AttackedCluster]:
+    """The same with the values, cluster by cluster in any order."""
     known = read_scores(scores, closer, _items(release), unrelated)
-    for case in _cases(release, strategy, release.k if k is None else k):
-        of_row = np.array(case.rows.of_row)
-        for unit, own in zip(case.units, values([case], strategy, known), strict=True):
-            yield RowValues(case.number, unit.chunk, unit.items, tuple(own[of_row].tolist()))
+    k = release.k if k is None else k
+    ruled_out = _limits(release, k) if strategy.consistent else None
+    for batch in batches(list(_cases(release, strategy, k))):
+        found = _unknown(batch) if strategy.match == "random" else values(batch, strategy, known)
+        rows = _matched(batch, strategy, found, seed, ruled_out)
+        for case, own in _by_case(batch):
+            yield AttackedCluster(case, found[own, : len(case.rows.anchors)], rows[own])
+
+
+def _by_case(batch: list[Case]) -> Iterator[tuple[Case, slice]]:
+    """The units of each cluster among those of a batch."""
+    first = 0
+    for case in batch:
+        own = slice(first, first + len(case.units))
+        yield case, own
+        first = own.stop
 
 
 def _items(release: Disassociated) -> list[str]:
@@ -111,17 +123,18 @@ def _limits(release: Disassociated, k: int | None) -> dict[int, Limits]:
     return limits(release, k)
 
 
+def _unknown(batch: list[Case]) -> Array:
+    """The values that chance goes by: none is known."""
+    anchors = max(len(case.rows.anchors) for case in batch)
+    return np.full((sum(len(case.units) for case in batch), anchors), -np.inf)
+
+
 def _matched(
-    batch: list[Case],
-    strategy: Reassociation,
-    scores: Scores,
-    seed: int,
-    ruled_out: Mapping[int, Limits] | None,
+    batch: list[Case], strategy: Reassociation, found: Array, seed: int, ruled_out: Mapping[int, Limits] | None
 ) -> list[tuple[int, ...]]:
     """The rows of every unit of a batch, cluster after cluster."""
     if strategy.match == "random":
         return by_chance(batch, seed)
-    found = values(batch, strategy, scores)
     if strategy.match == "best":
         return best(batch, found)
     rows = assign(batch, found)
@@ -131,9 +144,6 @@ def _matched(
 def _consistent(
     batch: list[Case], found: Array, rows: list[tuple[int, ...]], ruled_out: Mapping[int, Limits]
 ) -> list[tuple[int, ...]]:
-    first = 0
-    for case in batch:
-        own = slice(first, first + len(case.units))
+    for case, own in _by_case(batch):
         rows[own] = consistent(case, found[own, : len(case.rows.anchors)], rows[own], ruled_out[case.number])
-        first = own.stop
     return rows

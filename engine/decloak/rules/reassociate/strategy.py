@@ -1,6 +1,6 @@
 """What a re-association attack is made of: how rows are ranked for a unit, how many get it, and who decides.
 
-A unit is what was torn from the records of a cluster: a distinct sub-record of the second or a later record chunk,
+A unit is what was taken off the records of a cluster: a distinct sub-record of the second or a later record chunk,
 or a term. Rows are the records of the cluster, known by their anchors, the sub-records of its first record chunk.
 """
 

@@ -1,4 +1,4 @@
-"""A disassociated release as an attacker reads it: rows with anchors, and the units torn from them.
+"""A disassociated release as an attacker reads it: rows with anchors, and the units that were taken off them.
 
 The rows of a cluster are the sub-records of its first record chunk in published order, then rows of which nothing is
 published, up to its size. A row's *anchor* is what it shows; rows of the same anchor form a *class*. Units are the
@@ -21,7 +21,7 @@ Items = tuple[str, ...]
 
 
 class Unit(NamedTuple):
-    """What was torn off: the chunk it is published in, its items in order, and to how many rows it goes."""
+    """What was taken off: the chunk it is published in, its items in order, and to how many rows it goes."""
 
     chunk: ChunkNumber
     items: Items

@@ -1,0 +1,225 @@
+"""eliminate: strike members from generalised items by their distance to the context."""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from decloak.data.forms import FormName
+from decloak.errors import DecloakError, shown
+from decloak.rules.because import called
+from decloak.rules.cases import Grid, TestCase, compare_strikes
+from decloak.rules.eliminate.kernel import Elimination, eliminate
+from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
+from decloak.rules.model import Formula, RuleModel, Settings, Sql
+from decloak.rules.operators.operator import CheckedRule, Explanation, Operator, Result, RuleText, Sight
+from decloak.store import evidence, findings
+from decloak.store.evidence import Judged
+from decloak.store.relations import Derives
+from decloak.store.results import Attacked
+from decloak.store.sandbox import Sandbox
+
+__all__ = ["ELIMINATE", "EliminateRule"]
+
+_CELL = ("table", "row", "col", "d")
+_GROUPS = {"table": "table", "row": "row", "col": "column"}
+"""What the store calls the kinds of groups."""
+
+
+class EliminateRule(RuleModel):
+    """Strike members from generalised items by their distance to the context."""
+
+    form: Literal["eliminate"]
+    cells: Sql = Field(description="SELECT giving table, row, col, d and any further numeric columns")
+    weigh: Formula = Field("d", description="the weighted distance of a cell")
+    redistribute: Literal["none", "all", "lower_cluster"] = Field(
+        "none", description="who shares the weight of a struck cell"
+    )
+    groups: list[Literal["table", "row", "col"]] = Field(description="which cells are compared with each other")
+    suspicion: Formula = Field(description="largest, largest_gap, random, or a formula over w")
+    threshold: Formula = Field("none", description="a formula taken once, before the first round, or none")
+    strike: Literal["once", "all", "in_order", "heaviest", "coin"] = Field(description="what goes in a round")
+
+
+class _Cells(NamedTuple):
+    """The relation of one table as arrays: distances, and what else the weights read."""
+
+    table: int
+    d: NDArray[np.float64]
+    further: dict[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Struck(Result):
+    """What became of each distance table, by its number."""
+
+    tables: dict[int, Elimination]
+
+    def write(self, connection: sqlite3.Connection, attack: int, release: int) -> None:
+        findings.write_strikes(connection, attack, (_stored(*table) for table in self.tables.items()))
+
+    def fault(self, case: TestCase) -> str | None:
+        grid = case.given.get("distance")
+        strikes: list[tuple[str, ...]] = []
+        for table, done in self.tables.items():
+            for row, col in zip(done.steps.row.tolist(), done.steps.col.tolist(), strict=True):
+                if isinstance(grid, Grid):
+                    strikes.append((list(grid.rows)[row], grid.columns[col]))
+                else:
+                    strikes.append((str(table), str(row), str(col)))
+        return compare_strikes(strikes, case.expect)
+
+
+class EliminateOperator(Operator[EliminateRule, Strategy]):
+    """A rule goes over distance tables."""
+
+    model = EliminateRule
+    columns = ("table", "row", "col", "round")
+    fits = frozenset({FormName.SET_GENERALISED, FormName.GENERALISED, FormName.DISTANCES})
+
+    def sentence_columns(self, derives: Derives) -> tuple[str, ...]:
+        return (
+            *("round", "transaction", "item", "generalised", "group"),
+            *("suspicion", "threshold", "weight", "d", "table"),
+        )
+
+    def compile(self, rule: RuleText[EliminateRule, Strategy], sandbox: Sandbox) -> Strategy:
+        model = rule.model
+        columns = sandbox.columns(model.cells, rule.place("cells"))
+        rule.require("cells", columns, _CELL)
+        keys = ("weigh", "redistribute", "groups", "suspicion", "threshold", "strike")
+        return Strategy.build(
+            weigh=str(model.weigh),
+            redistribute=model.redistribute,
+            groups=tuple(model.groups),
+            suspicion=str(model.suspicion),
+            threshold=None if model.threshold == "none" else str(model.threshold),
+            strike=model.strike,
+            columns=[column for column in columns if column not in _CELL],
+            places={key: rule.place(key) for key in keys},
+        )
+
+    def by_chance(self, rule: CheckedRule[EliminateRule, Strategy]) -> bool:
+        return rule.compiled.strike == "coin"
+
+    def by_relatedness(self, rule: CheckedRule[EliminateRule, Strategy]) -> bool:
+        return True  # distance tables come of nothing else, also those that a coin is tossed over
+
+    def heeds(self, rule: CheckedRule[EliminateRule, Strategy]) -> frozenset[str]:
+        heeded = {"threshold": not self.by_chance(rule), "ratio": rule.compiled.threshold is not None}
+        return frozenset(name for name, does in heeded.items() if does)
+
+    def run(self, rule: CheckedRule[EliminateRule, Strategy], sight: Sight, settings: Settings) -> Struck:
+        strategy, tables = rule.compiled, _cells(rule, sight.sandbox)
+        done = eliminate(
+            [table.d for table in tables],
+            strategy,
+            threshold=settings.threshold,
+            ratio=settings.ratio,
+            # Neighbouring seeds are as good as distant ones: splitmix64 mixes every bit of its state.
+            seeds=[settings.seed + table.table for table in tables] if self.by_chance(rule) else None,
+            further={name: [table.further[name] for table in tables] for name in strategy.further},
+        )
+        return Struck({cells.table: elimination for cells, elimination in zip(tables, done, strict=True)})
+
+    def show(self, sandbox: Sandbox, attack: int, derives: Derives) -> None:
+        findings.show_struck(sandbox, attack, derives)
+
+    def findings_sql(self, derives: Derives) -> str:
+        return "named_struck"
+
+    def write_views(self, connection: sqlite3.Connection, rule: CheckedRule[EliminateRule, Strategy]) -> None:
+        # The view of the first weights is over the distances themselves, so it is of no other cells.
+        if " ".join(rule.model.cells.lower().split()) == "select * from distance" and not self.by_chance(rule):
+            weigh = rule.compiled.weigh.sql(findings.START, over="partition by x.distance_table")
+            findings.write_start(connection, rule.name, weigh)
+        findings.write_why(connection, rule.name, rule.digest, "named_struck", rule.because_sql("x"))
+
+    def explain(
+        self, connection: sqlite3.Connection, attack: Attacked, transaction: str, item: str, say: Callable[[int], str]
+    ) -> Iterator[Explanation]:
+        for cell in evidence.cells_named(connection, attack.attack, transaction, item):
+            sentence = _spared(cell, transaction, item) if cell.finding is None else say(cell.finding)
+            contexts = tuple(evidence.contexts(connection, cell))
+            yield Explanation(attack.label, cell.finding, sentence, cell.d, cell.weight, cell.generalised, contexts)
+
+
+def _spared(cell: Judged, transaction: str, item: str) -> str:
+    kept = f"{item} was not struck from {called(transaction)}"
+    if cell.d is None:
+        return f"{kept}: no context item has a score with it"
+    weighted = "" if cell.weight in (None, cell.d) else f", weighted {cell.weight:.2f} at the end,"
+    return f"{kept}: at distance {cell.d:.2f}{weighted} it never was the one to strike"
+
+
+def _stored(table: int, done: Elimination) -> findings.Strikes:
+    steps, spared = done.steps, done.kept & done.scored
+    return findings.Strikes(
+        table=table,
+        rounds=steps.round.tolist(),
+        cells=list(zip(steps.row.tolist(), steps.col.tolist(), strict=True)),
+        groups=[_GROUPS[GROUP_KINDS[kind]] for kind in steps.kind.tolist()],
+        suspicion=steps.suspicion.tolist(),
+        threshold=done.threshold,
+        weight=steps.weight.tolist(),
+        spared=[(int(row), int(col), float(done.weight[row, col])) for row, col in zip(*spared.nonzero(), strict=True)],
+    )
+
+
+def _cells(rule: CheckedRule[EliminateRule, Strategy], sandbox: Sandbox) -> list[_Cells]:
+    """Read a rule's cells; a table has the rows and columns its relation names, cells not named are unscored."""
+    place = rule.place("cells")
+    names, rows = sandbox.select(rule.model.cells, place)
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else {}
+    if not columns:
+        return []
+    further = rule.compiled.further
+    at = [_whole(name, columns[name], place) for name in ("table", "row", "col")]
+    values = [_numbers(name, columns[name], place) for name in ("d", *further)]
+    order = np.lexsort(at[::-1])
+    cut = np.flatnonzero(np.diff(at[0][order])) + 1
+    return [_table(part, at, values, further, place) for part in np.split(order, cut)]
+
+
+def _whole(name: str, column: tuple[Any, ...], place: str) -> NDArray[np.int64]:
+    for value in column:
+        if type(value) is not int or value < 0:
+            raise DecloakError(f"the cells give {shown(value)} as {name}", place, "give whole numbers from 0")
+    return np.array(column, np.int64)
+
+
+def _numbers(name: str, column: tuple[Any, ...], place: str) -> NDArray[np.float64]:
+    for value in column:
+        if value is not None and type(value) not in (int, float):
+            raise DecloakError(f"the cells give {shown(value)} as {name}", place, "give a number, or null")
+    return np.array(column, np.float64)
+
+
+def _table(
+    part: NDArray[np.intp],
+    at: Sequence[NDArray[np.int64]],
+    values: Sequence[NDArray[np.float64]],
+    further: Sequence[str],
+    place: str,
+) -> _Cells:
+    number, row, col = int(at[0][part[0]]), at[1][part], at[2][part]
+    shape = (int(row.max()) + 1, int(col.max()) + 1)
+    if shape[0] * shape[1] > 10 * len(part) + 10_000:
+        cells = f"table {number} has {len(part)} cells in {shape[0]} rows and {shape[1]} columns"
+        raise DecloakError(cells, place, "number rows and columns from 0 without gaps")
+    flat = row * shape[1] + col
+    if (np.diff(flat) == 0).any():
+        raise DecloakError(f"the cells give a cell of table {number} twice", place, "group them")
+    arrays = []
+    for column in values:
+        array = np.full(shape, np.nan)
+        array.flat[flat] = column[part]
+        arrays.append(array)
+    return _Cells(number, arrays[0], dict(zip(further, arrays[1:], strict=True)))
+
+
+ELIMINATE = EliminateOperator()

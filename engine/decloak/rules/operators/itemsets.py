@@ -1,0 +1,88 @@
+"""itemsets: count the supports of itemsets, and find those that are too rare."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydantic import Field
+
+from decloak.errors import DecloakError
+from decloak.rules.model import RuleModel, Settings, Sql
+from decloak.rules.operators.operator import CheckedRule, Facts, Operator, RuleText, Sight
+from decloak.store.derivation import Derived
+from decloak.store.sandbox import Sandbox
+
+__all__ = ["ITEMSETS", "ItemsetsRule"]
+
+Supports = Sequence[tuple[frozenset[str], int]]
+
+
+class ItemsetsRule(RuleModel):
+    """Count the supports of itemsets."""
+
+    form: Literal["itemsets"]
+    of: Sql = Field(description="SELECT giving the number of a set and an item of it: set, item")
+    size: str = Field(pattern=r"^1\.\.(m|[1-9])$", description="how many items: 1..m")
+    support: str = Field(pattern=r"^1\.\.(k-1|[1-9][0-9]*)$", description="in how many sets: 1..k-1")
+    report: Literal["minimal", "all", "count"] = Field("minimal", description="which of them are findings")
+
+
+class ItemsetsOperator(Operator[ItemsetsRule, None]):
+    """A rule goes by k and m, which it may leave to the scenario."""
+
+    model = ItemsetsRule
+    columns = ("itemset", "size", "support")
+
+    def compile(self, rule: RuleText[ItemsetsRule, None], sandbox: Sandbox) -> None:
+        rule.require("of", sandbox.columns(rule.model.of, rule.place("of")), ("set", "item"))
+
+    def heeds(self, rule: CheckedRule[ItemsetsRule, None]) -> frozenset[str]:
+        bounds = {"k": rule.model.support, "m": rule.model.size}
+        return frozenset(name for name, text in bounds.items() if name in text)
+
+    def run(self, rule: CheckedRule[ItemsetsRule, None], sight: Sight, settings: Settings) -> Facts:
+        from decloak.counting.guarantees import violations  # it imports scipy.sparse, which rules are listed without
+
+        k, m = _bound(rule, rule.model.support, "k", settings.k), _bound(rule, rule.model.size, "m", settings.m)
+        supports: Supports = violations(_sets(rule, sight.sandbox).values(), k=k, m=m)
+        if rule.model.report == "count":
+            counts = Counter((len(itemset), support) for itemset, support in supports)
+            return Facts(rule.derives, [Derived(1, (str(n), *key)) for key, n in sorted(counts.items())])
+        if rule.model.report == "minimal":
+            supports = _minimal(supports)
+        rows = [(", ".join(sorted(itemset)), len(itemset), support) for itemset, support in supports]
+        return Facts(rule.derives, [Derived(1, row) for row in rows])
+
+
+def _sets(rule: CheckedRule[ItemsetsRule, None], sandbox: Sandbox) -> dict[Any, set[str]]:
+    """The items of each set."""
+    columns, rows = sandbox.select(rule.model.of, rule.place("of"))
+    number, item = columns.index("set"), columns.index("item")
+    sets: dict[Any, set[str]] = {}
+    for row in rows:
+        sets.setdefault(row[number], set()).add(str(row[item]))
+    return sets
+
+
+def _bound(rule: CheckedRule[ItemsetsRule, None], text: str, name: str, setting: int | None) -> int:
+    """The upper end of `1..m` or `1..k-1`, as m or k."""
+    last = text.removeprefix("1..")
+    if last.isdigit():
+        return int(last) + (name == "k")
+    if setting is None:
+        raise DecloakError(f"the rule {rule.name} needs {name}", hint="write with: {k: 3, m: 2} in the test")
+    return setting
+
+
+def _minimal(supports: Supports) -> Supports:
+    """The itemsets none of whose proper subsets is among them."""
+    minimal: list[tuple[frozenset[str], int]] = []
+    smaller: set[frozenset[str]] = set()
+    for itemset, support in sorted(supports, key=lambda pair: len(pair[0])):
+        if not any(itemset - {item} in smaller for item in itemset):
+            minimal.append((itemset, support))
+        smaller.add(itemset)
+    return minimal
+
+
+ITEMSETS = ItemsetsOperator()

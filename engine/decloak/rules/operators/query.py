@@ -1,0 +1,122 @@
+"""query: SQL over the graph in named steps, once or round by round until nothing is new."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from decloak.errors import DecloakError, nearest, shown
+from decloak.rules.model import RuleModel, RuleName, Settings, Sql
+from decloak.rules.operators.operator import CheckedRule, Facts, Operator, RuleText, Sight
+from decloak.store.derivation import LAST_ROUND, THIS_ROUND, derive, fixpoint, make_steps
+from decloak.store.relations import RELATIONS, Derives
+from decloak.store.sandbox import Sandbox
+from decloak.yaml.source import Source
+
+__all__ = ["QUERY", "QueryRule"]
+
+_DERIVES = re.compile(r"^([a-z][a-z0-9_]{0,40})\(([a-z][a-z0-9_]*(?:, *[a-z][a-z0-9_]*)*)\)$")
+
+
+class QueryRule(RuleModel):
+    """SQL over the graph in named steps, once or to a fixpoint."""
+
+    form: Literal["query"]
+    derives: str = Field(description="the relation it derives, with its columns: cover(cluster, item)")
+    let: dict[RuleName, Sql] = Field(default_factory=dict, description="named steps, each may read those above it")
+    facts: Sql | None = Field(None, description="the facts, one row each")
+    start: Sql | None = Field(None, description="the facts of the first round")
+    repeat: Sql | None = Field(None, description="further facts from `last_round` and those found so far")
+    evidence: list[RuleName] = Field(default_factory=list, description="steps whose rows lie behind a fact")
+
+    @model_validator(mode="after")
+    def _once_or_repeated(self) -> "QueryRule":
+        both = self.start is not None and self.repeat is not None
+        if (self.facts is not None) == both or (self.start is None) != (self.repeat is None):
+            raise DecloakError("a query gives its facts once or repeats", hint="write facts:, or start: and repeat:")
+        return self
+
+
+class QueryOperator(Operator[QueryRule, None]):
+    """A rule derives a relation it names."""
+
+    model = QueryRule
+
+    def derives(self, model: QueryRule, source: Source) -> Derives:
+        match = _DERIVES.match(model.derives)
+        if match is None:
+            raise source.error(
+                ("derives",),
+                f"cannot read {shown(model.derives)}",
+                "write a name and its columns: cover(cluster, item)",
+            )
+        columns = tuple(column.strip() for column in match[2].split(","))
+        taken = match[1] in RELATIONS or match[1] == LAST_ROUND
+        if taken or len(set(columns)) < len(columns) or {"round", "finding", "run"} & set(columns):
+            problem = "is a relation of the store" if taken else "repeats a column, or uses round, finding or run"
+            raise source.error(("derives",), f"{shown(model.derives)} {problem}", "choose other names")
+        return Derives(match[1], columns)
+
+    def compile(self, rule: RuleText[QueryRule, None], sandbox: Sandbox) -> None:
+        model, derives = rule.model, rule.derives
+        _check_names(rule)
+        make_steps(sandbox, model.let, _places(rule))
+        if model.repeat is not None:
+            sandbox.fill(derives.name, derives.columns, ())
+            sandbox.fill(LAST_ROUND, derives.columns, ())
+        parts: Mapping[str, str | None] = {"facts": model.facts, "start": model.start, "repeat": model.repeat}
+        for key, sql in parts.items():
+            if sql is not None:
+                rule.require(key, _columns(rule, sandbox, key, sql), derives.columns)
+
+    def run(self, rule: CheckedRule[QueryRule, None], sight: Sight, settings: Settings) -> Facts:
+        model, derives, places = rule.model, rule.derives, _places(rule)
+        make_steps(sight.sandbox, model.let, places)
+        if model.facts is not None:
+            return Facts(derives, derive(sight.sandbox, model.facts, derives.columns, places["facts"]))
+        assert model.start is not None
+        assert model.repeat is not None
+        return Facts(derives, fixpoint(sight.sandbox, derives.name, derives.columns, model.start, model.repeat, places))
+
+    def evidence_steps(self, model: QueryRule) -> Sequence[str]:
+        return model.evidence
+
+    def retrace(self, model: QueryRule, sandbox: Sandbox) -> None:
+        make_steps(sandbox, model.let, {})
+
+
+def _places(rule: RuleText[QueryRule, None]) -> dict[str, str]:
+    """Where each step, and each of the facts, is written."""
+    steps = {name: rule.place("let", name) for name in rule.model.let}
+    return steps | {key: rule.place(key) for key in ("facts", "start", "repeat")}
+
+
+def _check_names(rule: RuleText[QueryRule, None]) -> None:
+    """Refuse steps that hide what a rule reads, and evidence that is no step."""
+    model, source = rule.model, rule.source
+    reserved = {LAST_ROUND, THIS_ROUND, rule.derives.name} if model.repeat is not None else set()
+    for name in model.let:
+        if name in RELATIONS:
+            raise source.error(("let", name), f"{shown(name)} is a relation of the store", "choose another name")
+        if name in reserved:
+            raise source.error(("let", name), f"{shown(name)} is what rounds go by", "choose another name")
+    for name in model.evidence:
+        if name not in model.let:
+            hint = nearest(name, model.let) or "name a step of let:"
+            raise source.error(("evidence",), f"no step named {shown(name)}", hint)
+
+
+def _columns(rule: RuleText[QueryRule, None], sandbox: Sandbox, key: str, sql: str) -> tuple[str, ...]:
+    """The columns of some facts; a rule that reads itself is told how."""
+    relation = rule.derives.name
+    try:
+        return sandbox.columns(sql, rule.place(key))
+    except DecloakError as error:
+        if f"no such table: {relation}" in error.message:
+            hint = "write start: and repeat: for a rule that reads what it derives"
+            raise rule.source.error((key,), f"the rule reads itself: {relation}", hint) from None
+        raise
+
+
+QUERY = QueryOperator()

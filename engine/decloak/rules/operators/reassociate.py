@@ -1,0 +1,123 @@
+"""reassociate: give the sub-records and terms of a disassociated cluster to its records."""
+
+import math
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from pydantic import Field
+
+from decloak.data.assignment import Assignment
+from decloak.data.forms import FormName
+from decloak.rules.cases import TestCase, compare_facts, joined
+from decloak.rules.model import RuleModel, Settings
+from decloak.rules.operators.operator import CheckedRule, Explanation, Operator, Result, RuleText, Sight
+from decloak.rules.reassociate.strategy import Reassociation
+from decloak.store import assigned, evidence, findings
+from decloak.store.relations import Derives
+from decloak.store.results import Attacked
+from decloak.store.sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from decloak.rules.reassociate.kernel import AttackedCluster
+
+__all__ = ["REASSOCIATE", "Given", "ReassociateRule"]
+
+
+class ReassociateRule(RuleModel):
+    """Give the sub-records and terms of a disassociated cluster to its records."""
+
+    form: Literal["reassociate"]
+    units: list[Literal["term", "subrecord"]] = Field(
+        ["term", "subrecord"], min_length=1, description="the units `combine` is for; others go by the mean"
+    )
+    combine: Literal["mean", "upper_half", "best", "bayes"] | None = Field(
+        None, description="how the scores of a unit with the items of an anchor make one value"
+    )
+    give: Literal["k - 1", "multiplicity"] = Field("k - 1", description="to how many records a term goes")
+    match: Literal["best", "assignment", "random"] = Field(
+        "best", description="each unit on its own, all sub-records of a chunk at once, or by chance"
+    )
+    consistent: bool = Field(False, description="rule out what the algorithm could not have published")
+
+
+@dataclass(frozen=True)
+class Given(Result):
+    """Who gets what, by cluster, and what each of these rows was ranked by: None where nothing is known."""
+
+    ranked: Sequence[tuple[Assignment, Sequence[float | None]]]
+
+    def write(self, connection: sqlite3.Connection, attack: int, release: int) -> None:
+        assigned.write_assigned(connection, attack, release, self.ranked)
+
+    def fault(self, case: TestCase) -> str | None:
+        facts = [
+            {"cluster": cluster, "chunk": chunk, "unit": joined(unit), "rows": joined(rows)}
+            for (cluster, chunk, unit, rows), _ in self.ranked
+        ]
+        return compare_facts(facts, case.expect, "cluster")
+
+
+class ReassociateOperator(Operator[ReassociateRule, Reassociation]):
+    """A rule goes over the clusters of a disassociated release."""
+
+    model = ReassociateRule
+    columns = ("cluster", "chunk", "unit", "row")
+    fits = frozenset({FormName.DISASSOCIATED})
+
+    def sentence_columns(self, derives: Derives) -> tuple[str, ...]:
+        return ("transaction", "cluster", "row", "chunk", "unit", "value")
+
+    def compile(self, rule: RuleText[ReassociateRule, Reassociation], sandbox: Sandbox) -> Reassociation:
+        model = rule.model
+        return Reassociation.build(
+            units=model.units,
+            combine=model.combine,
+            give=model.give,
+            match=model.match,
+            consistent=model.consistent,
+            places={key: rule.place(key) for key in ("units", "combine", "give", "match", "consistent")},
+        )
+
+    def by_chance(self, rule: CheckedRule[ReassociateRule, Reassociation]) -> bool:
+        return rule.compiled.match == "random"
+
+    def by_relatedness(self, rule: CheckedRule[ReassociateRule, Reassociation]) -> bool:
+        return not self.by_chance(rule)
+
+    def run(self, rule: CheckedRule[ReassociateRule, Reassociation], sight: Sight, settings: Settings) -> Given:
+        from decloak.rules.reassociate.kernel import attack  # imports scipy.optimize; rules are listed without
+
+        release, scores = sight.release(), sight.scores()
+        clusters = attack(release, scores, rule.compiled, closer=sight.closer, k=settings.k, seed=settings.seed)
+        in_order = sorted(clusters, key=lambda attacked: attacked.case.number)
+        return Given([ranked for attacked in in_order for ranked in _ranked(attacked)])
+
+    def show(self, sandbox: Sandbox, attack: int, derives: Derives) -> None:
+        assigned.show_assigned(sandbox, attack, derives)
+
+    def findings_sql(self, derives: Derives) -> str:
+        return "named_assigned"
+
+    def write_views(self, connection: sqlite3.Connection, rule: CheckedRule[ReassociateRule, Reassociation]) -> None:
+        findings.write_why(connection, rule.name, rule.digest, "named_assigned", rule.because_sql("x"))
+
+    def explain(
+        self, connection: sqlite3.Connection, attack: Attacked, transaction: str, item: str, say: Callable[[int], str]
+    ) -> Iterator[Explanation]:
+        """The items of the anchor of each record that got the item, with their scores for the unit."""
+        for finding, value, unit in evidence.units_given(connection, attack.attack, transaction, item):
+            contexts = tuple(evidence.anchor_scores(connection, finding))
+            yield Explanation(attack.label, finding, say(finding), None, value, unit, contexts)
+
+
+def _ranked(attacked: "AttackedCluster") -> Iterator[tuple[Assignment, list[float | None]]]:
+    of_row = np.array(attacked.case.rows.of_row)
+    for assignment, values in zip(attacked.assignments, attacked.values, strict=True):
+        ranks = values[of_row[list(assignment.rows)]].tolist()
+        yield assignment, [rank if math.isfinite(rank) else None for rank in ranks]
+
+
+REASSOCIATE = ReassociateOperator()
