@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import decloak
-from decloak.anonymisers import generalising
-from decloak.anonymisers import registry as anonymising
+from decloak.anonymisers import coat as anonymising
+from decloak.anonymisers import diversity, generalisation, hierarchies, lra, partition, registry, vpa
 from decloak.anonymisers.kernels.building import ORDERS
 from decloak.anonymisers.kernels.coat import coat
 from decloak.anonymisers.kernels.release import Local
@@ -349,14 +349,13 @@ def as_it_is(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The method generalises nothing."""
     if method == "coat":
         publish_by_coat(monkeypatch, lambda rows, data: data.transactions)
-    elif method == "diversity":
-        monkeypatch.setattr(generalising, "diversity", lambda tree, *_: tree.leaf)
-    elif method in generalising.GLOBAL:
-        monkeypatch.setitem(generalising.GLOBAL, method, lambda tree, *_, **__: tree.leaf)
+    elif method in generalisation.CUTS:
+        monkeypatch.setitem(generalisation.CUTS, method, lambda tree, *_, **__: tree.leaf)
+    elif method in ("diversity", "vpa"):
+        monkeypatch.setattr({"diversity": diversity, "vpa": vpa}[method], method, lambda tree, *_, **__: tree.leaf)
     else:
-        monkeypatch.setitem(
-            generalising.LOCAL, method, lambda tree, records, **_: Local.everywhere(tree.leaf, records.shape[0])
-        )
+        home = {"lra": lra, "partition": partition}[method]
+        monkeypatch.setattr(home, method, lambda tree, records, **_: Local.everywhere(tree.leaf, records.shape[0]))
 
 
 def publish_by_coat(monkeypatch: pytest.MonkeyPatch, change: Any) -> None:
@@ -375,13 +374,13 @@ def with_first_row(method: str, monkeypatch: pytest.MonkeyPatch, change: Any) ->
     if method == "coat":
         publish_by_coat(monkeypatch, lambda rows, data: (change(rows[0]), *rows[1:]))
         return
-    real = generalising.generalised
+    real = hierarchies.generalised
 
     def changed(*given: Any, **options: Any) -> Generalised:
         made = real(*given, **options)
         return replace(made, transactions=(change(made.transactions[0]), *made.transactions[1:]))
 
-    monkeypatch.setattr(generalising, "generalised", changed)
+    monkeypatch.setattr(hierarchies, "generalised", changed)
 
 
 FAULTS = {
@@ -652,7 +651,7 @@ def test_a_generalised_item_of_which_the_transaction_has_nothing_is_no_release_o
     options = {"k": 2, "privacy": [["a", "b"]], "utility": [["a", "b"]]}
     made = coat(data, options["privacy"], options["utility"], k=2)
     invented = replace(made.published, transactions=(*made.transactions[:2], ("c", ("a", "b"))))
-    check = anonymising.METHODS["coat"].check
+    check = registry.METHODS["coat"].check
     assert list(check(data, made, options)) == []
     found = list(check(data, replace(made, published=invented), options))
     assert found == ["sets of which a transaction has nothing: [('a', 'b')]"]

@@ -57,8 +57,8 @@ def hierarchy_command(
     if write is not None:
         check_new(write)
     data = read(file, kind, ids=ids, separator=separator)
-    candidates = {one.origin: one for one in _candidates(data, fanout, seed, tree, tree_format)}
-    rows = sorted((_tried(data, one, k, m) for one in candidates.values()), key=lambda row: row[2])
+    candidates = {hierarchy.origin: hierarchy for hierarchy in _candidates(data, fanout, seed, tree, tree_format)}
+    rows = sorted((_tried(data, hierarchy, k, m) for hierarchy in candidates.values()), key=lambda row: row[2])
     emit(("hierarchy", "levels", "NCP", "labels", "of items", "largest"), rows, form)
     if write is not None:
         best = rows[0][0]

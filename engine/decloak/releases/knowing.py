@@ -43,7 +43,7 @@ def known_by_file(
 
 
 def _nouns(part: Nouns, folder: Path, items: Sequence[str], seed: int) -> list[str]:
-    from decloak.relate.wordnet import WordNet
+    from decloak.relate.wordnet_similarity import WordNet
 
     found = WordNet.read(None if part.folder is None else folder / part.folder)
     return found.foreign_words(items, FOREIGN, seed)

@@ -1,18 +1,14 @@
 """What a run does before it attacks: read or anonymise, relate items, build distance tables."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from decloak.anonymisers.kernels.disassociation import disassociate
-from decloak.anonymisers.making import Made, made
-from decloak.anonymisers.methods import Disassociation
+from decloak.anonymisers.method import Made
 from decloak.attack.tables import needed_pairs, tables
 from decloak.attack.unmarked import mark
-from decloak.counting.disassociation_guarantee import check_release
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.disassociated_file import read_disassociated
@@ -28,7 +24,7 @@ from decloak.data.published import Element, Published
 from decloak.data.tables import AttackTable
 from decloak.errors import DecloakError
 from decloak.relate.counting import Progress
-from decloak.relate.related import Documents, Related, related
+from decloak.relate.relatedness import Documents, Related
 from decloak.scenario.data import Distances, Generated, Notes, Original, Pair, PublishedFile, Release, Searchlog
 from decloak.scenario.data import Published as PublishedOnly
 from decloak.scenario.model import Scenario
@@ -37,24 +33,13 @@ from decloak.store.opening import Store
 from decloak.store.reading import read_dataset, read_published, read_scores
 
 __all__ = [
-    "Torn",
     "distance_tables",
     "original_of",
     "published_beside",
     "published_of",
     "relate",
     "relate_torn",
-    "torn_of",
 ]
-
-
-class Torn(NamedTuple):
-    """A disassociated release, how it was made, and the record behind every row where that is known."""
-
-    release: Disassociated
-    method: str
-    parameters: Mapping[str, Any]
-    truth: Sequence[Sequence[int]] = ()
 
 
 def original_of(scenario: Scenario, folder: Path, progress: Progress | None = None) -> tuple[Dataset, str]:
@@ -91,14 +76,12 @@ def published_of(scenario: Scenario, folder: Path, seed: int, store: Store, orig
     before = None if original is None else read_dataset(store.connection, original)
     if scenario.anonymise is not None:
         assert before is not None
-        found = made(scenario.anonymise, before, folder, seed, StoredCounts(store))
-        return replace(found, published=replace(found.published, origin=_made_of(before, found.method)))
+        made = scenario.anonymise.make(before, folder, seed, StoredCounts(store))
+        # not from the file itself
+        return replace(made, release=replace(made.release, origin=f"{made.method} of {before.origin}"))
+    if isinstance(scenario.data, Release):
+        return Made(read_disassociated(folder / scenario.data.release), "unknown", {})
     return published_beside(scenario, folder, before)
-
-
-def _made_of(before: Dataset, method: str) -> str:
-    """Where a release comes from that was made here: not from the file itself."""
-    return f"{method} of {before.origin}"
 
 
 def published_beside(scenario: Scenario, folder: Path, before: Dataset | None) -> Made:
@@ -143,22 +126,6 @@ def _of_tables(file: DistanceFile, origin: str) -> Made:
     return Made(published, "distance tables", {"tables": len(file.tables)}, marked=marked)
 
 
-def torn_of(scenario: Scenario, folder: Path, store: Store, original: int | None) -> Torn:
-    """Read a disassociated release, or disassociate the original."""
-    if isinstance(scenario.data, Release):
-        return Torn(read_disassociated(folder / scenario.data.release), "unknown", {})
-    method = scenario.anonymise
-    assert isinstance(method, Disassociation)
-    assert original is not None
-    data = read_dataset(store.connection, original)
-    settings = method.model_dump(exclude={"method"})
-    made = disassociate(data, **settings)
-    for violation in check_release(made.release, k=method.k, m=method.m)[:1]:
-        raise AssertionError(f"the anonymiser broke its own guarantee: {violation.message}")
-    release = replace(made.release, origin=_made_of(data, "disassociation"))
-    return Torn(release, "disassociation", settings, made.truth)
-
-
 def relate(scenario: Scenario, folder: Path, store: Store, published: Published, progress: Progress) -> Related:
     """Score every pair of a context item and a member that the distance tables need."""
     pairs = needed_pairs(published, scenario.attacker.nearest)
@@ -195,7 +162,7 @@ def _scored(
 ) -> Related:
     assert scenario.relate is not None
     cache = StoredCounts(store)
-    return related(scenario.relate, folder, pairs, documents=documents, cache=cache, progress=progress)
+    return scenario.relate.scored(folder, pairs, documents=documents, cache=cache, progress=progress)
 
 
 def distance_tables(

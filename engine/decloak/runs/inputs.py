@@ -2,11 +2,9 @@
 
 from pathlib import Path
 
-from decloak.anonymisers.making import check_method
 from decloak.data.dataset import Dataset
 from decloak.data.formats.disassociated_file import read_disassociated
 from decloak.data.formats.distance_file import read_distances
-from decloak.relate.related import check_relate
 from decloak.releases.knowing import known_by_file
 from decloak.releases.preparing import original_of, published_beside
 from decloak.scenario.data import Distances, Generated, Original, Release
@@ -37,7 +35,7 @@ def check_inputs(scenario: Scenario, folder: Path, originals: Originals) -> None
     data = scenario.data
     before = originals.of(scenario, folder) if isinstance(data, Original | Generated) else None
     if scenario.anonymise is not None and before is not None:
-        check_method(scenario.anonymise, before, folder)
+        scenario.anonymise.check(before, folder)
     if isinstance(data, Distances):
         read_distances(folder / data.distances)
     elif scenario.torn and (before is not None or isinstance(data, Release)):
@@ -45,7 +43,7 @@ def check_inputs(scenario: Scenario, folder: Path, originals: Originals) -> None
     elif scenario.anonymise is None and not scenario.torn:
         published_beside(scenario, folder, before)
     if scenario.relate is not None:
-        check_relate(scenario.relate, folder)
+        scenario.relate.check(folder)
 
 
 def _items(scenario: Scenario, folder: Path, before: Dataset | None) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
+from decloak.anonymisers.method import Made
 from decloak.data.disassociated import Disassociated
 from decloak.data.text.order import sorted_warning
 from decloak.measure.figure import Figure
@@ -16,7 +17,7 @@ from decloak.measure.measuring import count_findings, measure
 from decloak.measure.release_measuring import RELEASE_FAMILIES, Measured
 from decloak.measure.torn_measuring import Known, known_of, measure_torn
 from decloak.releases.knowing import what_is_known
-from decloak.releases.preparing import distance_tables, original_of, published_of, relate, relate_torn, torn_of
+from decloak.releases.preparing import distance_tables, original_of, published_of, relate, relate_torn
 from decloak.rules.eliminate.strategy import GROUP_KINDS
 from decloak.rules.running import Struck, facts, give, strike
 from decloak.runs.plan import Plan, Planned
@@ -70,19 +71,22 @@ class _Execution:
     @cached_property
     def release(self) -> int:
         original = self.original
-        publish = self._tear if self.plan.scenario.torn else self._publish
-        return self.stage("release", self.plan.release, lambda: publish(original))
+        return self.stage("release", self.plan.release, lambda: self._publish(original))
 
     def _publish(self, original: int | None) -> Write:
         plan = self.plan
         made = published_of(plan.scenario, plan.folder, plan.variant.seed, self.store, original)
+
+        published = made.release
+        if isinstance(published, Disassociated):
+            return self._tear(original, published, made)
 
         def write(connection: Any) -> int:
             tree, hierarchy = made.tree, None
             if tree is not None:
                 hierarchy = releases.write_hierarchy(connection, tree.parents(), tree.items, tree.origin)
             release = releases.write_release(
-                connection, plan.release, made.published, made.method, made.parameters, hierarchy, made.loss, made.notes
+                connection, plan.release, published, made.method, made.parameters, hierarchy, made.loss, made.notes
             )
             if original is not None:
                 releases.link_origins(connection, release, original)
@@ -92,12 +96,9 @@ class _Execution:
 
         return write
 
-    def _tear(self, original: int | None) -> Write:
-        plan = self.plan
-        made = torn_of(plan.scenario, plan.folder, self.store, original)
-
+    def _tear(self, original: int | None, published: Disassociated, made: Made) -> Write:
         def write(connection: Any) -> int:
-            release = torn.write_torn(connection, plan.release, made.release, made.method, made.parameters)
+            release = torn.write_torn(connection, self.plan.release, published, made.method, made.parameters)
             if original is not None:
                 torn.link_rows(connection, release, original, made.truth)
             return release

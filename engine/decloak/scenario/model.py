@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from decloak.anonymisers.methods import Disassociation, Method, by_chance
+from decloak.anonymisers.registry import AnyMethod
+from decloak.data.forms import FormName
 from decloak.errors import DecloakError, Faults, nearest, shown
 from decloak.measure.families import (
     MEASURES,
@@ -21,7 +22,7 @@ from decloak.measure.families import (
     missing_family,
     settings_of,
 )
-from decloak.relate.parts import Provider, Relate
+from decloak.relate.registry import Relate
 from decloak.rules.load import bundled_names, no_rule
 from decloak.rules.model import is_path
 from decloak.scenario.data import Collected, Data, Distances, Pair, Release
@@ -99,7 +100,7 @@ class Scenario(_Plan):
     """The question in a line."""
     data: Data
     """The transactions: original, published, both, or distance tables."""
-    anonymise: Method | None = None
+    anonymise: AnyMethod | None = None
     """How original transactions are anonymised."""
     relate: Relate | None = None
     """How the relatedness of two items is found."""
@@ -120,17 +121,18 @@ class Scenario(_Plan):
     @property
     def torn(self) -> bool:
         """Whether the published data are disassociated."""
-        return isinstance(self.data, Release) or isinstance(self.anonymise, Disassociation)
+        made = self.anonymise is not None and self.anonymise.form is FormName.DISASSOCIATED
+        return made or isinstance(self.data, Release)
 
     @property
     def offline(self) -> bool:
         """Whether it goes by the counts that the store keeps, and asks for no more."""
-        return isinstance(self.relate, Provider) and self.relate.offline
+        return self.relate is not None and self.relate.goes_by_kept
 
     @property
     def random_release(self) -> bool:
         """Whether the release depends on the seed."""
-        return by_chance(self.anonymise)
+        return self.anonymise is not None and self.anonymise.random
 
     @property
     def families(self) -> tuple[str, ...]:
