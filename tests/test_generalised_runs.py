@@ -3,6 +3,7 @@
 import json
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,10 @@ import pytest
 
 import decloak
 from decloak.anonymisers import coat as anonymising
-from decloak.anonymisers import diversity, generalisation, hierarchies, lra, partition, registry, vpa
+from decloak.anonymisers import diversity, hierarchies, registry
+from decloak.anonymisers.hierarchies import everywhere
 from decloak.anonymisers.kernels.building import ORDERS
 from decloak.anonymisers.kernels.coat import coat
-from decloak.anonymisers.kernels.release import Local
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.store.opening import connect_readonly
@@ -349,13 +350,14 @@ def as_it_is(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The method generalises nothing."""
     if method == "coat":
         publish_by_coat(monkeypatch, lambda rows, data: data.transactions)
-    elif method in generalisation.CUTS:
-        monkeypatch.setitem(generalisation.CUTS, method, lambda tree, *_, **__: tree.leaf)
-    elif method in ("diversity", "vpa"):
-        monkeypatch.setattr({"diversity": diversity, "vpa": vpa}[method], method, lambda tree, *_, **__: tree.leaf)
+    elif method == "diversity":
+        monkeypatch.setattr(diversity, "diversity", lambda tree, *_: tree.leaf)
     else:
-        home = {"lra": lra, "partition": partition}[method]
-        monkeypatch.setattr(home, method, lambda tree, records, **_: Local.everywhere(tree.leaf, records.shape[0]))
+        sound = registry.METHODS[method]
+        broken = sound._replace(make=partial(everywhere, lambda tree, *_, **__: tree.leaf, method))
+        monkeypatch.setitem(registry.METHODS, method, broken)
+        entry = next(entry for entry in registry.ENTRIES if sound in entry.anonymisers)
+        monkeypatch.setattr(entry, "anonymisers", (broken,))
 
 
 def publish_by_coat(monkeypatch: pytest.MonkeyPatch, change: Any) -> None:

@@ -26,6 +26,7 @@ from decloak.data.pair import check_pair
 from decloak.errors import DecloakError
 from decloak.relate.counting import Cache
 from decloak.relate.registry import Relate
+from decloak.relate.relatedness import Supplies
 from decloak.yaml.part import Found, Generalised, Item, Part, disjoint
 
 __all__ = ["CoatMethod"]
@@ -94,7 +95,7 @@ class RelatedUtility(Part):
         """The sets of what is related to each privacy constraint, and what the measure could not use."""
         protected = sorted({item for constraint in privacy for item in constraint})
         pairs = [(item, other) for item in protected for other in data.items]
-        related = self.relate.scored(folder, pairs, documents=lambda: data.transactions, cache=cache)
+        related = self.relate.related(pairs, Supplies(folder, lambda: data.transactions, cache))
         sign = -1 if self.relate.closer == "smaller" else 1
 
         def similar(item: str, other: str) -> float | None:
@@ -108,9 +109,7 @@ class CoatMethod(Method):
     """COAT: chosen combinations of items are hidden, by generalising within chosen sets or suppressing."""
 
     form: ClassVar = FormName.SET_GENERALISED
-    anonymisers: ClassVar = (
-        Anonymiser("coat", _make, _faults, frozenset({"k", "privacy", "utility"}), frozenset({"suppress", "items"})),
-    )
+    anonymisers: ClassVar = (Anonymiser("coat", _make, _faults, {"k", "privacy", "utility"}, {"suppress", "items"}),)
 
     method: Literal["coat"]
     """The name of the method."""

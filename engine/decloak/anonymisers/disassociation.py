@@ -31,9 +31,7 @@ class DisassociationMethod(Method):
     """Disassociation: clusters of records, published as chunks that hide which record had what."""
 
     form: ClassVar = FormName.DISASSOCIATED
-    anonymisers: ClassVar = (
-        Anonymiser("disassociation", _make, _faults, frozenset({"k", "m", "max_cluster"}), frozenset({"refine"})),
-    )
+    anonymisers: ClassVar = (Anonymiser("disassociation", _make, _faults, {"k", "m", "max_cluster"}, {"refine"}),)
 
     method: Literal["disassociation"]
     """The name of the method."""

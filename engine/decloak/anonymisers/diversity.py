@@ -7,13 +7,14 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from decloak.anonymisers.hierarchies import InHierarchy, Tree, everywhere, tree_in
+from decloak.anonymisers.hierarchies import InHierarchy, Records, Tree, everywhere, tree_in
 from decloak.anonymisers.kernels.constraints import names
 from decloak.anonymisers.kernels.diversity import diversity
 from decloak.anonymisers.method import Anonymiser, Options
 from decloak.counting.generalisation_guarantee import check_diverse
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
+from decloak.data.hierarchy import Hierarchy, Ints
 from decloak.errors import DecloakError, nearest, shown
 from decloak.yaml.part import Item
 
@@ -22,13 +23,14 @@ __all__ = ["DiversityMethod"]
 
 def _make(data: Dataset, options: Options) -> Generalised:
     """Only what is not sensitive is generalised."""
-    l, m = options["l"], options["m"]  # noqa: E741
     tree, sensitive = tree_in(options), frozenset(names(options["sensitive"], "sensitive"))
     _check_sensitive(sensitive, data, tree.labels)
     hidden = [sorted(sensitive.intersection(row)) for row in data.transactions]
-    release = everywhere(
-        lambda tree, records: diversity(tree, records, hidden, l, m), _without(data, sensitive), "diversity", options
-    )
+
+    def find(tree: Hierarchy, records: Records, l: int, m: int, **_: object) -> Ints:  # noqa: E741
+        return diversity(tree, records, hidden, l, m)
+
+    release = everywhere(find, "diversity", _without(data, sensitive), options)
     rows = tuple(tuple(sorted([*row, *held])) for row, held in zip(release.transactions, hidden, strict=True))
     members = {**release.members, **{item: (item,) for item in sensitive.intersection(data.items)}}
     return replace(release, transactions=rows, members=members)

@@ -1,6 +1,6 @@
 """The hierarchies that items are generalised in, and what the methods share that do it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -13,6 +13,7 @@ from decloak.anonymisers.kernels.building import ORDERS, by_cooccurrence, by_rel
 from decloak.anonymisers.kernels.release import Local, generalised
 from decloak.anonymisers.method import Clock, Made, Method, Options
 from decloak.checks import check_enough
+from decloak.counting.generalisation_guarantee import check_generalised
 from decloak.data.dataset import Dataset
 from decloak.data.formats.hierarchy_file import HIERARCHY_FORMATS
 from decloak.data.forms import FormName
@@ -21,11 +22,25 @@ from decloak.data.hierarchy import Hierarchy, Ints
 from decloak.errors import DecloakError, shown
 from decloak.relate.counting import Cache
 from decloak.relate.registry import Relate
+from decloak.relate.relatedness import Supplies
 from decloak.yaml.part import File, Found, Part
 
-__all__ = ["Guarded", "Hidden", "InHierarchy", "Records", "Tree", "everywhere", "in_parts", "settings", "tree_in"]
+__all__ = [
+    "KM",
+    "Guarded",
+    "Hidden",
+    "InHierarchy",
+    "Records",
+    "Tree",
+    "everywhere",
+    "in_parts",
+    "km_faults",
+    "tree_in",
+]
 
 Records = sparse.csr_array[Any]
+KM = {"k", "m", "hierarchy"}
+"""What k^m-anonymity in a hierarchy needs."""
 _WAYS = (*ORDERS, "cooccurrence", "relatedness")
 
 
@@ -88,7 +103,7 @@ class Tree(Part):
             return by_cooccurrence(data, self.fanout), ()
         if self.relate is not None:
             pairs = list(combinations(data.items, 2))
-            related = self.relate.scored(folder, pairs, documents=lambda: data.transactions, cache=cache)
+            related = self.relate.related(pairs, Supplies(folder, lambda: data.transactions, cache))
             return by_relatedness(data.items, related.scores, self.fanout), related.warnings
         return ordered(data, str(self.by), self.fanout, seed), ()
 
@@ -148,19 +163,26 @@ class Guarded(Hidden):
     """How many items somebody may know of a person."""
 
 
-def everywhere(find: Callable[[Hierarchy, Records], Ints], data: Dataset, method: str, options: Options) -> Generalised:
+def everywhere(find: Callable[..., Ints], method: str, data: Dataset, options: Options) -> Generalised:
     """A release by the one cut for all records that is found."""
-    return in_parts(
-        lambda tree, records: Local.everywhere(find(tree, records), records.shape[0]), data, method, options
-    )
+
+    def find_cuts(tree: Hierarchy, records: Records, **settings: Any) -> Local:
+        return Local.everywhere(find(tree, records, **settings), records.shape[0])
+
+    return in_parts(find_cuts, method, data, options)
 
 
-def in_parts(find: Callable[[Hierarchy, Records], Local], data: Dataset, method: str, options: Options) -> Generalised:
+def in_parts(find: Callable[..., Local], method: str, data: Dataset, options: Options) -> Generalised:
     """A release by the cut that is found for every part of the records."""
     tree = tree_in(options)
     records = tree.code(data)
-    cuts = find(tree, records)
+    cuts = find(tree, records, **{name: value for name, value in options.items() if name != "hierarchy"})
     return generalised(data, tree, records, cuts, method=method, k=options.get("k"), m=options.get("m"))
+
+
+def km_faults(data: Dataset, release: Generalised, options: Options) -> Iterable[object]:
+    """What breaks k^m-anonymity, or was lost."""
+    return check_generalised(data, release, options["k"], options["m"])
 
 
 def tree_in(options: Options) -> Hierarchy:
@@ -170,8 +192,3 @@ def tree_in(options: Options) -> Hierarchy:
         hint = "build one: decloak.Hierarchy.balanced(data.items, fanout=5)"
         raise DecloakError(f"{shown(tree)} is not a hierarchy", hint=hint)
     return tree
-
-
-def settings(options: Options) -> dict[str, Any]:
-    """The options beside the hierarchy."""
-    return {name: value for name, value in options.items() if name != "hierarchy"}

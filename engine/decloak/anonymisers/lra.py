@@ -1,35 +1,22 @@
 """LRA: k^m-anonymity by parts of the records, each with a cut of its own."""
 
-from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from decloak.anonymisers.hierarchies import Guarded, in_parts, settings
+from decloak.anonymisers.hierarchies import KM, Guarded, in_parts, km_faults
 from decloak.anonymisers.kernels.parts import lra
-from decloak.anonymisers.method import Anonymiser, Options
-from decloak.counting.generalisation_guarantee import check_generalised
-from decloak.data.dataset import Dataset
-from decloak.data.generalised import Generalised
+from decloak.anonymisers.method import Anonymiser
 
 __all__ = ["LraMethod"]
-
-
-def _make(data: Dataset, options: Options) -> Generalised:
-    return in_parts(lambda tree, records: lra(tree, records, **settings(options)), data, "lra", options)
-
-
-def _faults(data: Dataset, release: Generalised, options: Options) -> Iterable[object]:
-    return check_generalised(data, release, options["k"], options["m"])
 
 
 class LraMethod(Guarded):
     """k^m-anonymity by local recoding: similar records together in parts, each with a cut of its own."""
 
     anonymisers: ClassVar = (
-        Anonymiser(
-            "lra", _make, _faults, frozenset({"k", "m", "hierarchy"}), frozenset({"parts", "flexibility", "processes"})
-        ),
+        Anonymiser("lra", partial(in_parts, lra, "lra"), km_faults, KM, {"parts", "flexibility", "processes"}),
     )
 
     method: Literal["lra"]

@@ -8,7 +8,7 @@ what made it.
 import os
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -52,8 +52,8 @@ class Anonymiser(NamedTuple):
     name: str
     make: Callable[[Dataset, Options], Any]
     check: Callable[[Dataset, Any, Options], Iterable[object]]
-    needs: frozenset[str]
-    may: frozenset[str] = frozenset()
+    needs: Set[str]
+    may: Set[str] = frozenset()
 
     def __call__(self, data: Dataset, options: Options) -> Any:
         """Make a release, checked."""

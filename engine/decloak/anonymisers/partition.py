@@ -1,9 +1,10 @@
 """Partition: k-anonymity of whole records, top-down."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar, Literal
 
-from decloak.anonymisers.hierarchies import Hidden, in_parts, settings
+from decloak.anonymisers.hierarchies import Hidden, in_parts
 from decloak.anonymisers.kernels.top_down import partition
 from decloak.anonymisers.method import Anonymiser, Options
 from decloak.counting.generalisation_guarantee import check_whole
@@ -13,10 +14,6 @@ from decloak.data.generalised import Generalised
 __all__ = ["PartitionMethod"]
 
 
-def _make(data: Dataset, options: Options) -> Generalised:
-    return in_parts(lambda tree, records: partition(tree, records, **settings(options)), data, "partition", options)
-
-
 def _faults(data: Dataset, release: Generalised, options: Options) -> Iterable[object]:
     return check_whole(data, release, options["k"])
 
@@ -24,7 +21,9 @@ def _faults(data: Dataset, release: Generalised, options: Options) -> Iterable[o
 class PartitionMethod(Hidden):
     """k-anonymity of whole records, top-down by local recoding (He and Naughton)."""
 
-    anonymisers: ClassVar = (Anonymiser("partition", _make, _faults, frozenset({"k", "hierarchy"})),)
+    anonymisers: ClassVar = (
+        Anonymiser("partition", partial(in_parts, partition, "partition"), _faults, {"k", "hierarchy"}),
+    )
 
     method: Literal["partition"]
     """The name of the method."""

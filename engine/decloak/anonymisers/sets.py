@@ -31,7 +31,7 @@ class SetsMethod(Method):
     """Set-generalisation: each item is replaced by the set that it is in."""
 
     form: ClassVar = FormName.SET_GENERALISED
-    anonymisers: ClassVar = (Anonymiser("sets", _make, _faults, frozenset({"sets"})),)
+    anonymisers: ClassVar = (Anonymiser("sets", _make, _faults, {"sets"}),)
 
     method: Literal["sets"]
     """The name of the method."""

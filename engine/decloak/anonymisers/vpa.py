@@ -1,26 +1,15 @@
 """VPA: k^m-anonymity by parts of the items, then by one cut over all of them."""
 
-from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from decloak.anonymisers.hierarchies import Guarded, everywhere, settings
+from decloak.anonymisers.hierarchies import KM, Guarded, everywhere, km_faults
 from decloak.anonymisers.kernels.parts import vpa
-from decloak.anonymisers.method import Anonymiser, Options
-from decloak.counting.generalisation_guarantee import check_generalised
-from decloak.data.dataset import Dataset
-from decloak.data.generalised import Generalised
+from decloak.anonymisers.method import Anonymiser
 
 __all__ = ["VpaMethod"]
-
-
-def _make(data: Dataset, options: Options) -> Generalised:
-    return everywhere(lambda tree, records: vpa(tree, records, **settings(options)), data, "vpa", options)
-
-
-def _faults(data: Dataset, release: Generalised, options: Options) -> Iterable[object]:
-    return check_generalised(data, release, options["k"], options["m"])
 
 
 class VpaMethod(Guarded):
@@ -28,9 +17,7 @@ class VpaMethod(Guarded):
 
     one_cut: ClassVar = True
     anonymisers: ClassVar = (
-        Anonymiser(
-            "vpa", _make, _faults, frozenset({"k", "m", "hierarchy"}), frozenset({"parts", "level", "processes"})
-        ),
+        Anonymiser("vpa", partial(everywhere, vpa, "vpa"), km_faults, KM, {"parts", "level", "processes"}),
     )
 
     method: Literal["vpa"]

@@ -99,9 +99,11 @@ def _measured(
     data: "Judgements", measures: Sequence[tuple[str, "Relate", Path]], store: Path
 ) -> Iterator[tuple[str, list[float | None]]]:
     """Every measure's name and its scores, larger is closer; what it could not use is noted."""
+    from decloak.relate.relatedness import Supplies
+
     for name, part, folder in measures:
         with _cache(part, store) as cache:
-            related = part.scored(folder, data.pairs, documents=lambda: (), cache=cache)
+            related = part.related(data.pairs, Supplies(folder, cache=cache))
         for warning in related.warnings:
             click.echo(f"note: {name}: {warning}", err=True)
         sign = -1 if part.closer == "smaller" else 1

@@ -13,15 +13,13 @@ which is that of no term: N.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from decloak.relate.relatedness import CountedSource, Documents
+from decloak.relate.relatedness import CountedSource, Source, Supplies
 
 if TYPE_CHECKING:
     from decloak.data.tables import Pair
-    from decloak.relate.counting import Cache, Progress
-    from decloak.relate.sources import CountsFile, Source
+    from decloak.relate.sources import CountsFile
 
 __all__ = ["ClinicSource", "clinic_counts"]
 
@@ -33,9 +31,7 @@ class ClinicSource(CountedSource):
     """Built-in counts."""
 
     @contextmanager
-    def open(
-        self, folder: Path, documents: Documents, cache: "Cache | None", progress: "Progress"
-    ) -> "Iterator[Source]":
+    def open(self, supplies: Supplies) -> Iterator[Source]:
         """The built-in counts."""
         yield clinic_counts()
 

@@ -2,15 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from decloak.relate.relatedness import CountedSource, Documents
+from decloak.relate.relatedness import CountedSource, Source, Supplies
 from decloak.yaml.part import File
-
-if TYPE_CHECKING:
-    from decloak.relate.counting import Cache, Progress
-    from decloak.relate.sources import Source
 
 __all__ = ["CorpusSource"]
 
@@ -26,12 +21,10 @@ class CorpusSource(CountedSource):
     """The path of the index that `decloak corpus build` made."""
 
     @contextmanager
-    def open(
-        self, folder: Path, documents: Documents, cache: "Cache | None", progress: "Progress"
-    ) -> "Iterator[Source]":
+    def open(self, supplies: Supplies) -> Iterator[Source]:
         """The counts of the index."""
         from decloak.relate.corpus_index import Corpus
         from decloak.relate.counting import Counted
 
-        with Corpus.open(folder / self.file) as index:
-            yield Counted(index, cache, progress=progress)
+        with Corpus.open(supplies.folder / self.file) as index:
+            yield Counted(index, supplies.cache, progress=supplies.progress)

@@ -2,15 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from decloak.relate.relatedness import CountedSource, Documents
+from decloak.relate.relatedness import CountedSource, Source, Supplies
 from decloak.yaml.part import File
-
-if TYPE_CHECKING:
-    from decloak.relate.counting import Cache, Progress
-    from decloak.relate.sources import Source
 
 __all__ = ["CountsSource"]
 
@@ -26,10 +21,8 @@ class CountsSource(CountedSource):
     """The path of the file: CSV (a,b,count) or JSON."""
 
     @contextmanager
-    def open(
-        self, folder: Path, documents: Documents, cache: "Cache | None", progress: "Progress"
-    ) -> "Iterator[Source]":
+    def open(self, supplies: Supplies) -> Iterator[Source]:
         """The counts of the file."""
         from decloak.relate.sources import CountsFile
 
-        yield CountsFile.read(folder / self.file)
+        yield CountsFile.read(supplies.folder / self.file)

@@ -1,14 +1,11 @@
 """Word vectors, as a source of relatedness."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from decloak.errors import DecloakError
-from decloak.relate.relatedness import SimilaritySource
+from decloak.relate.relatedness import Similarities, SimilaritySource
 from decloak.yaml.part import File, Found
-
-if TYPE_CHECKING:
-    from decloak.relate.similar import Measure
 
 __all__ = ["EmbeddingSource"]
 
@@ -36,7 +33,7 @@ class EmbeddingSource(SimilaritySource):
         """The file or the package."""
         return str(self.file or self.package)
 
-    def open(self, folder: Path) -> "Measure":
+    def open(self, folder: Path) -> Similarities:
         """The vectors, those of a file in an instant when they were read before."""
         from decloak.relate.packaged import PackagedVectors
         from decloak.relate.word_vectors import Embedding, FileVectors

@@ -6,8 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
@@ -16,13 +15,9 @@ from decloak.data.query import Both, Query
 from decloak.errors import DecloakError, nearest, shown
 from decloak.relate.provider_http import CLOCK, Client, Clock, check_url
 from decloak.relate.provider_kinds import KINDS, Elasticsearch, Json, Kind, MediaWiki, Question, SearXNG, can_be_asked
-from decloak.relate.relatedness import CountedSource, Documents
+from decloak.relate.relatedness import CountedSource, Source, Supplies
 from decloak.yaml.part import Found
 from decloak.yaml.source import Mistakes
-
-if TYPE_CHECKING:
-    from decloak.relate.counting import Cache, Progress
-    from decloak.relate.sources import Source
 
 __all__ = ["Provider", "ProviderSettings", "ProviderSource"]
 
@@ -247,10 +242,8 @@ class ProviderSource(CountedSource):
         return self.offline
 
     @contextmanager
-    def open(
-        self, folder: Path, documents: Documents, cache: "Cache | None", progress: "Progress"
-    ) -> "Iterator[Source]":
+    def open(self, supplies: Supplies) -> Iterator[Source]:
         """The counts of the service; those in the cache are not asked for."""
         from decloak.relate.counting import Counted
 
-        yield Counted(Provider(self.settings), cache, n=self.pages, progress=progress)
+        yield Counted(Provider(self.settings), supplies.cache, n=self.pages, progress=supplies.progress)

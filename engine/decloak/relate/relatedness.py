@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, Protocol
 
 from pydantic import Field
 
@@ -18,18 +18,50 @@ from decloak.yaml.part import Found, Part
 if TYPE_CHECKING:
     from decloak.data.tables import Pair
     from decloak.relate.counting import Cache, Progress
-    from decloak.relate.similar import Measure
-    from decloak.relate.sources import Source
+    from decloak.relate.ngd import Scored
+    from decloak.relate.similar import Similar
 
 __all__ = [
-    "CountedSource", "Distance", "Documents", "NgdSource", "PseudoCount", "Related", "Relatedness", "SimilaritySource",
-    "unheard",
+    "CountedSource", "Distance", "Documents", "NgdSource", "PseudoCount", "Related", "Relatedness", "Similarities",
+    "SimilaritySource", "Source", "Supplies",
 ]  # fmt: skip
 
 Documents = Callable[[], Iterable[Iterable[str]]]
 """Gives what items stand together in, for a source that counts nothing else."""
 Distance = Annotated[float, Field(ge=0)] | Literal["none"]
 Cap = Annotated[float, Field(gt=0)] | Literal["none"]
+
+
+class Source(Protocol):
+    """Counts of terms: alone, in pairs, and of everything there is; None where the source cannot tell."""
+
+    @property
+    def n(self) -> float:
+        """N, the number of pages."""
+
+    def counts(self, terms: Sequence[str]) -> dict[str, int | None]:
+        """f(x) of every term."""
+
+    def joint(self, pairs: "Sequence[Pair]") -> "dict[Pair, int | None]":
+        """f(x,y) of every pair."""
+
+
+class Similarities(Protocol):
+    """What embeddings and WordNet have in common."""
+
+    def scores(self, pairs: "Iterable[Pair]") -> "Similar":
+        """How similar the terms of every pair are."""
+
+
+class Supplies(NamedTuple):
+    """What a source goes by: the folder its paths start from, what items stand together in, and where answers are
+    kept; and who is told how many of them there are.
+    """
+
+    folder: Path
+    documents: Documents = lambda: ()
+    cache: "Cache | None" = None
+    progress: "Progress" = lambda answered, asked: None
 
 
 class Related(NamedTuple):
@@ -39,10 +71,6 @@ class Related(NamedTuple):
     origin: str
     scores: "Mapping[Pair, float | None]"
     warnings: Sequence[str]
-
-
-def unheard(answered: int, asked: int) -> None:
-    """The progress of what nobody watches."""
 
 
 class Relatedness(Part):
@@ -84,17 +112,14 @@ class Relatedness(Part):
     def check(self, folder: Path) -> None:
         """Read and open whatever it names; no question is asked."""
 
+    def related(self, pairs: "Sequence[Pair]", supplies: Supplies) -> Related:
+        """Score pairs; counts that had to be asked for are kept."""
+        scored = self.scored(pairs, supplies)
+        return Related(self.measure, self.origin, scored.distances, scored.warnings)
+
     @abstractmethod
-    def scored(
-        self,
-        folder: Path,
-        pairs: "Sequence[Pair]",
-        *,
-        documents: Documents,
-        cache: "Cache | None" = None,
-        progress: "Progress" = unheard,
-    ) -> Related:
-        """Score pairs; counts that had to be asked for are kept in the cache."""
+    def scored(self, pairs: "Sequence[Pair]", supplies: Supplies) -> "Scored":
+        """The scores themselves."""
 
 
 class PseudoCount(Part):
@@ -150,33 +175,22 @@ class CountedSource(NgdSource):
     """What terms never seen together get: a distance, no score, or the distance by a pseudo-count."""
 
     @abstractmethod
-    def open(
-        self, folder: Path, documents: Documents, cache: "Cache | None", progress: "Progress"
-    ) -> "AbstractContextManager[Source]":
+    def open(self, supplies: Supplies) -> AbstractContextManager[Source]:
         """The counts, as long as they are needed."""
 
     def check(self, folder: Path) -> None:
         """Open them."""
-        with self.open(folder, lambda: (), None, unheard):
+        with self.open(Supplies(folder)):
             pass
 
-    def scored(
-        self,
-        folder: Path,
-        pairs: "Sequence[Pair]",
-        *,
-        documents: Documents,
-        cache: "Cache | None" = None,
-        progress: "Progress" = unheard,
-    ) -> Related:
+    def scored(self, pairs: "Sequence[Pair]", supplies: Supplies) -> "Scored":
         """Count what is needed of the pairs, and work out their distances."""
         from decloak.relate.ngd import distances
 
         unseen = self.unseen.model_dump() if isinstance(self.unseen, PseudoCount) else self.unseen
-        with self.open(folder, documents, cache, progress) as counts:
-            scores = distances(counts, pairs, unseen=unseen, cap=self.cap)
-            notes: Sequence[str] = getattr(counts, "notes", ())
-        return Related(self.measure, self.origin, scores.distances, [*notes, *scores.warnings])
+        with self.open(supplies) as counts:
+            scored = distances(counts, pairs, unseen=unseen, cap=self.cap)
+            return scored._replace(warnings=[*getattr(counts, "notes", ()), *scored.warnings])
 
 
 class SimilaritySource(Relatedness):
@@ -185,24 +199,15 @@ class SimilaritySource(Relatedness):
     closer: ClassVar[Closer] = "smaller"
 
     @abstractmethod
-    def open(self, folder: Path) -> "Measure":
-        """What measures them."""
+    def open(self, folder: Path) -> Similarities:
+        """What compares terms."""
 
     def check(self, folder: Path) -> None:
         """Read it."""
         self.open(folder)
 
-    def scored(
-        self,
-        folder: Path,
-        pairs: "Sequence[Pair]",
-        *,
-        documents: Documents,
-        cache: "Cache | None" = None,
-        progress: "Progress" = unheard,
-    ) -> Related:
-        """Measure the pairs; nothing is counted."""
+    def scored(self, pairs: "Sequence[Pair]", supplies: Supplies) -> "Scored":
+        """Compare the pairs; nothing is counted."""
         from decloak.relate.similar import apart
 
-        scores = apart(self.open(folder).scores(pairs))
-        return Related(self.measure, self.origin, scores.distances, scores.warnings)
+        return apart(self.open(supplies.folder).scores(pairs))

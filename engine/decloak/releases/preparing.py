@@ -24,7 +24,7 @@ from decloak.data.published import Element, Published
 from decloak.data.tables import AttackTable
 from decloak.errors import DecloakError
 from decloak.relate.counting import Progress
-from decloak.relate.relatedness import Documents, Related
+from decloak.relate.relatedness import Documents, Related, Supplies
 from decloak.scenario.data import Distances, Generated, Notes, Original, Pair, PublishedFile, Release, Searchlog
 from decloak.scenario.data import Published as PublishedOnly
 from decloak.scenario.model import Scenario
@@ -161,8 +161,7 @@ def _scored(
     progress: Progress,
 ) -> Related:
     assert scenario.relate is not None
-    cache = StoredCounts(store)
-    return scenario.relate.scored(folder, pairs, documents=documents, cache=cache, progress=progress)
+    return scenario.relate.related(pairs, Supplies(folder, documents, StoredCounts(store), progress))
 
 
 def distance_tables(
