@@ -22,8 +22,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from decloak.data.text.documents import Documents, Reading
-from decloak.relate.corpus import Corpus
 from decloak.relate.corpus_build import build
+from decloak.relate.corpus_index import Corpus
 from decloak.relate.counting import Counted
 from decloak.relate.ngd import distances
 from timing import cpu

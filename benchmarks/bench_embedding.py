@@ -14,14 +14,14 @@ from pathlib import Path
 
 import numpy as np
 
-from decloak.relate.embedding import Embedding, FileVectors
-from decloak.relate.wordnet import WordNet
+from decloak.relate.word_vectors import Embedding, FileVectors
+from decloak.relate.wordnet_similarity import WordNet
 from timing import cpu
 
 WORDS, NUMBERS = 400_000, 100
 START = """
 import resource, sys, time
-from decloak.relate.embedding import Embedding, FileVectors
+from decloak.relate.word_vectors import Embedding, FileVectors
 begun = time.perf_counter(), time.process_time()
 Embedding(FileVectors.read(sys.argv[1])).scores([("w1", "w2 w3")])
 print(f"{time.perf_counter() - begun[0]:.2f} s, CPU {time.process_time() - begun[1]:.2f} s,", end=" ")

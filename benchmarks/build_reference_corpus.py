@@ -16,8 +16,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from decloak.data.text.documents import Documents, Reading
-from decloak.relate.corpus import Facts
 from decloak.relate.corpus_build import build
+from decloak.relate.corpus_index import Facts
 
 READING = Reading("2", without=(("1", "mtsamples"), ("1", "mtsdialog")))
 

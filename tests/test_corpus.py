@@ -24,10 +24,10 @@ from decloak.data.query import Query, both
 from decloak.data.text import documents
 from decloak.data.text.documents import Documents, Reading
 from decloak.errors import DecloakError
-from decloak.relate import corpus as corpora
+from decloak.relate import corpus_index as corpora
 from decloak.relate import together as kernel
-from decloak.relate.corpus import Corpus
 from decloak.relate.corpus_build import build
+from decloak.relate.corpus_index import Corpus
 from decloak.relate.counting import Counted
 from decloak.relate.ngd import distances
 from decloak.relate.together import together

@@ -18,18 +18,9 @@ from hypothesis import strategies as st
 
 import naive_cut
 import naive_generalise as naive
-from decloak.anonymisers.kernels.counting import (
-    Records,
-    coded,
-    counter,
-    merged,
-    pairs,
-    rare,
-    recoded,
-    renamed,
-    supports,
-)
+from decloak.anonymisers.kernels.counting import counter, pairs, rare, supports
 from decloak.anonymisers.kernels.fast_cut import cut, refine
+from decloak.anonymisers.kernels.records import Records, coded, merged, recoded, renamed
 from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
 from trees import loss, tree_of
@@ -323,7 +314,8 @@ def test_compiled_loops_work_where_no_cache_can_be_written(compiled, tmp_path):
     code = """
 import sys
 import numpy as np
-from decloak.anonymisers.kernels.counting import counter, coded, rare
+from decloak.anonymisers.kernels.counting import counter, rare
+from decloak.anonymisers.kernels.records import coded
 from decloak.data.hierarchy import Hierarchy
 tree = Hierarchy.balanced("abcd", 2)
 records = coded(tree, tree.code(["abc", "abd", "bd"]))

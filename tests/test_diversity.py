@@ -101,3 +101,14 @@ def test_l_and_m_are_whole_numbers_of_at_least_1(l, m, name):  # noqa: E741
     tree = Hierarchy.balanced("abc", 2)
     with pytest.raises(DecloakError, match=f"^{name} is '.*'; give a whole number of at least 1"):
         diversity(tree, tree.code([["a"], ["b"]]), [[], []], l, m)
+
+
+@pytest.mark.parametrize("piece", [1, 7, 50])
+def test_in_whatever_pieces_it_is_counted_the_cut_is_the_same(monkeypatch, piece):
+    chance = random.Random(5)
+    tree = Hierarchy.balanced([f"i{number}" for number in range(12)], 3)
+    records = tree.code([chance.sample(tree.items, chance.randint(1, 6)) for _ in range(60)])
+    hidden = [["s"] * (chance.random() < 0.2) + ["t"] * (chance.random() < 0.1) for _ in range(60)]
+    whole = [labels(tree, diversity(tree, records, hidden, 2, m)) for m in (1, 2, 3, 4)]
+    monkeypatch.setattr("decloak.anonymisers.kernels.diversity.PIECE", piece)
+    assert [labels(tree, diversity(tree, records, hidden, 2, m)) for m in (1, 2, 3, 4)] == whole

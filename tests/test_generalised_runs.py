@@ -3,17 +3,18 @@
 import json
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import decloak
-from decloak.anonymisers import generalising
-from decloak.anonymisers import registry as anonymising
+from decloak.anonymisers import coat as anonymising
+from decloak.anonymisers import diversity, hierarchies, registry
+from decloak.anonymisers.hierarchies import everywhere
 from decloak.anonymisers.kernels.building import ORDERS
 from decloak.anonymisers.kernels.coat import coat
-from decloak.anonymisers.kernels.release import Local
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.store.opening import connect_readonly
@@ -350,13 +351,13 @@ def as_it_is(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if method == "coat":
         publish_by_coat(monkeypatch, lambda rows, data: data.transactions)
     elif method == "diversity":
-        monkeypatch.setattr(generalising, "diversity", lambda tree, *_: tree.leaf)
-    elif method in generalising.GLOBAL:
-        monkeypatch.setitem(generalising.GLOBAL, method, lambda tree, *_, **__: tree.leaf)
+        monkeypatch.setattr(diversity, "diversity", lambda tree, *_: tree.leaf)
     else:
-        monkeypatch.setitem(
-            generalising.LOCAL, method, lambda tree, records, **_: Local.everywhere(tree.leaf, records.shape[0])
-        )
+        sound = registry.METHODS[method]
+        broken = sound._replace(make=partial(everywhere, lambda tree, *_, **__: tree.leaf, method))
+        monkeypatch.setitem(registry.METHODS, method, broken)
+        entry = next(entry for entry in registry.ENTRIES if sound in entry.anonymisers)
+        monkeypatch.setattr(entry, "anonymisers", (broken,))
 
 
 def publish_by_coat(monkeypatch: pytest.MonkeyPatch, change: Any) -> None:
@@ -375,13 +376,13 @@ def with_first_row(method: str, monkeypatch: pytest.MonkeyPatch, change: Any) ->
     if method == "coat":
         publish_by_coat(monkeypatch, lambda rows, data: (change(rows[0]), *rows[1:]))
         return
-    real = generalising.generalised
+    real = hierarchies.generalised
 
     def changed(*given: Any, **options: Any) -> Generalised:
         made = real(*given, **options)
         return replace(made, transactions=(change(made.transactions[0]), *made.transactions[1:]))
 
-    monkeypatch.setattr(generalising, "generalised", changed)
+    monkeypatch.setattr(hierarchies, "generalised", changed)
 
 
 FAULTS = {
@@ -652,7 +653,7 @@ def test_a_generalised_item_of_which_the_transaction_has_nothing_is_no_release_o
     options = {"k": 2, "privacy": [["a", "b"]], "utility": [["a", "b"]]}
     made = coat(data, options["privacy"], options["utility"], k=2)
     invented = replace(made.published, transactions=(*made.transactions[:2], ("c", ("a", "b"))))
-    check = anonymising.METHODS["coat"].check
+    check = registry.METHODS["coat"].check
     assert list(check(data, made, options)) == []
     found = list(check(data, replace(made, published=invented), options))
     assert found == ["sets of which a transaction has nothing: [('a', 'b')]"]

@@ -18,6 +18,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 import loopback
 from decloak.data.query import Query, both
@@ -26,6 +27,7 @@ from decloak.relate.counting import Counted
 from decloak.relate.ngd import distances
 from decloak.relate.provider import Provider, ProviderSettings
 from decloak.relate.provider_http import Clock, retry_after
+from decloak.relate.registry import Relate
 from decloak.store.counts import StoredCounts
 from decloak.store.opening import open_store
 from loopback import Loopback, body, dripping, dripping_head, fine, raw, serving, slow, status, truncated
@@ -678,3 +680,20 @@ def test_the_store_may_be_scored_from_with_the_service_gone(server, tmp_path):
     with open_store(path) as store:
         assert distances(Counted(Provider(gone), StoredCounts(store)), PAIRS) == before
     assert Path(path).stat().st_size > 0
+
+
+PARTS = [
+    ({"measure": "ngd", "source": "provider", "service": "mediawiki", "url": "https://wiki.example:8443/api.php"},
+     ("wiki.example:8443",)),
+    ({"measure": "ngd", "source": "provider", "service": "mediawiki", "url": "https://wiki.example/", "offline": True},
+     ()),
+    ({"measure": "ngd", "source": "counts", "file": "counts.csv"}, ()),
+    ({"measure": "ngd", "source": "release"}, ()),
+    ({"measure": "embedding", "package": "wordllama"}, ()),
+    ({"measure": "wordnet"}, ()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "addresses"), PARTS)
+def test_words_are_sent_to_a_service_that_is_asked_and_to_nobody_else(said, addresses):
+    assert TypeAdapter(Relate).validate_python(said).sends_to == addresses

@@ -13,7 +13,7 @@ from scipy.stats import pearsonr, spearmanr
 
 from decloak.errors import DecloakError
 from decloak.relate.similar import Similar, apart
-from decloak.relate.wordnet import WordNet
+from decloak.relate.wordnet_similarity import WordNet
 from naive_wordnet import naive_similarity
 
 LICENCE = "  1 A taxonomy made up for these tests.\n  2 May be used freely.\n"

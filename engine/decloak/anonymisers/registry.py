@@ -1,42 +1,50 @@
-"""The anonymisers as one plain function: data in, a release out; no store.
+"""Every method of anonymising, as a scenario names it and as one plain function: data in, a release out; no store.
 
-Every release is checked before it is given back, by code that shares nothing with what made it.
+Another method is a module like theirs, and a line here.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
-from typing import Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Annotated, Any, Union, overload
 
-import numpy as np
+from pydantic import Discriminator
 
-from decloak.anonymisers.generalising import Options, diverse, everywhere, in_parts
-from decloak.anonymisers.kernels.coat import Coat, coat
-from decloak.anonymisers.kernels.disassociation import disassociate
-from decloak.anonymisers.kernels.sets import by_sets
-from decloak.counting.constraints import broken_privacy, broken_utility
-from decloak.counting.disassociation_guarantee import check_release
-from decloak.counting.generalisation_guarantee import check_diverse, check_generalised, check_whole
+from decloak.anonymisers.coat import CoatMethod
+from decloak.anonymisers.disassociation import DisassociationMethod
+from decloak.anonymisers.diversity import DiversityMethod
+from decloak.anonymisers.generalisation import GeneralisationMethod
+from decloak.anonymisers.kernels.coat import Coat
+from decloak.anonymisers.lra import LraMethod
+from decloak.anonymisers.method import Method
+from decloak.anonymisers.partition import PartitionMethod
+from decloak.anonymisers.sets import SetsMethod
+from decloak.anonymisers.vpa import VpaMethod
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
-from decloak.data.pair import check_pair
 from decloak.data.published import Published
 from decloak.errors import DecloakError, nearest, shown
 
-__all__ = ["METHODS", "anonymise"]
+__all__ = ["METHODS", "ONE_CUT", "AnyMethod", "anonymise"]
+
+ENTRIES: tuple[type[Method], ...] = (
+    SetsMethod, DisassociationMethod, GeneralisationMethod, LraMethod, VpaMethod, PartitionMethod, DiversityMethod,
+    CoatMethod,
+)  # fmt: skip
+METHODS = {anonymiser.name: anonymiser for entry in ENTRIES for anonymiser in entry.anonymisers}
+"""Each as a function, by its name."""
+ONE_CUT = frozenset(anonymiser.name for entry in ENTRIES if entry.one_cut for anonymiser in entry.anonymisers)
+"""Those that find one k^m-anonymous cut for all records."""
+
+if TYPE_CHECKING:
+    AnyMethod = Method
+else:
+    AnyMethod = Annotated[Union[ENTRIES], Discriminator("method")]  # noqa: UP007
+"""What a scenario says under anonymise: any of them."""
 
 Data = Dataset | Iterable[Iterable[str]]
-Made = Published | Disassociated | Generalised | Coat
-
-
-class _Method(NamedTuple):
-    """Makes a release of data and options, and says what is wrong with one."""
-
-    make: Callable[..., Any]
-    check: Callable[..., Iterable[object]]
-    needs: frozenset[str]
-    may: frozenset[str] = frozenset()
+Release = Published | Disassociated | Generalised | Coat
 
 
 @overload
@@ -49,7 +57,7 @@ def anonymise(data: Data, method: str, *, hierarchy: Hierarchy, **options: Any) 
 def anonymise(
     data: Data, method: str, *, privacy: Iterable[Sequence[str]], utility: Iterable[Sequence[str]], **options: Any
 ) -> Coat: ...
-def anonymise(data: Data, method: str, **options: Any) -> Made:
+def anonymise(data: Data, method: str, **options: Any) -> Release:
     """Anonymise transactions, a Dataset or any iterable of iterables of names.
 
     `cut`, `aa`, `da` and `oa` take k, m and hierarchy (`cut` also refine); `lra` and `vpa` also parts, flexibility or
@@ -65,97 +73,11 @@ def anonymise(data: Data, method: str, **options: Any) -> Made:
     if not isinstance(method, str) or method not in METHODS:
         hint = nearest(str(method), METHODS) or f"methods are {', '.join(METHODS)}"
         raise DecloakError(f"unknown method {shown(method)}", hint=hint)
-    chosen = METHODS[method]
-    known = chosen.needs | chosen.may
-    for option in options.keys() - known:
-        hint = nearest(option, known) or f"its options are {', '.join(sorted(known))}"
-        raise DecloakError(f"the method {method} has no option {shown(option)}", hint=hint)
-    for option in sorted(chosen.needs - options.keys()):
-        raise DecloakError(f"the method {method} needs {option}", hint=f"give {option}=")
-    found = Dataset.of(data)
-    given = {option: _plain(value) for option, value in options.items()}
-    made: Made = chosen.make(found, method, given)
-    for fault in chosen.check(found, made, given):
-        raise AssertionError(f"{method} broke its own guarantee: {fault}")
-    return replace(made, method=method, parameters=_parameters(given))
+    release: Release = METHODS[method](Dataset.of(data), options)
+    return replace(release, method=method, parameters=_parameters(options))
 
 
-def _parameters(options: Options) -> dict[str, Any]:
+def _parameters(options: Mapping[str, Any]) -> dict[str, Any]:
     """What a release may say of how it was made: of what was listed how many, for a list may name what is hidden."""
     counted = {name: len(value) if isinstance(value, list | Set) else value for name, value in options.items()}
     return {name: value for name, value in counted.items() if isinstance(value, str | bool | int | float)}
-
-
-def _plain(value: Any) -> Any:
-    """An option as a release is made by it and then checked: a number of numpy as Python's, and what can be gone
-    through but once as a list.
-    """
-    if isinstance(value, np.generic):
-        return value.item()
-    return [_plain(one) for one in value] if isinstance(value, Iterator | list | tuple) else value
-
-
-def _disassociated(data: Dataset, method: str, options: Options) -> Disassociated:
-    return disassociate(data, **options).release
-
-
-def _by_sets(data: Dataset, method: str, options: Options) -> Published:
-    return by_sets(data, options["sets"])
-
-
-def _constrained(data: Dataset, method: str, options: Options) -> Coat:
-    return coat(data, **options)
-
-
-def _check_cut(data: Dataset, made: Generalised, options: Options) -> Iterable[object]:
-    return check_generalised(data, made, options["k"], options["m"])
-
-
-def _check_records(data: Dataset, made: Generalised, options: Options) -> Iterable[object]:
-    return check_whole(data, made, options["k"])
-
-
-def _check_diverse(data: Dataset, made: Generalised, options: Options) -> Iterable[object]:
-    return check_diverse(data, made, options["sensitive"], options["l"], options["m"])
-
-
-def _check_coat(data: Dataset, made: Coat, options: Options) -> Iterable[object]:
-    yield from broken_privacy(made.published, options["privacy"], k=options["k"])
-    yield from broken_utility(made.published, options["utility"])
-    try:
-        lost = [item for item in check_pair(data, made.published) if item[1] not in made.suppressed]
-    except DecloakError as error:  # here it is no mistake of somebody's data
-        yield error.message
-    else:
-        yield from [f"occurrences are lost: {lost[:3]}"] if lost else []
-        rows = zip(data.transactions, made.transactions, strict=True)
-        invented = [one for items, row in rows for one in row if isinstance(one, tuple) and set(one).isdisjoint(items)]
-        yield from [f"sets of which a transaction has nothing: {invented[:3]}"] if invented else []
-
-
-def _check_chunks(data: Dataset, made: Disassociated, options: Options) -> Iterable[object]:
-    return check_release(made, k=options["k"], m=options["m"])
-
-
-def _unchecked(data: Dataset, made: Published, options: Options) -> Iterable[object]:
-    """Sets promise nothing."""
-    return ()
-
-
-_KM = frozenset({"k", "m", "hierarchy"})
-METHODS = {
-    **{name: _Method(everywhere, _check_cut, _KM) for name in ("aa", "da", "oa")},
-    "cut": _Method(everywhere, _check_cut, _KM, frozenset({"refine"})),
-    "vpa": _Method(everywhere, _check_cut, _KM, frozenset({"parts", "level", "processes"})),
-    "lra": _Method(in_parts, _check_cut, _KM, frozenset({"parts", "flexibility", "processes"})),
-    "partition": _Method(in_parts, _check_records, frozenset({"k", "hierarchy"})),
-    "diversity": _Method(diverse, _check_diverse, frozenset({"l", "m", "sensitive", "hierarchy"})),
-    "coat": _Method(
-        _constrained, _check_coat, frozenset({"k", "privacy", "utility"}), frozenset({"suppress", "items"})
-    ),
-    "disassociation": _Method(
-        _disassociated, _check_chunks, frozenset({"k", "m", "max_cluster"}), frozenset({"refine"})
-    ),
-    "sets": _Method(_by_sets, _unchecked, frozenset({"sets"})),
-}
-"""By name."""

@@ -17,8 +17,8 @@ from decloak.report.table import emit, emit_json
 
 if TYPE_CHECKING:
     from decloak.data.text.documents import Documents
-    from decloak.relate.corpus import Corpus
     from decloak.relate.corpus_build import Progress
+    from decloak.relate.corpus_index import Corpus
 
 __all__ = ["corpus_command"]
 
@@ -85,7 +85,7 @@ def _warn_useless(without: Sequence[tuple[str, str]], given: Sequence["Documents
 @form_option
 def info_command(index: Path, form: str) -> None:
     """Say what an index holds, and where it came from."""
-    from decloak.relate.corpus import Corpus
+    from decloak.relate.corpus_index import Corpus
 
     with Corpus.open(index) as corpus:
         facts, name = corpus.facts, corpus.origin
@@ -109,7 +109,7 @@ def count_command(index: Path, terms: tuple[str, ...], form: str) -> None:
     Each pair comes with its Google distance. A term that never occurs as a phrase is counted wherever all of its words
     are in one document.
     """
-    from decloak.relate.corpus import Corpus
+    from decloak.relate.corpus_index import Corpus
 
     with Corpus.open(index) as corpus:
         emit(("a", "b", "found by", "count", "NGD"), _counted(corpus, list(dict.fromkeys(terms))), form)

@@ -57,8 +57,8 @@ def hierarchy_command(
     if write is not None:
         check_new(write)
     data = read(file, kind, ids=ids, separator=separator)
-    candidates = {one.origin: one for one in _candidates(data, fanout, seed, tree, tree_format)}
-    rows = sorted((_tried(data, one, k, m) for one in candidates.values()), key=lambda row: row[2])
+    candidates = {hierarchy.origin: hierarchy for hierarchy in _candidates(data, fanout, seed, tree, tree_format)}
+    rows = sorted((_row(data, hierarchy, k, m) for hierarchy in candidates.values()), key=lambda row: row[2])
     emit(("hierarchy", "levels", "NCP", "labels", "of items", "largest"), rows, form)
     if write is not None:
         best = rows[0][0]
@@ -86,7 +86,7 @@ def _candidates(
         click.echo(f"cooccurrence was left out: {len(data.items):,} items are more than {MOST:,}", err=True)
 
 
-def _tried(data: "Dataset", tree: "Hierarchy", k: int, m: int) -> tuple[str, int, float, int, int, float]:
+def _row(data: "Dataset", tree: "Hierarchy", k: int, m: int) -> tuple[str, int, float, int, int, float]:
     from decloak.anonymisers.registry import anonymise
     from decloak.measure.loss import labels_left
 

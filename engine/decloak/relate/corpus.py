@@ -1,239 +1,30 @@
-"""A corpus of one's own that counts terms: an index of documents in one SQLite file, opened to be read only.
+"""A corpus of one's own, as a source of relatedness."""
 
-`documents` is a contentless FTS5 table whose rowids are 1 to N. A term is split into words as documents are; the
-phrase is these words in a row, and with stemming every word stands for all that have its stem. So nothing of a term is
-ever read as an operator of the search.
-"""
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import ClassVar, Literal
 
-import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Self
-from urllib.request import pathname2url
+from decloak.relate.relatedness import CountedSource, Source, Supplies
+from decloak.yaml.part import File
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
-
-from decloak.data.formats.lines import FilePath, place
-from decloak.data.query import Both, Query
-from decloak.digest import digest
-from decloak.errors import DecloakError, shown
-from decloak.relate.together import together
-
-__all__ = ["APPLICATION", "VERSION", "Corpus", "Facts", "Part"]
-
-APPLICATION = 0x0DEC10C0
-"""`PRAGMA application_id` of an index of documents."""
-
-VERSION = 1
-
-MOST_WORDS = 64
-"""Words of a term; a longer one has no count. A phrase of a thousand common words takes SQLite half a minute."""
-
-QUERIES = 1_000
-PAIRS = 50_000
-"""Answers in a batch."""
-
-POSTINGS = 8_000_000
-"""Terms in documents that are held at once, at about 30 bytes each."""
+__all__ = ["CorpusSource"]
 
 
-class Part(NamedTuple):
-    """A file or folder that was indexed: its name, how it was read, and the sha256 of what it was."""
+class CorpusSource(CountedSource):
+    """Normalised Google distance by a corpus of documents."""
 
-    name: str
-    reading: str
-    documents: int
-    left_out: int
-    sha256: str
+    FILES: ClassVar = ("file",)
 
+    source: Literal["corpus"]
+    """An index of documents."""
+    file: File
+    """The path of the index that `decloak corpus build` made."""
 
-class Facts(NamedTuple):
-    """What an index says of itself: N, whether words are stemmed, the sha256 of all texts, when it was made by what."""
+    @contextmanager
+    def open(self, supplies: Supplies) -> Iterator[Source]:
+        """The counts of the index."""
+        from decloak.relate.corpus_index import Corpus
+        from decloak.relate.counting import Counted
 
-    n: int
-    stem: bool
-    texts: str
-    made: str
-    decloak: str
-    parts: tuple[Part, ...]
-
-
-class Corpus:
-    """A counter of the documents of an index."""
-
-    def __init__(self, path: Path, connection: sqlite3.Connection, facts: Facts) -> None:
-        self.path = path
-        self.facts = facts
-        self._connection = connection
-
-    @classmethod
-    def open(cls, path: FilePath) -> Self:
-        """Open an index that `decloak corpus build` made."""
-        path = Path(path)
-        connection = _connect(path)
-        try:
-            with _readable(path):
-                _check_kind(path, connection)
-                return cls(path, connection, _facts(connection))
-        except BaseException:
-            connection.close()
-            raise
-
-    @property
-    def n(self) -> int:
-        """N, the number of documents."""
-        return self.facts.n
-
-    @property
-    def origin(self) -> str:
-        """What names the counts: the same for an index of the same texts, wherever and whenever it was built."""
-        return f"corpus:{digest([VERSION, self.facts.n, self.facts.stem, self.facts.texts])}"
-
-    def single(self, queries: Sequence[Query]) -> Iterator[dict[Query, int | None]]:
-        """f(x) of every query once; None for one that has no word, or too many."""
-        asked = list(dict.fromkeys(queries))
-        for low in range(0, len(asked), QUERIES):
-            with _readable(self.path):
-                matches = _matches(asked[low : low + QUERIES])
-                answers = {one: None if match is None else self._count(match) for one, match in matches.items()}
-            yield answers
-
-    def joint(self, pairs: Sequence[Both]) -> Iterator[dict[Both, int | None]]:
-        """f(x,y) of every pair once; None where one of the two has no count."""
-        asked = list(dict.fromkeys(pairs))
-        matches = _matches(list(dict.fromkeys(one for pair in asked for one in pair)))
-        counted = [query for query, match in matches.items() if match is not None]
-        rows = dict.fromkeys(matches, -1) | {query: row for row, query in enumerate(counted)}
-        ends = np.array([[rows[pair[side]] for pair in asked] for side in (0, 1)], dtype=np.intp)
-        counts, known = np.full(len(asked), -1), (ends >= 0).all(axis=0)
-        with _readable(self.path):
-            counts[known] = self._joint([match for match in matches.values() if match is not None], ends[:, known])
-        for low in range(0, len(asked), PAIRS):
-            answers = counts[low : low + PAIRS].tolist()
-            batch = zip(asked[low : low + PAIRS], answers, strict=True)
-            yield {pair: None if count < 0 else count for pair, count in batch}
-
-    def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
-
-    def _joint(self, matches: Sequence[str], ends: NDArray[np.intp]) -> NDArray[np.int64]:
-        counts = np.zeros(ends.shape[1], dtype=np.int64)
-        for low, high in self._blocks(matches, 0, self.n):
-            counts += together(self._holds(matches, low, high), *ends)
-        return counts
-
-    def _blocks(self, matches: Sequence[str], low: int, high: int) -> Iterator[tuple[int, int]]:
-        """Blocks of documents, as large as the terms in them can be held."""
-        if high - low > 1 and sum(self._count(match, low, high) for match in matches) > POSTINGS:
-            middle = (low + high) // 2
-            yield from self._blocks(matches, low, middle)
-            yield from self._blocks(matches, middle, high)
-        else:
-            yield low, high
-
-    def _holds(self, matches: Sequence[str], low: int, high: int) -> "sparse.csr_array[np.int32]":
-        """Terms × documents, 1 where the document holds the term."""
-        postings = [self._postings(match, low, high) for match in matches]
-        ends = np.cumsum([0, *map(len, postings)], dtype=np.int32)
-        where = np.concatenate([np.zeros(0, dtype=np.int32), *postings])
-        ones = np.ones(len(where), dtype=np.int32)
-        return sparse.csr_array((ones, where, ends), shape=(len(postings), high - low))
-
-    def _count(self, match: str, low: int = 0, high: int | None = None) -> int:
-        count: int = self._within("count(*)", match, low, self.n if high is None else high)
-        return count
-
-    def _postings(self, match: str, low: int, high: int) -> NDArray[np.int32]:
-        """The documents that match, the first of the block being 0."""
-        # One long text is read three times as fast as one row a document.
-        text = self._within("group_concat(rowid)", match, low, high)
-        found = np.fromstring(text, dtype=np.int32, sep=",") if text else np.zeros(0, dtype=np.int32)
-        return found - np.int32(low + 1)
-
-    def _within(self, what: str, match: str, low: int, high: int) -> Any:
-        sql = f"select {what} from documents where documents match ? and rowid > ? and rowid <= ?"
-        return self._connection.execute(sql, (match, low, high)).fetchone()[0]
-
-
-def _matches(queries: Sequence[Query]) -> Mapping[Query, str | None]:
-    """Queries in the language of FTS5, None for what cannot be asked."""
-    return {
-        query: _match(words, query.words) if 0 < len(words) <= MOST_WORDS else None
-        for query, words in zip(queries, _words([query.text for query in queries]), strict=True)
-    }
-
-
-def _match(words: Sequence[str], anywhere: bool) -> str:
-    return " AND ".join(f'"{word}"' for word in dict.fromkeys(words)) if anywhere else f'"{" ".join(words)}"'
-
-
-def _words(texts: Sequence[str]) -> list[list[str]]:
-    """The words of texts, as FTS5 splits and folds them, before any stemming."""
-    found: list[list[str]] = [[] for _ in texts]
-    with closing(sqlite3.connect(":memory:")) as memory:
-        memory.execute("create virtual table given using fts5(text, content='', tokenize='unicode61')")
-        memory.execute("create virtual table word using fts5vocab(given, instance)")
-        encodable = ((row, text.encode(errors="replace").decode()) for row, text in enumerate(texts))
-        memory.executemany("insert into given(rowid, text) values (?, ?)", encodable)
-        for row, word in memory.execute('select doc, term from word order by doc, "offset"'):
-            found[row].append(word)
-    return found
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    if not path.is_file():
-        what = "a folder, not an index" if path.is_dir() else "no index there"
-        raise DecloakError(what, place(path), "build one with `decloak corpus build`")
-    with _readable(path):
-        return sqlite3.connect(f"file:{pathname2url(str(path.absolute()))}?mode=ro", uri=True, isolation_level=None)
-
-
-def _check_kind(path: Path, connection: sqlite3.Connection) -> None:
-    (application,) = connection.execute("pragma application_id").fetchone()
-    (version,) = connection.execute("pragma user_version").fetchone()
-    if application != APPLICATION:
-        raise DecloakError("a SQLite database, but no index of documents", place(path), _NOT_OURS)
-    if version != VERSION:
-        message = f"an index of version {version}; this decloak reads version {VERSION}"
-        raise DecloakError(message, place(path), "build it again")
-    (pages,), (size,) = (connection.execute(f"pragma {one}").fetchone() for one in ("page_count", "page_size"))
-    if path.stat().st_size < pages * size:  # SQLite reads what is missing of the last page as zeros
-        raise sqlite3.DatabaseError("malformed")
-
-
-def _facts(connection: sqlite3.Connection) -> Facts:
-    row = connection.execute("select n, stem, texts, made, decloak from about").fetchone()
-    if row is None or None in row:
-        raise sqlite3.DatabaseError("malformed")
-    n, stem, texts, made, decloak = row
-    parts = connection.execute("select name, reading, documents, left_out, sha256 from part order by number")
-    return Facts(n, bool(stem), texts, made, decloak, tuple(Part(*row) for row in parts))
-
-
-_DAMAGED = "not an index of documents, or a damaged one"
-_NOT_OURS = "name another file, or build one with `decloak corpus build`"
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """What SQLite complains about, as an error of this file."""
-    try:
-        yield
-    except UnicodeDecodeError:  # of a message of SQLite that quotes what is damaged
-        raise DecloakError(_DAMAGED, place(path), _NOT_OURS) from None
-    except sqlite3.DatabaseError as error:
-        text = str(error)
-        if "not a database" in text or "malformed" in text:
-            raise DecloakError(_DAMAGED, place(path), _NOT_OURS) from None
-        raise DecloakError(f"SQLite says {shown(text)}", place(path), "build the index again") from None
+        with Corpus.open(supplies.folder / self.file) as index:
+            yield Counted(index, supplies.cache, progress=supplies.progress)

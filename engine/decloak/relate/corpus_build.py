@@ -13,7 +13,7 @@ from typing import Any
 from decloak.data.formats.lines import FilePath, check_new, place
 from decloak.data.text.documents import Documents
 from decloak.errors import DecloakError, shown
-from decloak.relate.corpus import APPLICATION, VERSION, Facts, Part
+from decloak.relate.corpus_index import APPLICATION, VERSION, Facts, Part
 from decloak.version import __version__
 
 __all__ = ["Progress", "build"]

@@ -11,8 +11,8 @@ from typing import Any, Self
 import numpy as np
 
 from decloak.errors import DecloakError
-from decloak.relate.embedding import Embedded
 from decloak.relate.similar import share
+from decloak.relate.word_vectors import Embedded
 
 __all__ = ["PackagedVectors"]
 

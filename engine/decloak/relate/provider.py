@@ -5,14 +5,21 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Annotated, ClassVar, Literal
 from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field
 
 from decloak.data.query import Both, Query
 from decloak.errors import DecloakError, nearest, shown
 from decloak.relate.provider_http import CLOCK, Client, Clock, check_url
 from decloak.relate.provider_kinds import KINDS, Elasticsearch, Json, Kind, MediaWiki, Question, SearXNG, can_be_asked
+from decloak.relate.relatedness import CountedSource, Source, Supplies
+from decloak.yaml.part import Found
+from decloak.yaml.source import Mistakes
 
-__all__ = ["Provider", "ProviderSettings"]
+__all__ = ["Provider", "ProviderSettings", "ProviderSource"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -160,3 +167,83 @@ def _headers(headers: Mapping[str, str]) -> dict[str, str]:
 def _check_number(name: str, value: float, least: float, most: float) -> None:
     if not least <= value <= most:
         raise DecloakError(f"{shown(value)} is no {name}", name, f"write a number from {least:g} to {most:g}")
+
+
+def _ours(variable: str) -> str:
+    if not re.fullmatch("DECLOAK_[A-Z0-9_]+", variable):
+        hint = "give the secret to one such as DECLOAK_KEY: a scenario reads no other"
+        raise Mistakes(((), DecloakError(f"{shown(variable)} is not a variable for decloak", hint=hint)))
+    return variable
+
+
+Variable = Annotated[str, AfterValidator(_ours)]
+"""No other variable is sent: a stranger's scenario must not ask for any secret of the machine."""
+
+
+class ProviderSource(CountedSource):
+    """Normalised Google distance by a search service that tells how many documents it found."""
+
+    asks: ClassVar[bool] = True
+
+    source: Literal["provider"]
+    """A search service."""
+    service: Literal["mediawiki", "elasticsearch", "searxng", "json"]
+    """How it is asked and how it answers; json is any other, by 'url' with {query} and 'path'."""
+    url: str = Field(min_length=1)
+    """Where it is."""
+    field: str | None = None
+    """Elasticsearch: the field that is searched."""
+    path: str | None = None
+    """Json: where the number of hits stands in the answer, such as hits.total."""
+    headers: dict[str, Variable] = Field(default_factory=dict)
+    """Headers to send, each with the environment variable that holds its value: DECLOAK_ and capitals."""
+    pages: int | None = Field(None, ge=1)
+    """N, where the service cannot tell."""
+    rate: float = Field(1.0, gt=0)
+    """Questions a second, at most."""
+    timeout: float = Field(20.0, gt=0)
+    """Seconds to wait for an answer."""
+    retries: int = Field(4, ge=0, le=20)
+    """How often a question is asked again."""
+    offline: bool = False
+    """Whether nothing is asked: counts the store has not got are missing."""
+
+    @property
+    def settings(self) -> ProviderSettings:
+        """The same for the one who asks."""
+        return ProviderSettings(
+            self.service, self.url, self.field, self.path, self.headers, self.rate, self.timeout, self.retries,
+            self.offline,
+        )  # fmt: skip
+
+    def mistakes(self) -> Found:
+        """What a service cannot be asked by."""
+        yield from super().mistakes()
+        try:
+            _ = self.settings
+        except DecloakError as error:
+            key = "service" if error.place == "kind" else error.place
+            at = (key,) if key in type(self).model_fields else ()
+            yield at, DecloakError(error.message, hint=error.hint)
+
+    @property
+    def origin(self) -> str:
+        """The address."""
+        return self.url
+
+    @property
+    def sends_to(self) -> tuple[str, ...]:
+        """The host of the service, unless nothing is asked."""
+        return () if self.offline else (urlsplit(self.url).netloc,)
+
+    @property
+    def goes_by_kept(self) -> bool:
+        """When it is offline."""
+        return self.offline
+
+    @contextmanager
+    def open(self, supplies: Supplies) -> Iterator[Source]:
+        """The counts of the service; those in the cache are not asked for."""
+        from decloak.relate.counting import Counted
+
+        yield Counted(Provider(self.settings), supplies.cache, n=self.pages, progress=supplies.progress)

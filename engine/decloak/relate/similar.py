@@ -5,7 +5,7 @@ asked for are picked out of these.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from decloak.data.tables import Pair
 from decloak.errors import shown
 from decloak.relate.ngd import Scored
 
-__all__ = ["CELLS", "FEW", "Measure", "Similar", "apart", "compared", "share"]
+__all__ = ["CELLS", "FEW", "Similar", "apart", "compared", "share"]
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.int64]
@@ -31,13 +31,6 @@ class Similar(NamedTuple):
 
     scores: dict[Pair, float | None]
     warnings: list[str]
-
-
-class Measure(Protocol):
-    """What embeddings and WordNet have in common."""
-
-    def scores(self, pairs: Iterable[Pair]) -> Similar:
-        """How similar the terms of every pair are."""
 
 
 def apart(similar: Similar) -> Scored:

@@ -1,4 +1,4 @@
-"""Where counts and scores of terms come from: the seam every source of relatedness fits, and two files.
+"""Files of counts and of finished scores of terms.
 
 A counts file is CSV with the header a,b,count: x,,f gives f(x); x,y,f gives f(x,y), in either order;
 ,,N gives N, the number of pages. Named .json it is JSON (counts_json). A scores file has the header
@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isnan
-from typing import NamedTuple, Protocol, Self, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 from decloak.data.formats.delimited import cells, read_number, split
 from decloak.data.formats.lines import FilePath, Line, place, read_lines
@@ -18,27 +18,13 @@ from decloak.data.tables import Pair
 from decloak.errors import DecloakError, shown
 from decloak.relate.counts_json import read_counts_json
 
-__all__ = ["CountsFile", "ScoresFile", "Source"]
+__all__ = ["CountsFile", "ScoresFile"]
 
 COUNTS = ["a", "b", "count"]
 """The header of counts, which is no measure's."""
 
 DIGITS = 18
 Value = TypeVar("Value")
-
-
-class Source(Protocol):
-    """Counts of terms: alone, in pairs, and of everything there is; None where the source cannot tell."""
-
-    @property
-    def n(self) -> float:
-        """N, the number of pages."""
-
-    def counts(self, terms: Sequence[str]) -> dict[str, int | None]:
-        """f(x) of every term."""
-
-    def joint(self, pairs: Sequence[Pair]) -> dict[Pair, int | None]:
-        """f(x,y) of every pair."""
 
 
 @dataclass(frozen=True)

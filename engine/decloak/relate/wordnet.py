@@ -1,193 +1,35 @@
-"""WordNet as a measure of relatedness: Wu and Palmer's similarity of nouns.
+"""WordNet, as a source of relatedness."""
 
-a, b synsets (meanings), c one that is above both by hypernym and instance hypernym pointers (each is above itself);
-d(c) how many synsets are on the longest way from c up to a root, both ends counted, so that a root has 1;
-l(a,c) how many pointers are on the shortest way from a up to c:
-similarity(a,b) = max over c of 2 d(c) / (2 d(c) + l(a,c) + l(b,c)), 0 when nothing is above both.
-In a tree that is 2 d(c) / (d(a) + d(b)) with the lowest c. Two words are as similar as their closest meanings.
+from collections.abc import Iterator
+from typing import Literal
 
-A term is looked for whole (heart_attack), then by its last word, its head; a plural is folded by WordNet's rules.
-"""
+from decloak.data.formats.folder import Folder
+from decloak.relate.relatedness import Similarities, SimilaritySource
+from decloak.relate.wordnet_files import files_in
+from decloak.yaml.part import File
 
-import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
-from itertools import combinations
-from typing import Any, NamedTuple, Self
-
-import numpy as np
-from numpy.typing import NDArray
-
-from decloak.data.formats.lines import FilePath
-from decloak.data.tables import Pair
-from decloak.errors import DecloakError
-from decloak.relate.similar import CELLS, FEW, Similar, compared, share
-from decloak.relate.wordnet_files import Nouns, packaged_nouns, read_nouns
-
-__all__ = ["Taxonomy", "WordNet", "taxonomy", "wu_palmer"]
-
-Floats = NDArray[np.floating[Any]]
-Integers = NDArray[np.int64]
-Hypernyms = Mapping[int, Sequence[int]]
-
-RULES = (
-    ("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man"), ("ies", "y"),
-)  # fmt: skip
-"""Ends of plurals, and of what they are the plurals of (morphy)."""
-
-WHOLE = "found whole in WordNet"
-HEAD = "found by their last word"
-NOTHING = "not found in WordNet, so no score"
+__all__ = ["WordnetSource"]
 
 
-class _Above(NamedTuple):
-    """A synset c: 2 d(c), the synsets it is above by their places, ascending, and l(a,c) of each."""
+class WordnetSource(SimilaritySource):
+    """1 minus the similarity of Wu and Palmer, by the nouns of WordNet."""
 
-    twice: int
-    below: Integers
-    steps: Integers
+    measure: Literal["wordnet"]
+    """WordNet."""
+    folder: File | None = None
+    """The folder of WordNet's files; without it those of an installed package (the extra 'wordnet')."""
 
+    def named(self) -> Iterator[str]:
+        """The files that decide what is found."""
+        yield from files_in(self.folder)
 
-class Taxonomy(NamedTuple):
-    """How many synsets are compared, and everything that is above any of them."""
+    @property
+    def origin(self) -> str:
+        """The folder, or that it is a package's."""
+        return self.folder or "package"
 
-    size: int
-    above: list[_Above]
+    def open(self, folder: Folder) -> Similarities:
+        """The nouns of the database."""
+        from decloak.relate.wordnet_similarity import WordNet
 
-
-def taxonomy(synsets: Sequence[int], hypernyms: Hypernyms) -> Taxonomy:
-    """What is needed to compare some synsets, each given once; a CycleError when one is above itself."""
-    below: dict[int, list[tuple[int, int]]] = {}
-    for at, synset in enumerate(synsets):
-        for c, steps in _climb(synset, hypernyms).items():
-            below.setdefault(c, []).append((at, steps))
-    depth: dict[int, int] = {}
-    for c in TopologicalSorter({c: hypernyms[c] for c in below}).static_order():
-        depth[c] = 1 + max((depth[higher] for higher in hypernyms[c]), default=0)
-    above = [_Above(2 * depth[c], *np.array(found, dtype=np.int64).T) for c, found in below.items()]
-    return Taxonomy(len(synsets), above)
-
-
-def _climb(synset: int, hypernyms: Hypernyms) -> dict[int, int]:
-    """Everything above a synset, by the shortest way there."""
-    steps, queue = {synset: 0}, [synset]
-    for one in queue:
-        for higher in hypernyms[one]:
-            if higher not in steps:
-                steps[higher] = steps[one] + 1
-                queue.append(higher)
-    return steps
-
-
-def wu_palmer(some: Integers, taxonomy: Taxonomy) -> Floats:
-    """The similarity of some synsets of a taxonomy, by their places, (rows) with all of them (columns)."""
-    found = np.zeros((len(some), taxonomy.size))
-    row = np.full(taxonomy.size, -1)
-    row[some] = np.arange(len(some))
-    for twice, below, steps in taxonomy.above:
-        mine = row[below] >= 0
-        if mine.any():
-            cells = np.ix_(row[below[mine]], below)
-            found[cells] = np.maximum(found[cells], twice / (twice + steps[mine, None] + steps))
-    return found
-
-
-class _Found(NamedTuple):
-    synsets: tuple[int, ...]
-    how: str
-
-
-@dataclass(frozen=True)
-class WordNet:
-    """How related terms are by the meanings of their nouns."""
-
-    nouns: Nouns
-
-    @classmethod
-    def read(cls, folder: FilePath | None = None) -> Self:
-        """The WordNet database of a folder, or of the package that is installed for it."""
-        return cls(packaged_nouns() if folder is None else read_nouns(folder))
-
-    def scores(self, pairs: Iterable[Pair]) -> Similar:
-        """Wu and Palmer's similarity of every pair, None where WordNet has no such noun."""
-        asked = list(dict.fromkeys(pairs))
-        terms = list(dict.fromkeys(term for pair in asked for term in pair))
-        found = {term: self._find(term) for term in terms}
-        meanings = {term: one.synsets for term, one in found.items() if one.synsets}
-        return Similar(self._compared(asked, meanings), list(_warnings(found)))
-
-    def similarities(self, items: Iterable[str]) -> dict[Pair, float]:
-        """The similarity of every two different items, the lesser first, that WordNet has."""
-        scores = self.scores(combinations(sorted(set(items)), 2)).scores
-        return {pair: score for pair, score in scores.items() if score is not None}
-
-    def foreign_words(self, items: Iterable[str], count: int, seed: int) -> list[str]:
-        """Random nouns that are none of the items: single words, in code point order, plurals of items left out."""
-        own = {word for item in items for word in self._forms(_underscored(item))}
-        others = [word for word in sorted(self.nouns.synsets) if word.isalpha() and own.isdisjoint(self._forms(word))]
-        if len(others) < count:
-            said = f"{len(others)} nouns that are no items of the data, where {count} foreign words are asked for"
-            raise DecloakError(said, self.nouns.place, "ask for fewer, or take a whole WordNet database")
-        return sorted(random.Random(seed).sample(others, count))
-
-    def _compared(self, pairs: Sequence[Pair], meanings: Mapping[str, Sequence[int]]) -> dict[Pair, float | None]:
-        synsets = list(dict.fromkeys(one for senses in meanings.values() for one in senses))
-        at = {synset: place for place, synset in enumerate(synsets)}
-        senses = [np.array([at[one] for one in some], dtype=np.int64) for some in meanings.values()]
-        try:
-            compare = taxonomy(synsets, self.nouns.hypernyms)
-        except CycleError as error:
-            said = f"synset {error.args[1][0]:08} of data.noun is its own hypernym"
-            raise DecloakError(said, self.nouns.place, "take the files from a whole WordNet database") from None
-        number = {term: place for place, term in enumerate(meanings)}
-        most = max(map(len, senses), default=1) * max(1, len(synsets))
-        return compared(pairs, number, CELLS // most, lambda some: _closest(some.tolist(), senses, compare))
-
-    def _find(self, term: str) -> _Found:
-        whole = _underscored(term)
-        for how, word in ((WHOLE, whole), (HEAD, whole.rpartition("_")[2])):
-            synsets = [one for form in self._forms(word) for one in self.nouns.synsets.get(form, ())]
-            if synsets:
-                return _Found(tuple(dict.fromkeys(synsets)), how)
-        return _Found((), NOTHING)
-
-    def _forms(self, word: str) -> Iterator[str]:
-        """A word, and what it may be the plural of."""
-        yield word
-        yield from self.nouns.irregular.get(word) or _singulars(word)
-        if "-" in word:
-            yield from self._forms(word.replace("-", "_"))
-
-
-def _singulars(word: str) -> Iterator[str]:
-    """What a word is the plural of by the rules; of boxesful, boxful."""
-    stem, ful = (word[:-3], "ful") if word.endswith("ful") else (word, "")
-    if not ful and (word.endswith("ss") or len(word) <= 2):
-        return
-    for end, start in RULES:
-        if stem.endswith(end):
-            yield stem[: -len(end)] + start + ful
-
-
-def _underscored(term: str) -> str:
-    return "_".join(term.lower().replace("_", " ").split())
-
-
-def _closest(some: Sequence[int], senses: Sequence[Integers], compare: Taxonomy) -> Floats:
-    """The similarity of some terms with all, that of their closest meanings."""
-    mine = [senses[number] for number in some]
-    rows, place = np.unique(np.concatenate(mine), return_inverse=True)
-    found = wu_palmer(rows, compare)[place]
-    found = np.maximum.reduceat(found, _starts(mine), axis=0)[:, np.concatenate(senses)]
-    return np.asarray(np.maximum.reduceat(found, _starts(senses), axis=1))
-
-
-def _starts(parts: Sequence[Integers]) -> Integers:
-    return np.cumsum([0, *map(len, parts[:-1])])
-
-
-def _warnings(found: Mapping[str, _Found]) -> Iterator[str]:
-    for how in (WHOLE, HEAD, NOTHING):
-        those = [term for term, one in found.items() if one.how == how]
-        yield from share(those, len(found), how, few=0 if how == WHOLE else FEW)
+        return WordNet.read(None if self.folder is None else folder / self.folder)

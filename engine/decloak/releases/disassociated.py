@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from decloak.anonymisers.making import Made
+from decloak.anonymisers.method import Made
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.lines import write_text
 from decloak.data.forms import FormName
@@ -29,9 +29,9 @@ class DisassociatedForm(Form[HeldChunks]):
     knows = True
 
     def write(self, connection: sqlite3.Connection, digest: str, made: Made, original: int | None) -> int:
-        release = write_clusters(connection, digest, made.published, made.method, made.parameters)
+        release = write_clusters(connection, digest, made.release, made.method, made.parameters)
         if original is not None:
-            link_rows(connection, release, original, made.rows)
+            link_rows(connection, release, original, made.truth)
         return release
 
     def hold(self, connection: sqlite3.Connection, number: int) -> HeldChunks:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from decloak.anonymisers.making import Made
+from decloak.anonymisers.method import Made
 from decloak.data.formats.distance_file import Distances
 from decloak.data.forms import FormName
 from decloak.data.published import Element, Published

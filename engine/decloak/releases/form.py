@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
-from decloak.anonymisers.making import Made
+from decloak.anonymisers.method import Made
 from decloak.data.assignment import Closer
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName

@@ -39,7 +39,7 @@ def known_by_file(
 
 
 def _nouns(part: Nouns, folder: Folder, items: Sequence[str], seed: int) -> list[str]:
-    from decloak.relate.wordnet import WordNet
+    from decloak.relate.wordnet_similarity import WordNet
 
     nouns = WordNet.read(None if part.folder is None else folder.path / part.folder)
     return nouns.foreign_words(items, FOREIGN, seed)

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from decloak.anonymisers.making import Made
+from decloak.anonymisers.method import Made
 from decloak.attack.tables import needed_pairs, tables
 from decloak.data.formats.delimited import join
 from decloak.data.formats.lines import write_lines
@@ -32,7 +32,7 @@ class SetGeneralisedForm(Form[HeldSets]):
         if tree is not None:
             hierarchy = releases.write_hierarchy(connection, tree.parents(), tree.items, tree.origin)
         release = releases.write_release(
-            connection, digest, made.published, made.method, made.parameters, hierarchy, made.loss, made.notes
+            connection, digest, made.release, made.method, made.parameters, hierarchy, made.loss, made.notes
         )
         if original is not None:
             releases.link_origins(connection, release, original)

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from decloak.anonymisers.making import Made, check_method
+from decloak.anonymisers.method import Made
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.digest import digest
-from decloak.relate.related import check_relate
 from decloak.relate.wordnet_files import FILES as WORDNET
 from decloak.relate.wordnet_files import check_database
 from decloak.scenario.data import Progress
@@ -65,11 +64,11 @@ class Inputs:
         """
         data, form = scenario.data, scenario.form
         if scenario.anonymise is None:
-            release = self.release(scenario)
-            form.check_knowledge(scenario.attacker, self.folder, lambda: release.published.items)
+            made = self.release(scenario)
+            form.check_knowledge(scenario.attacker, self.folder, lambda: made.release.items)
         elif data.quick:
             original = self.original(scenario)
-            check_method(scenario.anonymise, original, self.folder)
+            scenario.anonymise.check(original, self.folder)
             form.check_knowledge(scenario.attacker, self.folder, lambda: original.items)
         if scenario.relate is not None:
-            check_relate(scenario.relate, self.folder)
+            scenario.relate.check(self.folder)

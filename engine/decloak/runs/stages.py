@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
 
-from decloak.anonymisers.making import Made, made
-from decloak.anonymisers.methods import Method
+from decloak.anonymisers.method import Made, Method
 from decloak.data.dataset import Dataset
 from decloak.data.tables import Pair
 from decloak.data.text.order import sorted_warning
@@ -19,7 +18,7 @@ from decloak.measure.figure import Figure
 from decloak.measure.measuring import count_findings, measure
 from decloak.measure.release_measuring import RELEASE_FAMILIES, Measured
 from decloak.measure.torn_measuring import Known, measure_torn
-from decloak.relate.related import related
+from decloak.relate.relatedness import Supplies
 from decloak.releases.held import HeldRelease
 from decloak.rules.operators.operator import Sight
 from decloak.runs.inputs import Inputs
@@ -114,16 +113,16 @@ class Execution:
 
     def _anonymise(self, method: Method) -> Made:
         data = self.dataset
-        release = made(method, data, self.inputs.folder, self.plan.variant.seed, StoredCounts(self.store))
+        made = method.make(data, self.inputs.folder, self.plan.variant.seed, StoredCounts(self.store))
         # Where it comes from: not from the file itself.
-        return replace(release, published=replace(release.published, origin=f"{release.method} of {data.origin}"))
+        return replace(made, release=replace(made.release, origin=f"{made.method} of {data.origin}"))
 
     @cached_property
     def held(self) -> HeldRelease:
         """The release as everybody reads it; what was made or read here is not read again."""
         held = self.session.hold(self.plan, self.release)
         if self._anonymised is not None:
-            held.published = self._anonymised.published
+            held.published = self._anonymised.release
         if "dataset" in vars(self):
             held.original = self.dataset
         return held
@@ -138,14 +137,13 @@ class Execution:
     def _relate(self, key: str) -> Write:
         relate, form, held = self.scenario.relate, self.form, self.held
         assert relate is not None
-        scored = related(
-            relate,
+        supplies = Supplies(
             self.inputs.folder,
-            form.pairs(held, self.scenario.attacker),
             documents=lambda: form.documents(held),
             cache=StoredCounts(self.store),
-            progress=lambda answered, asked: self.progress(f"asking: {answered} of {asked}"),
+            progress=lambda answered, asked: self.progress(f"relatedness: {answered:,} of {asked:,} counts"),
         )
+        scored = relate.related(form.pairs(held, self.scenario.attacker), supplies)
         self._scores = scored.scores
         return lambda connection: writing.write_relatedness(connection, key, *scored)
 

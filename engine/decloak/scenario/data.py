@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Discriminator, Field, PrivateAttr, Tag, ValidationInfo, model_validator
 
-from decloak.anonymisers.making import Made
+from decloak.anonymisers.method import Made
 from decloak.attack.unmarked import mark
 from decloak.data.dataset import Dataset
 from decloak.data.formats.delimited import check_separator
@@ -34,8 +34,17 @@ from decloak.yaml.part import File, Found, Part
 from decloak.yaml.source import Mistakes
 
 __all__ = [
-    "Data", "Distances", "Generated", "Notes", "Original", "Pair", "Published", "PublishedFile", "Release", "Searchlog",
-    "Source",
+    "Data",
+    "DataPart",
+    "Distances",
+    "Generated",
+    "Notes",
+    "Original",
+    "Pair",
+    "Published",
+    "PublishedFile",
+    "Release",
+    "Searchlog",
 ]  # fmt: skip
 
 
@@ -90,7 +99,7 @@ class PublishedFile(Part):
         return PublishedRelease(release.transactions, release.labels, self.file, release.names)
 
 
-class Source(Part):
+class DataPart(Part):
     """What a scenario's data are, and what can be had of them."""
 
     collected: ClassVar[bool] = False
@@ -138,7 +147,7 @@ class Source(Part):
         return None
 
 
-class Original(Source):
+class Original(DataPart):
     """Transactions as they were collected."""
 
     collected: ClassVar = True
@@ -189,7 +198,7 @@ class Original(Source):
         return Dataset(data.transactions, data.labels, self.file)
 
 
-class Generated(Source):
+class Generated(DataPart):
     """Transactions that are made up, the same for the same seed."""
 
     collected: ClassVar = True
@@ -222,7 +231,7 @@ class Generated(Source):
         return baskets(self.transactions, self.items, self.length, self.seed)
 
 
-class _Words(Source):
+class _Words(DataPart):
     collected: ClassVar = True
     anonymised: ClassVar = False
     quick: ClassVar = False
@@ -278,7 +287,7 @@ class Searchlog(_Words):
         return Dataset(data.transactions, data.labels, ", ".join(self.files))
 
 
-class _WithRelease(Source):
+class _WithRelease(DataPart):
     FILES: ClassVar[tuple[str, ...]] = ("published",)
     anonymised: ClassVar = True
 
@@ -333,7 +342,7 @@ class Published(_WithRelease):
     """Only what was published."""
 
 
-class Distances(Source):
+class Distances(DataPart):
     """Distance tables made elsewhere, to be attacked as they are."""
 
     FILES: ClassVar = ("distances",)
@@ -355,7 +364,7 @@ class Distances(Source):
         return read_distances(folder / self.distances).tables
 
 
-class Release(Source):
+class Release(DataPart):
     """A release file: disassociated, or generalised in a hierarchy, as it says itself."""
 
     FILES: ClassVar = ("release",)

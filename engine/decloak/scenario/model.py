@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from decloak.anonymisers.methods import Method, by_chance
+from decloak.anonymisers.registry import AnyMethod
 from decloak.data.formats.folder import Folder
 from decloak.errors import DecloakError, Faults, nearest, shown
 from decloak.measure.families import (
@@ -22,7 +22,7 @@ from decloak.measure.families import (
     missing_family,
     settings_of,
 )
-from decloak.relate.parts import Provider, Relate
+from decloak.relate.registry import Relate
 from decloak.releases.attacker import Attacker
 from decloak.releases.form import Form
 from decloak.releases.registry import FORMS
@@ -103,7 +103,7 @@ class Scenario(_Plan):
     """The question in a line."""
     data: Data
     """The transactions: original, published, both, or distance tables."""
-    anonymise: Method | None = None
+    anonymise: AnyMethod | None = None
     """How original transactions are anonymised."""
     relate: Relate | None = None
     """How the relatedness of two items is found."""
@@ -129,12 +129,12 @@ class Scenario(_Plan):
     @property
     def offline(self) -> bool:
         """Whether it goes by the counts that the store keeps, and asks for no more."""
-        return isinstance(self.relate, Provider) and self.relate.offline
+        return self.relate is not None and self.relate.goes_by_kept
 
     @property
     def random_release(self) -> bool:
         """Whether the release depends on the seed."""
-        return by_chance(self.anonymise)
+        return self.anonymise is not None and self.anonymise.random
 
     @property
     def families(self) -> tuple[str, ...]:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
 
 from decloak.data.dataset import Dataset
 from decloak.data.hierarchy import Hierarchy
@@ -100,6 +99,8 @@ def check_items(items: Sequence[str], by: str) -> None:
 
 
 def _learned(items: Sequence[str], distance: Floats, fanout: int, origin: str) -> Hierarchy:
+    from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering  # 0.3 s that other orders save
+
     if len(items) < 3:
         return Hierarchy.balanced(items, fanout, f"{origin}, fanout {fanout}")
     rows, columns = np.triu_indices(len(items), 1)

@@ -1,6 +1,5 @@
 """Which itemsets too few records hold, counted by products of sparse matrices.
 
-A record is an ascending run of labels, `held[start[r]:start[r + 1]]`; equal records are one, of their summed weight.
 Pairs are counted by a product of the matrix X of the records with itself, XᵀX, in blocks of first labels. Larger
 itemsets go by their first label x: X_x, what follows x in the records that hold it, is counted in the same way, so
 triples take X_xᵀX_x for every x, and every further label goes one step deeper. Nothing here is shared with the
@@ -14,13 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from decloak.anonymisers.kernels.records import Mask, Records, entries_of, matrix_of, starts
 from decloak.data.hierarchy import Hierarchy, Ints
 from decloak.errors import DecloakError, shown
 
-__all__ = [
-    "Mask", "Places", "Rare", "Records", "coded", "counter", "ends", "holding", "matrix_of", "merged", "pairs", "rare",
-    "recoded", "renamed", "supports",
-]  # fmt: skip
+__all__ = ["Places", "Rare", "counter", "ends", "pairs", "rare", "supports"]
 
 BLOCK = 1 << 20
 """Entries of a product made at once, at most, unless a single label has more."""
@@ -28,16 +25,6 @@ LARGE = 1 << 20
 """Entries of records that are worth importing numba for."""
 PIECE = 1 << 18
 """Neighbours looked up at once."""
-
-Mask = NDArray[np.bool_]
-
-
-class Records(NamedTuple):
-    """The ascending labels of each record, and how many records it stands for."""
-
-    start: Ints
-    held: NDArray[np.int32]
-    weight: NDArray[np.int32]
 
 
 class Places(NamedTuple):
@@ -52,75 +39,6 @@ class Rare(Protocol):
     """What `rare` is."""
 
     def __call__(self, records: Records, size: int, firsts: int, k: int, alive: Mask) -> Iterator[Ints]: ...
-
-
-def coded(tree: Hierarchy, records: sparse.csr_array[Any]) -> Records:
-    """Records of leaf positions, as `Hierarchy.code` gives them, as node numbers; the empty ones are left out."""
-    lengths = np.diff(records.indptr)
-    lengths = lengths[lengths > 0]
-    return Records(_starts(lengths), tree.leaf.astype(np.int32)[records.indices], np.ones(len(lengths), np.int32))
-
-
-def recoded(records: Records, to: Ints) -> Records:
-    """Put `to[x]` for every label x; `to` must ascend, so that labels that become equal stand together."""
-    labels = to.astype(np.int32)[records.held]
-    first = np.diff(labels, prepend=-1) != 0
-    first[records.start[:-1]] = True
-    lengths = np.add.reduceat(first, records.start[:-1], dtype=np.int64)
-    return Records(_starts(lengths), labels[first], records.weight)
-
-
-def holding(records: Records, columns: sparse.csc_array[Any], begin: int, end: int) -> Records:
-    """The records that hold one of the labels begin..end - 1; `columns` is `matrix_of` them, by columns."""
-    rows = np.unique(columns.indices[columns.indptr[begin] : columns.indptr[end]])
-    lengths = np.diff(records.start)[rows]
-    return Records(_starts(lengths), records.held[_entries(records.start[rows], lengths)], records.weight[rows])
-
-
-def renamed(records: Records, name: Ints, labels: int) -> Records:
-    """Put `name[x]` for every label x, the names of each record ascending."""
-    named = matrix_of(records._replace(held=name.astype(np.int32)[records.held]), labels)
-    return records._replace(held=named.tocsc().tocsr().indices)
-
-
-def matrix_of(records: Records, labels: int) -> sparse.csr_array[Any]:
-    """Records × labels, 1 where a record holds a label."""
-    ones = np.ones(len(records.held), np.int8)
-    return sparse.csr_array((ones, records.held, records.start), (len(records.weight), labels))
-
-
-def merged(records: Records, keys: NDArray[np.uint64] | None = None) -> Records:
-    """Make equal records one; they are found by a key, and different records of one key stay apart."""
-    keys = _keys(records) if keys is None else keys
-    order = np.argsort(keys, kind="stable")
-    fresh = np.ones(len(order), bool)
-    fresh[1:] = np.diff(keys[order]) != 0
-    like = np.empty_like(order)
-    like[order] = order[fresh][np.cumsum(fresh) - 1]
-    like = np.where(_equal(records, like), like, np.arange(len(like)))
-    weight = np.bincount(like, records.weight, len(like)).astype(np.int32)
-    kept = weight > 0
-    lengths = np.diff(records.start)
-    return Records(_starts(lengths[kept]), records.held[np.repeat(kept, lengths)], weight[kept])
-
-
-def _keys(records: Records) -> NDArray[np.uint64]:
-    """The sum of a well-mixed number for every label."""
-    mixed = (np.arange(records.held.max(initial=0) + 1, dtype=np.uint64) + 1) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed ^= mixed >> np.uint64(32)
-    return np.add.reduceat(mixed[records.held], records.start[:-1])
-
-
-def _equal(records: Records, like: Ints) -> Mask:
-    """Whether each record equals the record it is said to be like."""
-    lengths = np.diff(records.start)
-    same: Mask = lengths == lengths[like]
-    doubtful = np.flatnonzero(same & (like != np.arange(len(like))))
-    these = records.held[_entries(records.start[doubtful], lengths[doubtful])]
-    those = records.held[_entries(records.start[like[doubtful]], lengths[doubtful])]
-    same[np.repeat(doubtful, lengths[doubtful])[these != those]] = False
-    return same
 
 
 def counter(accelerated: bool | None, entries: int) -> Rare:
@@ -161,8 +79,8 @@ def rare(records: Records, size: int, firsts: int, k: int, alive: Mask) -> Itera
 def places_of(records: Records, labels: int) -> Places:
     """Where each of the labels 0..labels - 1 stands."""
     shape = (len(records.weight), labels)
-    entries = np.arange(len(records.held), dtype=np.int32)
-    matrix = sparse.csr_array((entries, records.held, records.start), shape).tocsc()
+    numbers = np.arange(len(records.held), dtype=np.int32)
+    matrix = sparse.csr_array((numbers, records.held, records.start), shape).tocsc()
     return Places(matrix.indptr, matrix.indices, matrix.data)
 
 
@@ -172,9 +90,9 @@ def _after(records: Records, places: Places, label: int, least: int, alive: Mask
     record, begin = places.record[here], places.place[here] + 1
     lengths = records.start[record + 1] - begin
     long = lengths >= least
-    held = records.held[_entries(begin[long], lengths[long])]
+    held = records.held[entries_of(begin[long], lengths[long])]
     living = alive[held]
-    return Records(_starts(living)[_starts(lengths[long])], held[living], records.weight[record[long]])
+    return Records(starts(living)[starts(lengths[long])], held[living], records.weight[record[long]])
 
 
 def pairs(records: Records, firsts: int, k: int, alive: Mask, block: int = BLOCK) -> Iterator[Ints]:
@@ -221,7 +139,7 @@ def supports(tree: Hierarchy, records: sparse.csr_array[Any]) -> Ints:
     for begin in range(0, len(right), PIECE):
         at = right[begin : begin + PIECE]
         own -= np.bincount(lowest(records.indices[at - 1], records.indices[at]), minlength=len(own))
-    total = _starts(own)
+    total = starts(own)
     return total[ends(tree)] - total[:-1]
 
 
@@ -242,16 +160,3 @@ def _lowest_common(tree: Hierarchy) -> Callable[[NDArray[Any], NDArray[Any]], In
         return least
 
     return lowest
-
-
-def _starts(lengths: NDArray[Any]) -> Ints:
-    """Where runs of these lengths start, and where the last one ends."""
-    start = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=start[1:])
-    return start
-
-
-def _entries(start: NDArray[Any], lengths: NDArray[Any]) -> Ints:
-    """The numbers start..start + length - 1 of every run, one run after the other."""
-    begin = _starts(lengths)
-    return np.arange(begin[-1]) + np.repeat(start - begin[:-1], lengths)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.anonymisers.kernels.counting import Mask, Records
+from decloak.anonymisers.kernels.records import Mask, Records
 from decloak.data.hierarchy import Ints
 
 __all__ = ["rare"]

@@ -8,23 +8,26 @@ of nodes above it, or one of its nodes is raised a step, until there are none. S
 the cut; so only sets with a node that is new in the cut have to be looked at again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial, reduce
 from heapq import heappop, heappush
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from decloak.anonymisers.kernels.count_tree import extended
 from decloak.anonymisers.kernels.raising import Raised, cure, ranks
+from decloak.anonymisers.kernels.records import entries_of, starts
 from decloak.checks import check_whole, longest
-from decloak.counting.itemsets import Block, coded, supports
-from decloak.counting.rows import row_numbers
 from decloak.data.hierarchy import Hierarchy, Ints
 from decloak.errors import DecloakError
 
 __all__ = ["diversity"]
+
+PIECE = 1 << 21
+"""Entries of a product made at once, at most, unless a single set of nodes has more."""
 
 Records = sparse.csr_array[Any]
 
@@ -47,7 +50,7 @@ def diversity(
     ['A', 'b']
     """
     check_whole(1, l=l, m=m)
-    search = _Search(tree, records, coded(hidden).records, l)
+    search = _Search(tree, records, _matrix(hidden), l)
     for size in range(1, longest(records, m) + 1):
         search.cure_all(size)
     return search.raised.cut
@@ -118,24 +121,102 @@ class _Search:
         return min(above, key=lambda node: (raised.extra(node), tree.leaves[node], self._rank[node]))
 
 
+def _matrix(hidden: Sequence[Sequence[str]]) -> Records:
+    """Records × sensitive items, 1 where a record has one."""
+    code = {item: number for number, item in enumerate(sorted(set().union(*hidden)))}
+    indices = np.array([code[item] for row in hidden for item in set(row)], np.int64)
+    shape = (len(hidden), len(code))
+    return sparse.csr_array(
+        (np.ones(len(indices), np.int64), indices, starts([len(set(row)) for row in hidden])), shape
+    )
+
+
+class _Places(NamedTuple):
+    """Sets of columns and where they are held: set g by records `record[start[g]:start[g + 1]]`.
+
+    What follows the last column of the set in a record begins at `after` in the indices of the matrix.
+    """
+
+    sets: Ints
+    start: Ints
+    record: NDArray[Any]
+    after: NDArray[Any]
+
+
 def _violating(holding: Records, hidden: Records, nodes: Ints, size: int, l: int) -> Ints:  # noqa: E741
     """The sets of `size` nodes, a row each, of whose records more than one in l have the same sensitive item."""
     l = min(l, hidden.shape[0] + 1)  # noqa: E741 (no different; the products of a larger one would not fit)
     if size == 0:
         return np.empty((int(hidden.sum(axis=0).max(initial=0) * l > hidden.shape[0]), 0), np.int64)
-    sensitive, some = hidden.shape[1], np.diff(hidden.indptr) > 0
-    columns = holding[:, nodes]
-    beside = sparse.csr_array(sparse.hstack((hidden[some], columns[some])))
-    whole, having = _all(supports(columns, size), size), _all(supports(beside, size + 1, leading=sensitive), size + 1)
-    plain = having.itemsets[:, 1] >= sensitive
-    certain = having.itemsets[plain, 1:] - sensitive
-    key = row_numbers(np.concatenate((whole.itemsets, certain)))
-    support = np.zeros(len(key), np.int64)
-    support[key[: len(whole.itemsets)]] = whole.supports
-    broken = having.supports[plain] * l > support[key[len(whole.itemsets) :]]
-    return nodes[np.unique(certain[broken], axis=0)]
+    columns = sparse.csr_array(holding[:, nodes])
+    columns.sort_indices()
+    columns.data = np.ones(columns.nnz, np.int64)
+    records = np.arange(columns.shape[0])
+    nothing = _Places(np.empty((1, 0), np.int64), np.array([0, len(records)]), records, columns.indptr[:-1])
+    parts = [_too_certain(columns, hidden, part, l) for part in _grown(columns, hidden, nothing, size)]
+    violating: Ints = nodes[np.concatenate([np.empty((0, size), np.int64), *parts])]
+    return violating
 
 
-def _all(blocks: Iterable[Block], size: int) -> Block:
-    found = list(blocks) or [Block(np.empty((0, size), np.int64), np.empty(0, np.int64))]
-    return Block(*map(np.concatenate, zip(*found, strict=True)))
+def _grown(columns: Records, hidden: Records, places: _Places, size: int) -> Iterator[_Places]:
+    """The sets of `size` - 1 columns that a record with a sensitive item holds, in parts of bounded cost."""
+    lengths, secrets = np.diff(columns.indptr)[places.record], np.diff(hidden.indptr)[places.record]
+    last = places.sets.shape[1] == size - 1
+    total = starts(np.add.reduceat(lengths * (1 + secrets) if last else lengths, places.start[:-1]))
+    begin = 0
+    while begin < len(places.sets):
+        end = max(begin + 1, int(np.searchsorted(total, total[begin] + PIECE, side="right")) - 1)
+        part = _chosen(places, np.arange(begin, end))
+        if last:
+            yield part
+        else:
+            yield from _grown(columns, hidden, _extended(columns, hidden, part), size)
+        begin = end
+
+
+def _extended(columns: Records, hidden: Records, places: _Places) -> _Places:
+    """The sets of one column more, without those that no record with a sensitive item holds: they cannot violate."""
+    tails = columns.indptr[places.record + 1] - places.after
+    at, row = entries_of(places.after, tails), np.repeat(np.arange(len(places.sets)), np.diff(places.start))
+    key = np.repeat(row, tails) * columns.shape[1] + columns.indices[at]
+    order = np.argsort(key, kind="stable")
+    key = key[order]
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    sets = np.column_stack((places.sets[key[first] // columns.shape[1]], key[first] % columns.shape[1]))
+    grown = _Places(sets, np.append(first, len(key)), np.repeat(places.record, tails)[order], at[order] + 1)
+    secret = np.diff(hidden.indptr)[grown.record] > 0
+    return _chosen(grown, np.flatnonzero(np.add.reduceat(secret, first))) if len(first) else grown
+
+
+def _chosen(places: _Places, sets: Ints) -> _Places:
+    """Some of the sets with their places."""
+    lengths = np.diff(places.start)[sets]
+    at = entries_of(places.start[sets], lengths)
+    return _Places(places.sets[sets], starts(lengths), places.record[at], places.after[at])
+
+
+def _too_certain(columns: Records, hidden: Records, places: _Places, l: int) -> Ints:  # noqa: E741
+    """The sets of one column more that violate: their last column is counted by products, in all of their records and
+    in those that have each sensitive item s, a row for every set and s.
+    """
+    wide, items = columns.shape[1], max(1, hidden.shape[1])
+    secrets = np.diff(hidden.indptr)[places.record]
+    number = np.repeat(np.arange(len(places.sets)), np.diff(places.start))
+    secret = np.repeat(number, secrets) * items + hidden.indices[entries_of(hidden.indptr[places.record], secrets)]
+    whole = _held_by(number, places.record, len(places.sets), columns)
+    certain = _held_by(secret, np.repeat(places.record, secrets), len(places.sets) * items, columns).tocoo()
+    later = np.flatnonzero(certain.col > _last(places)[certain.row // items])
+    row, column = certain.row[later] // items, certain.col[later]
+    broken = certain.data[later] * l > whole[row, column]
+    key = np.unique(row[broken] * np.int64(wide) + column[broken])
+    return np.column_stack((places.sets[key // wide], key % wide))
+
+
+def _held_by(number: Ints, record: NDArray[Any], rows: int, columns: Records) -> Records:
+    """How many records of each row of numbers hold each column."""
+    among = sparse.csr_array((np.ones(len(number), np.int64), (number, record)), (rows, columns.shape[0]))
+    return sparse.csr_array(among @ columns)
+
+
+def _last(places: _Places) -> Ints:
+    return places.sets[:, -1] if places.sets.shape[1] else np.array([-1])

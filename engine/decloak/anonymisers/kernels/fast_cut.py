@@ -19,21 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from decloak.anonymisers.kernels.counting import (
-    Mask,
-    Rare,
-    Records,
-    coded,
-    counter,
-    ends,
-    holding,
-    matrix_of,
-    merged,
-    recoded,
-    renamed,
-    supports,
-)
+from decloak.anonymisers.kernels.counting import Rare, counter, ends, supports
 from decloak.anonymisers.kernels.raising import Raised, Support, cure, prices, ranks
+from decloak.anonymisers.kernels.records import Mask, Records, coded, holding, matrix_of, merged, recoded, renamed
 from decloak.checks import check_feasible, check_km
 from decloak.data.hierarchy import Hierarchy, Ints
 

@@ -1,0 +1,165 @@
+"""COAT: chosen combinations of items are hidden, by generalising within chosen sets or suppressing."""
+
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, Field
+
+from decloak.anonymisers.kernels.coat import Coat, coat
+from decloak.anonymisers.kernels.constraints import (
+    all_items,
+    nested_sets,
+    privacy_constraints,
+    random_items,
+    related_sets,
+    utility_constraints,
+)
+from decloak.anonymisers.method import Anonymiser, Clock, Made, Method, Options
+from decloak.checks import check_enough
+from decloak.counting.constraints import broken_privacy, broken_utility
+from decloak.data.dataset import Dataset
+from decloak.data.formats.folder import Folder
+from decloak.data.forms import FormName
+from decloak.data.pair import check_pair
+from decloak.errors import DecloakError
+from decloak.relate.counting import Cache
+from decloak.relate.registry import Relate
+from decloak.relate.relatedness import Supplies
+from decloak.yaml.part import Found, Generalised, Item, Part, disjoint
+
+__all__ = ["CoatMethod"]
+
+Sets = Sequence[Sequence[str]]
+
+
+def _make(data: Dataset, options: Options) -> Coat:
+    return coat(data, **options)
+
+
+def _faults(data: Dataset, release: Coat, options: Options) -> Iterable[object]:
+    yield from broken_privacy(release.published, options["privacy"], k=options["k"])
+    yield from broken_utility(release.published, options["utility"])
+    try:
+        lost = [item for item in check_pair(data, release.published) if item[1] not in release.suppressed]
+    except DecloakError as error:  # here it is no mistake of somebody's data
+        yield error.message
+    else:
+        yield from [f"occurrences are lost: {lost[:3]}"] if lost else []
+        rows = zip(data.transactions, release.transactions, strict=True)
+        invented = [
+            element
+            for items, row in rows
+            for element in row
+            if isinstance(element, tuple) and set(element).isdisjoint(items)
+        ]
+        yield from [f"sets of which a transaction has nothing: {invented[:3]}"] if invented else []
+
+
+class DrawnPrivacy(Part):
+    """Privacy constraints drawn at random."""
+
+    share: float | None = Field(None, gt=0, le=1)
+    """The share of the items that are protected, each alone."""
+    count: int | None = Field(None, ge=1)
+    """How many sets of each size are drawn, each inside one of the next size."""
+    sizes: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)] = (3, 4, 5, 6)
+    """The sizes of the sets."""
+
+    def mistakes(self) -> Found:
+        """One way of drawing."""
+        if (self.share is None) == (self.count is None):
+            hint = "write one of the two"
+            yield (), DecloakError("items are drawn by 'share', sets of them by 'count'", hint=hint)
+        if "sizes" in self.model_fields_set and self.count is None:
+            yield ("sizes",), DecloakError("'sizes' goes with 'count'", hint="delete it")
+
+    def of(self, items: Sequence[str], seed: int) -> Sets:
+        """Draw them."""
+        if self.share is not None:
+            return random_items(items, self.share, seed)
+        assert self.count is not None
+        return nested_sets(items, self.count, seed, self.sizes)
+
+
+class RelatedUtility(Part):
+    """Utility constraints of what is related to the protected items."""
+
+    relate: Relate
+    """The measure."""
+    within: float = Field(0.5, ge=0)
+    """Items nearer than this distance, or with a larger score where larger is closer, may stand for one another."""
+
+    def of(self, privacy: Sets, data: Dataset, folder: Folder, cache: Cache | None) -> tuple[Sets, Sequence[str]]:
+        """The sets of what is related to each privacy constraint, and what the measure could not use."""
+        protected = sorted({item for constraint in privacy for item in constraint})
+        pairs = [(item, other) for item in protected for other in data.items]
+        related = self.relate.related(pairs, Supplies(folder, lambda: data.transactions, cache))
+        sign = -1 if self.relate.closer == "smaller" else 1
+
+        def similar(item: str, other: str) -> float | None:
+            score = related.scores.get((item, other))
+            return None if score is None else sign * score
+
+        return related_sets(data.items, privacy, similar, sign * self.within), related.warnings
+
+
+class CoatMethod(Method):
+    """COAT: chosen combinations of items are hidden, by generalising within chosen sets or suppressing."""
+
+    form: ClassVar = FormName.SET_GENERALISED
+    anonymisers: ClassVar = (Anonymiser("coat", _make, _faults, {"k", "privacy", "utility"}, {"suppress", "items"}),)
+
+    method: Literal["coat"]
+    """The name of the method."""
+    k: int = Field(ge=1)
+    """How many transactions must hold a protected combination that occurs."""
+    privacy: Annotated[tuple[Annotated[tuple[Item, ...], Field(min_length=1)], ...], Field(min_length=1)] | DrawnPrivacy
+    """The sets of items somebody may know of a person, or how they are drawn."""
+    utility: (
+        Literal["all"]
+        | Annotated[tuple[Generalised, ...], Field(min_length=1), AfterValidator(disjoint)]
+        | RelatedUtility
+    ) = "all"
+    """The sets of items that may be generalised together."""
+    suppress: float = Field(1.0, ge=0, le=1)
+    """The share of the items that may be suppressed."""
+
+    @property
+    def random(self) -> bool:
+        """When the privacy constraints are drawn."""
+        return isinstance(self.privacy, DrawnPrivacy)
+
+    def check(self, data: Dataset, folder: Folder) -> None:
+        """Refuse constraints that do not fit, and too few transactions."""
+        privacy_constraints(self._privacy(data, 0), data.items)
+        if isinstance(self.utility, RelatedUtility):
+            self.utility.relate.check(folder)
+        elif self.utility != "all":
+            utility_constraints(self.utility, data.items)
+        check_enough(sum(map(bool, data.transactions)), self.k)
+
+    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> Made:
+        """Publish under listed constraints, or constraints drawn at random or worked out from what is related."""
+        privacy = self._privacy(data, seed)
+        utility, notes = self._utility(privacy, data, folder, cache)
+        options = {"k": self.k, "privacy": privacy, "utility": utility, "suppress": self.suppress}
+        clock = Clock()
+        release: Coat = self.anonymiser(data, options)
+        loss = {"ul_log10": _log10(release.ul.exact), "suppressed": len(release.suppressed), **clock.seconds}
+        parameters = {**options, "privacy": len(privacy), "utility": len(utility)}
+        return Made(release.published, self.method, parameters, loss, suppressed=release.suppressed, notes=notes)
+
+    def _privacy(self, data: Dataset, seed: int) -> Sets:
+        return self.privacy.of(data.items, seed) if isinstance(self.privacy, DrawnPrivacy) else self.privacy
+
+    def _utility(self, privacy: Sets, data: Dataset, folder: Folder, cache: Cache | None) -> tuple[Sets, Sequence[str]]:
+        if isinstance(self.utility, RelatedUtility):
+            return self.utility.of(privacy, data, folder, cache)
+        return (all_items(data.items) if self.utility == "all" else self.utility), ()
+
+
+def _log10(loss: Fraction) -> float | None:
+    """UL is too small for a float where there are many items; of no loss there is no logarithm."""
+    return math.log10(loss.numerator) - math.log10(loss.denominator) if loss else None

@@ -1,0 +1,44 @@
+"""k^m-anonymity by one cut of a hierarchy for all records: cut, AA, DA and OA."""
+
+from functools import partial
+from typing import ClassVar, Literal
+
+from decloak.anonymisers.hierarchies import KM, Guarded, Records, everywhere, km_faults
+from decloak.anonymisers.kernels import fast_cut
+from decloak.anonymisers.kernels.apriori import aa, da
+from decloak.anonymisers.kernels.optimal import oa
+from decloak.anonymisers.method import Anonymiser
+from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.errors import DecloakError
+from decloak.yaml.part import Found
+
+__all__ = ["GeneralisationMethod", "cut"]
+
+
+def cut(tree: Hierarchy, records: Records, k: int, m: int, refine: bool = False) -> Ints:
+    """The fast cut, made minimal where that is asked for."""
+    nodes = fast_cut.cut(tree, records, k, m)
+    return fast_cut.refine(tree, records, k, m, nodes) if refine else nodes
+
+
+class GeneralisationMethod(Guarded):
+    """k^m-anonymity by one cut for all records: cut is fast, aa and da are the papers', oa tries every cut."""
+
+    one_cut: ClassVar = True
+    anonymisers: ClassVar = (
+        Anonymiser("cut", partial(everywhere, cut, "cut"), km_faults, KM, {"refine"}),
+        *(
+            Anonymiser(name, partial(everywhere, find, name), km_faults, KM)
+            for name, find in {"aa": aa, "da": da, "oa": oa}.items()
+        ),
+    )
+
+    method: Literal["cut", "aa", "da", "oa"]
+    """The name of the method."""
+    refine: bool = False
+    """Whether labels are taken apart again, the dearest first, as far as the guarantee lets (cut)."""
+
+    def mistakes(self) -> Found:
+        """Only the fast form is refined."""
+        if self.method != "cut" and "refine" in self.model_fields_set:
+            yield ("refine",), DecloakError(f"{self.method} is not refined", hint="delete it, or method: cut")

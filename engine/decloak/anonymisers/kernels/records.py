@@ -1,0 +1,108 @@
+"""Records as the makers of releases count them: ascending runs of labels, equal ones made one of their summed weight.
+
+The labels of record r are `held[start[r]:start[r + 1]]`.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from decloak.data.hierarchy import Hierarchy, Ints
+
+__all__ = [
+    "Mask", "Records", "coded", "entries_of", "holding", "matrix_of", "merged", "recoded", "renamed", "starts",
+]  # fmt: skip
+
+Mask = NDArray[np.bool_]
+
+
+class Records(NamedTuple):
+    """The ascending labels of each record, and how many records it stands for."""
+
+    start: Ints
+    held: NDArray[np.int32]
+    weight: NDArray[np.int32]
+
+
+def coded(tree: Hierarchy, records: sparse.csr_array[Any]) -> Records:
+    """Records of leaf positions, as `Hierarchy.code` gives them, as node numbers; the empty ones are left out."""
+    lengths = np.diff(records.indptr)
+    lengths = lengths[lengths > 0]
+    return Records(starts(lengths), tree.leaf.astype(np.int32)[records.indices], np.ones(len(lengths), np.int32))
+
+
+def recoded(records: Records, to: Ints) -> Records:
+    """Put `to[x]` for every label x; `to` must ascend, so that labels that become equal stand together."""
+    labels = to.astype(np.int32)[records.held]
+    first = np.diff(labels, prepend=-1) != 0
+    first[records.start[:-1]] = True
+    lengths = np.add.reduceat(first, records.start[:-1], dtype=np.int64)
+    return Records(starts(lengths), labels[first], records.weight)
+
+
+def holding(records: Records, columns: sparse.csc_array[Any], begin: int, end: int) -> Records:
+    """The records that hold one of the labels begin..end - 1; `columns` is `matrix_of` them, by columns."""
+    rows = np.unique(columns.indices[columns.indptr[begin] : columns.indptr[end]])
+    lengths = np.diff(records.start)[rows]
+    return Records(starts(lengths), records.held[entries_of(records.start[rows], lengths)], records.weight[rows])
+
+
+def renamed(records: Records, name: Ints, labels: int) -> Records:
+    """Put `name[x]` for every label x, the names of each record ascending."""
+    named = matrix_of(records._replace(held=name.astype(np.int32)[records.held]), labels)
+    return records._replace(held=named.tocsc().tocsr().indices)
+
+
+def matrix_of(records: Records, labels: int) -> sparse.csr_array[Any]:
+    """Records × labels, 1 where a record holds a label."""
+    ones = np.ones(len(records.held), np.int8)
+    return sparse.csr_array((ones, records.held, records.start), (len(records.weight), labels))
+
+
+def merged(records: Records, keys: NDArray[np.uint64] | None = None) -> Records:
+    """Make equal records one; they are found by a key, and different records of one key stay apart."""
+    keys = _keys(records) if keys is None else keys
+    order = np.argsort(keys, kind="stable")
+    fresh = np.ones(len(order), bool)
+    fresh[1:] = np.diff(keys[order]) != 0
+    like = np.empty_like(order)
+    like[order] = order[fresh][np.cumsum(fresh) - 1]
+    like = np.where(_equal(records, like), like, np.arange(len(like)))
+    weight = np.bincount(like, records.weight, len(like)).astype(np.int32)
+    kept = weight > 0
+    lengths = np.diff(records.start)
+    return Records(starts(lengths[kept]), records.held[np.repeat(kept, lengths)], weight[kept])
+
+
+def _keys(records: Records) -> NDArray[np.uint64]:
+    """The sum of a well-mixed number for every label."""
+    mixed = (np.arange(records.held.max(initial=0) + 1, dtype=np.uint64) + 1) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed ^= mixed >> np.uint64(32)
+    return np.add.reduceat(mixed[records.held], records.start[:-1])
+
+
+def _equal(records: Records, like: Ints) -> Mask:
+    """Whether each record equals the record it is said to be like."""
+    lengths = np.diff(records.start)
+    same: Mask = lengths == lengths[like]
+    doubtful = np.flatnonzero(same & (like != np.arange(len(like))))
+    these = records.held[entries_of(records.start[doubtful], lengths[doubtful])]
+    those = records.held[entries_of(records.start[like[doubtful]], lengths[doubtful])]
+    same[np.repeat(doubtful, lengths[doubtful])[these != those]] = False
+    return same
+
+
+def starts(lengths: NDArray[Any] | list[int]) -> Ints:
+    """Where runs of these lengths start, and where the last one ends."""
+    start = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=start[1:])
+    return start
+
+
+def entries_of(start: NDArray[Any], lengths: NDArray[Any]) -> Ints:
+    """The numbers start..start + length - 1 of every run, one run after the other."""
+    begin = starts(lengths)
+    return np.arange(begin[-1]) + np.repeat(start - begin[:-1], lengths)

@@ -1,0 +1,134 @@
+"""What all methods of anonymising share. A method is a module beside its kernel, and a line in the registry.
+
+In a scenario a method is a part: `check` says what little work tells to be wrong, `make` publishes. In Python it is an
+`Anonymiser`: data and options in, a release out. Either way what was made is checked by code that shares nothing with
+what made it.
+"""
+
+import os
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from decloak.data.dataset import Dataset
+from decloak.data.formats.folder import Folder
+from decloak.data.forms import FormName
+from decloak.data.hierarchy import Hierarchy
+from decloak.errors import DecloakError, nearest, shown
+from decloak.relate.counting import Cache
+from decloak.yaml.part import Part
+
+__all__ = ["Anonymiser", "Clock", "Made", "Method", "Options"]
+
+Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A release: what is published, how it was made and at what loss, and what the evaluator knows of it."""
+
+    release: Any
+    """In the shape of its form."""
+    method: str
+    parameters: Mapping[str, Any]
+    loss: Mapping[str, Any] = field(default_factory=dict)
+    tree: Hierarchy | None = None
+    marked: Sequence[tuple[str, str]] = ()
+    suppressed: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    """What the measure of relatedness that it was made by could not use."""
+    truth: Sequence[Sequence[int]] = ()
+    """The number of the record behind every row of a disassociated release, cluster after cluster."""
+
+
+class Anonymiser(NamedTuple):
+    """A method as a function: makes a release of data and options, and says what is wrong with one."""
+
+    name: str
+    make: Callable[[Dataset, Options], Any]
+    check: Callable[[Dataset, Any, Options], Iterable[object]]
+    needs: Set[str]
+    may: Set[str] = frozenset()
+
+    def __call__(self, data: Dataset, options: Options) -> Any:
+        """Make a release, checked."""
+        self._check_names(options)
+        values = {option: _plain(value) for option, value in options.items()}
+        return self.checked(data, self.make(data, values), values)
+
+    def checked(self, data: Dataset, release: Any, options: Options) -> Any:
+        """A release that keeps what was promised."""
+        for fault in self.check(data, release, options):
+            raise AssertionError(f"{self.name} broke its own guarantee: {fault}")
+        return release
+
+    def _check_names(self, options: Options) -> None:
+        known = self.needs | self.may
+        for option in options.keys() - known:
+            hint = nearest(option, known) or f"its options are {', '.join(sorted(known))}"
+            raise DecloakError(f"the method {self.name} has no option {shown(option)}", hint=hint)
+        for option in sorted(self.needs - options.keys()):
+            raise DecloakError(f"the method {self.name} needs {option}", hint=f"give {option}=")
+
+
+def _plain(value: Any) -> Any:
+    """An option as a release is made by it and then checked: a number of numpy as Python's, and what can be gone
+    through but once as a list.
+    """
+    if isinstance(value, np.generic):
+        return value.item()
+    return [_plain(inner) for inner in value] if isinstance(value, Iterator | list | tuple) else value
+
+
+class Method(Part):
+    """How original transactions are anonymised."""
+
+    form: ClassVar[FormName]
+    """The form of what it publishes."""
+    one_cut: ClassVar[bool] = False
+    """Whether all records are generalised by the same cut of a hierarchy."""
+    anonymisers: ClassVar[tuple[Anonymiser, ...]]
+    """The same in Python, by each of its names."""
+
+    if TYPE_CHECKING:
+        method: str
+
+    @property
+    def random(self) -> bool:
+        """Whether what it makes depends on the seed."""
+        return False
+
+    @property
+    def anonymiser(self) -> Anonymiser:
+        """The one it names."""
+        return next(anonymiser for anonymiser in self.anonymisers if anonymiser.name == self.method)
+
+    @abstractmethod
+    def check(self, data: Dataset, folder: Folder) -> None:
+        """Raise what it would find wrong with its files and with the data, as far as little work tells."""
+
+    @abstractmethod
+    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> Made:
+        """Anonymise; what is not told in the scenario is drawn from the seed."""
+
+
+class Clock:
+    """What anonymising takes: CPU seconds, those of other processes included, and seconds on the wall."""
+
+    def __init__(self) -> None:
+        self._cpu, self._wall = _cpu(), time.perf_counter()
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Since it was started."""
+        return {"cpu_seconds": _cpu() - self._cpu, "seconds": time.perf_counter() - self._wall}
+
+
+def _cpu() -> float:
+    """Fine for this process; what others took is told in hundredths of a second."""
+    others = os.times()
+    return time.process_time() + others.children_user + others.children_system

@@ -1,0 +1,65 @@
+"""Sets: each item is replaced by the set that it is in, listed or drawn."""
+
+from collections.abc import Iterable
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, Field
+
+from decloak.anonymisers.kernels.sets import by_sets, random_sets
+from decloak.anonymisers.method import Anonymiser, Made, Method, Options
+from decloak.data.dataset import Dataset
+from decloak.data.formats.folder import Folder
+from decloak.data.forms import FormName
+from decloak.data.published import Published
+from decloak.errors import DecloakError
+from decloak.relate.counting import Cache
+from decloak.yaml.part import Found, Generalised, disjoint
+
+__all__ = ["SetsMethod"]
+
+
+def _make(data: Dataset, options: Options) -> Published:
+    return by_sets(data, options["sets"])
+
+
+def _faults(data: Dataset, release: Published, options: Options) -> Iterable[object]:
+    """Sets promise nothing."""
+    return ()
+
+
+class SetsMethod(Method):
+    """Set-generalisation: each item is replaced by the set that it is in."""
+
+    form: ClassVar = FormName.SET_GENERALISED
+    anonymisers: ClassVar = (Anonymiser("sets", _make, _faults, {"sets"}),)
+
+    method: Literal["sets"]
+    """The name of the method."""
+    size: int | None = Field(None, ge=2)
+    """Items in a set; the items are shared out at random, anew in each repetition."""
+    share: float = Field(0.5, gt=0, le=1)
+    """The share of the items that go into sets of 'size'; the others are published as they are."""
+    sets: Annotated[tuple[Generalised, ...], Field(min_length=1), AfterValidator(disjoint)] | None = None
+    """The sets; an item in none of them is published as it is."""
+
+    def mistakes(self) -> Found:
+        """Sets are drawn or given."""
+        if (self.size is None) == (self.sets is None):
+            yield (), DecloakError("sets are drawn by 'size' or listed under 'sets'", hint="write one of the two")
+
+    @property
+    def random(self) -> bool:
+        """When they are drawn."""
+        return self.size is not None
+
+    def check(self, data: Dataset, folder: Folder) -> None:
+        """Publish them: it is little work."""
+        self.make(data, folder, 0)
+
+    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> Made:
+        """Publish by listed sets, or by sets drawn at random."""
+        if self.sets is not None:
+            return Made(by_sets(data, self.sets), self.method, {"sets": len(self.sets)})
+        assert self.size is not None
+        drawn = random_sets(data.items, self.size, self.share, seed)
+        return Made(by_sets(data, drawn), self.method, {"size": self.size, "share": self.share, "seed": seed})

@@ -1,0 +1,213 @@
+"""How related two items are, as a scenario says it: what all sources share. A source is a module beside its kernel.
+
+Modules of sources import what reads and computes where it is needed: a scenario is checked without it.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, Protocol
+
+from pydantic import Field
+
+from decloak.data.assignment import Closer
+from decloak.data.formats.folder import Folder
+from decloak.errors import DecloakError
+from decloak.yaml.part import Found, Part
+
+if TYPE_CHECKING:
+    from decloak.data.tables import Pair
+    from decloak.relate.counting import Cache, Progress
+    from decloak.relate.ngd import Scored
+    from decloak.relate.similar import Similar
+
+__all__ = [
+    "CountedSource", "Distance", "Documents", "NgdSource", "PseudoCount", "Related", "Relatedness", "Similarities",
+    "SimilaritySource", "Source", "Supplies",
+]  # fmt: skip
+
+Documents = Callable[[], Iterable[Iterable[str]]]
+"""Gives what items stand together in, for a source that counts nothing else."""
+Distance = Annotated[float, Field(ge=0)] | Literal["none"]
+Cap = Annotated[float, Field(gt=0)] | Literal["none"]
+
+
+class Source(Protocol):
+    """Counts of terms: alone, in pairs, and of everything there is; None where the source cannot tell."""
+
+    @property
+    def n(self) -> float:
+        """N, the number of pages."""
+
+    def counts(self, terms: Sequence[str]) -> dict[str, int | None]:
+        """f(x) of every term."""
+
+    def joint(self, pairs: "Sequence[Pair]") -> "dict[Pair, int | None]":
+        """f(x,y) of every pair."""
+
+
+class Similarities(Protocol):
+    """What embeddings and WordNet have in common."""
+
+    def scores(self, pairs: "Iterable[Pair]") -> "Similar":
+        """How similar the terms of every pair are."""
+
+
+class Supplies(NamedTuple):
+    """What a source goes by: the folder its paths start from, what items stand together in, and where answers are
+    kept; and who is told how many of them there are.
+    """
+
+    folder: Folder
+    documents: Documents = lambda: ()
+    cache: "Cache | None" = None
+    progress: "Progress" = lambda answered, asked: None
+
+
+class Related(NamedTuple):
+    """Scores of pairs, with the measure, where it comes from, and what it could not use."""
+
+    measure: str
+    origin: str
+    scores: "Mapping[Pair, float | None]"
+    warnings: Sequence[str]
+
+
+class Relatedness(Part):
+    """A measure, and the source it goes by."""
+
+    outside: ClassVar[bool] = True
+    """Whether it knows anything beside the release itself."""
+    asks: ClassVar[bool] = False
+    """Whether somebody else is asked, whose answers a store keeps."""
+
+    if TYPE_CHECKING:
+        measure: str
+
+        @property
+        def closer(self) -> Closer:
+            """Whether smaller or larger scores are of closer items."""
+
+    @property
+    def title(self) -> str:
+        """What tells it from others in a table."""
+        return self.measure
+
+    @property
+    @abstractmethod
+    def origin(self) -> str:
+        """Where its scores come from."""
+
+    @property
+    def sends_to(self) -> tuple[str, ...]:
+        """The addresses that the items' names would be sent to."""
+        return ()
+
+    @property
+    def goes_by_kept(self) -> bool:
+        """Whether it goes by the answers that a store keeps, and asks for no more."""
+        return False
+
+    @abstractmethod
+    def check(self, folder: Folder) -> None:
+        """Read and open whatever it names; no question is asked."""
+
+    def related(self, pairs: "Sequence[Pair]", supplies: Supplies) -> Related:
+        """Score pairs; counts that had to be asked for are kept."""
+        scored = self.scored(pairs, supplies)
+        return Related(self.measure, self.origin, scored.distances, scored.warnings)
+
+    @abstractmethod
+    def scored(self, pairs: "Sequence[Pair]", supplies: Supplies) -> "Scored":
+        """The scores themselves."""
+
+
+class PseudoCount(Part):
+    """A count in place of zero."""
+
+    pseudo_count: float = Field(gt=0)
+    """In how many pages terms that are never seen together count as seen."""
+
+    def mistakes(self) -> Found:
+        """A count that says more than once is no longer one in place of zero."""
+        if self.pseudo_count > 1:
+            message = f"{self.pseudo_count:g} is not a pseudo-count"
+            yield ("pseudo_count",), DecloakError(message, hint="write a number above 0, at most 1")
+
+
+class NgdSource(Relatedness):
+    """A source of normalised Google distances."""
+
+    if TYPE_CHECKING:
+        source: str
+
+    measure: Literal["ngd"]
+    """Normalised Google distance."""
+    cap: Cap = 1.0
+    """Larger distances are cut to this one."""
+
+    def mistakes(self) -> Found:
+        """What would not take effect."""
+        unseen = getattr(self, "unseen", None)
+        if isinstance(unseen, float) and isinstance(self.cap, float) and unseen > self.cap:
+            written = "unseen" in self.model_fields_set
+            what = f"{unseen:g}" if written else f"unseen, which is {unseen:g} unless you write it,"
+            message = f"{what} would be cut to the cap of {self.cap:g}"
+            yield ("unseen",), DecloakError(message, hint="raise the cap, or set it to none")
+
+    @property
+    def title(self) -> str:
+        """The measure, and whose counts."""
+        return f"{self.measure} {self.source}"
+
+    @property
+    def origin(self) -> str:
+        """The file, or what is built in."""
+        return str(getattr(self, "file", self.source))
+
+
+class CountedSource(NgdSource):
+    """A source of counts, of which the distances are worked out."""
+
+    closer: ClassVar[Closer] = "smaller"
+
+    unseen: Distance | PseudoCount = 1.0
+    """What terms never seen together get: a distance, no score, or the distance by a pseudo-count."""
+
+    @abstractmethod
+    def open(self, supplies: Supplies) -> AbstractContextManager[Source]:
+        """The counts, as long as they are needed."""
+
+    def check(self, folder: Folder) -> None:
+        """Open them."""
+        with self.open(Supplies(folder)):
+            pass
+
+    def scored(self, pairs: "Sequence[Pair]", supplies: Supplies) -> "Scored":
+        """Count what is needed of the pairs, and work out their distances."""
+        from decloak.relate.ngd import distances
+
+        unseen = self.unseen.model_dump() if isinstance(self.unseen, PseudoCount) else self.unseen
+        with self.open(supplies) as counts:
+            scored = distances(counts, pairs, unseen=unseen, cap=self.cap)
+            return scored._replace(warnings=[*getattr(counts, "notes", ()), *scored.warnings])
+
+
+class SimilaritySource(Relatedness):
+    """A source of similarities, of which 1 less each is a distance."""
+
+    closer: ClassVar[Closer] = "smaller"
+
+    @abstractmethod
+    def open(self, folder: Folder) -> Similarities:
+        """What compares terms."""
+
+    def check(self, folder: Folder) -> None:
+        """Read it."""
+        self.open(folder)
+
+    def scored(self, pairs: "Sequence[Pair]", supplies: Supplies) -> "Scored":
+        """Compare the pairs; nothing is counted."""
+        from decloak.relate.similar import apart
+
+        return apart(self.open(supplies.folder).scores(pairs))

@@ -1,0 +1,144 @@
+"""Word vectors as a measure of relatedness: the cosine of the angle between the vectors of two terms.
+
+A term is looked for whole (new_york, "new york", new-york), and else is the mean of the vectors of its words; for a
+word with a hyphen that is not found, of its parts; 's is left off where it is not. Words are lower-cased; where that
+finds none, as they are written.
+u, v the vectors of two terms: cosine(u,v) = u.v / (|u| |v|), between -1 and 1.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decloak.data.formats.lines import FilePath
+from decloak.data.tables import Pair
+from decloak.relate.similar import CELLS, FEW, Similar, compared, share
+from decloak.relate.vectors_cache import Table, vector_table
+
+__all__ = ["Embedded", "Embedder", "Embedding", "FileVectors", "vectors_of"]
+
+Floats = NDArray[np.floating[Any]]
+
+WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+DIGITS = 12
+"""Digits of a cosine that count: the order of a sum, which differs between machines, shows in the last ones."""
+
+WHOLE = "found whole among the word vectors"
+MEAN = "as the mean of their words"
+SOME = "as the mean of their words, some of which are unknown"
+NOTHING = "not found, so no score"
+
+
+class Embedded(NamedTuple):
+    """The vector of every term, a row each, zeros for those without one; and how they were found, a line a kind."""
+
+    vectors: Floats
+    warnings: list[str]
+
+
+class Embedder(Protocol):
+    """What gives vectors to terms: a file of word vectors, or an installed package."""
+
+    def embed(self, terms: Sequence[str]) -> Embedded:
+        """The vectors of some terms."""
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """How related terms are by their vectors."""
+
+    embedder: Embedder
+
+    def scores(self, pairs: Iterable[Pair]) -> Similar:
+        """The cosine of every pair, None where a term has no vector, or one that points nowhere."""
+        asked = list(dict.fromkeys(pairs))
+        terms = list(dict.fromkeys(term for pair in asked for term in pair))
+        if not terms:
+            return Similar({}, [])
+        vectors, warnings = self.embedder.embed(terms)
+        lengths = np.linalg.norm(vectors, axis=1)
+        known = np.flatnonzero((lengths > 0) & np.isfinite(lengths)).tolist()
+        units = vectors[known] / lengths[known, None]
+        number = {terms[at]: row for row, at in enumerate(known)}
+        block = CELLS // max(1, len(known))
+        return Similar(compared(asked, number, block, lambda some: _cosines(units[some], units)), warnings)
+
+
+def _cosines(some: Floats, units: Floats) -> Floats:
+    return np.round(np.clip(some @ units.T, -1, 1), DIGITS)
+
+
+class _Found(NamedTuple):
+    """Where a term was found: the rows of it or of its words, and how."""
+
+    rows: list[int]
+    how: str
+
+
+@dataclass(frozen=True)
+class FileVectors:
+    """The word vectors of a file."""
+
+    table: Table
+
+    @classmethod
+    def read(cls, path: FilePath, cache: Path | None = None) -> Self:
+        """Read GloVe text, word2vec text or word2vec binary; in an instant from the cache when it was read before."""
+        return cls(vector_table(path, cache))
+
+    def embed(self, terms: Sequence[str]) -> Embedded:
+        """The vectors of some terms: of the whole term, or the mean of its words."""
+        found = [self._find(term) for term in terms]
+        vectors = np.zeros((len(terms), self.table.vectors.shape[1]))
+        for vector, one in zip(vectors, found, strict=True):
+            if one.rows:
+                vector[:] = self.table.vectors[one.rows].mean(axis=0, dtype=np.float64)
+        return Embedded(vectors, self._warnings(terms, found, vectors))
+
+    def _find(self, term: str) -> _Found:
+        whole = self._first(_spellings(term))
+        if whole is not None:
+            return _Found([whole], WHOLE)
+        looked = [row for word in WORD.findall(term) for row in self._parts(word)]
+        rows = [row for row in looked if row is not None]
+        return _Found(rows, NOTHING if not rows else MEAN if len(rows) == len(looked) else SOME)
+
+    def _parts(self, word: str) -> list[int | None]:
+        row = self._first((word.lower(), word))
+        if row is None and word[-2:].lower() in ("'s", "’s"):
+            return self._parts(word[:-2])
+        if row is None and "-" in word:
+            return [row for part in word.split("-") for row in self._parts(part)]
+        return [row]
+
+    def _first(self, spellings: Iterable[str]) -> int | None:
+        rows = (self.table.row(one.encode(errors="surrogatepass")) for one in spellings)
+        return next((row for row in rows if row is not None), None)
+
+    def _warnings(self, terms: Sequence[str], found: Sequence[_Found], vectors: Floats) -> list[str]:
+        lines = []
+        for how in (WHOLE, MEAN, SOME, NOTHING):
+            those = [term for term, one in zip(terms, found, strict=True) if one.how == how]
+            lines += share(those, len(terms), how, few=0 if how == WHOLE else FEW)
+        nowhere = [t for t, one, vector in zip(terms, found, vectors, strict=True) if one.rows and not vector.any()]
+        lines += share(nowhere, len(terms), "with a vector of zeros, so no score")
+        again = len(self.table.vectors) - len(self.table.ends)
+        return [*lines, f"the word vectors have {again} words again: the first vector counts"] if again else lines
+
+
+def _spellings(term: str) -> Iterator[str]:
+    for text in dict.fromkeys((term.lower(), term)):
+        words = text.replace("_", " ").split()
+        yield from dict.fromkeys(mark.join(words) for mark in ("_", " ", "-"))
+
+
+def vectors_of(path: FilePath, items: Iterable[str], cache: Path | None = None) -> dict[str, Floats]:
+    """The vectors that a file of word vectors has for some items; those it has none for are left out."""
+    terms = list(dict.fromkeys(items))
+    vectors = FileVectors.read(path, cache).embed(terms).vectors
+    return {term: vector for term, vector in zip(terms, vectors, strict=True) if vector.any()}
