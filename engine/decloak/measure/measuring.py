@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from decloak.measure.figure import POOLED, UNKNOWN, Figure
-from decloak.measure.link import Link, link
-from decloak.measure.recovery import Recovery, mean_density, pool, recovery
+from decloak.measure.kernels.link import Link, link
+from decloak.measure.kernels.recovery import Recovery, mean_density, pool, recovery
 from decloak.store.reading import holdings, knows_originals, lacks_context, outcomes
 from decloak.store.results import findings_count
 

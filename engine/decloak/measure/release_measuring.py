@@ -14,8 +14,8 @@ from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
 from decloak.measure.figure import POOLED, UNKNOWN, Figure
-from decloak.measure.loss import information_loss, labels_left, support_error
-from decloak.measure.mining import least_support, ml2, tkd_labels
+from decloak.measure.kernels.loss import information_loss, labels_left, support_error
+from decloak.measure.kernels.mining import least_support, ml2, tkd_labels
 from decloak.store.reading import read_dataset, read_published, read_tree
 
 __all__ = ["RELEASE_FAMILIES", "Measured"]

@@ -12,11 +12,11 @@ from decloak.data.disassociated import Disassociated
 from decloak.data.formats.delimited import records
 from decloak.data.formats.distance_file import read_number
 from decloak.data.formats.lines import read_lines
-from decloak.measure.breakage import km_breakage, transaction_breakage
 from decloak.measure.figure import POOLED, UNKNOWN, Figure
-from decloak.measure.reassociation import accuracy, reconstructed
-from decloak.measure.release_utility import re_chunks, tkd_chunks, tlost
-from decloak.measure.transport import mean_distance
+from decloak.measure.kernels.breakage import km_breakage, transaction_breakage
+from decloak.measure.kernels.reassociation import accuracy, reconstructed
+from decloak.measure.kernels.transport import mean_distance
+from decloak.measure.kernels.utility import re_chunks, tkd_chunks, tlost
 from decloak.store.assigned import read_assigned
 from decloak.store.attackers import read_knowledge
 from decloak.store.reading import read_dataset

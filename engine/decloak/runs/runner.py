@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from decloak.errors import DecloakError
-from decloak.measure.statistics import Interval, interval
+from decloak.measure.kernels.statistics import Interval, interval
 from decloak.rules.load import Catalogue, Rule
 from decloak.rules.model import ItemsetsRule
 from decloak.runs.inputs import Originals, check_inputs

@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Cluster, Disassociated
 from decloak.errors import DecloakError
-from decloak.measure.reassociation import Records, Truth, added_items, check_truth
+from decloak.measure.kernels.reassociation import Records, Truth, added_items, check_truth
 from decloak.rules.reassociate.units import classes, rows_of
 
 __all__ = ["KmBreakage", "TransactionBreakage", "km_breakage", "transaction_breakage"]

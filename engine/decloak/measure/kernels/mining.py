@@ -23,7 +23,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError, nearest, shown
-from decloak.measure.release_utility import Records, tkd
+from decloak.measure.kernels.utility import Records, tkd
 
 __all__ = ["MOST", "Level", "Ml2", "least_support", "ml2", "tkd_labels"]
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.measure.statistics import Interval, wilson
+from decloak.measure.kernels.statistics import Interval, wilson
 
 __all__ = ["Recovery", "mean_density", "pool", "recovery"]
 
