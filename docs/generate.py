@@ -18,6 +18,7 @@ import click
 from decloak.cli import COMMANDS
 from decloak.data.formats.disassociated_file import json_schema as release_schema
 from decloak.data.formats.generalised_file import json_schema as generalised_schema
+from decloak.measure.registry import words_of_columns
 from decloak.rules.load import Catalogue
 from decloak.scenario.model import json_schema
 from decloak.store.documentation import markdown, tables
@@ -83,7 +84,7 @@ def rule_reference() -> str:
 def generated() -> Iterator[tuple[Path, str]]:
     """Every generated file with the text it must have."""
     reference = ROOT / "docs" / "reference"
-    yield reference / "store.md", markdown(tables())
+    yield reference / "store.md", markdown(tables(words_of_columns()))
     yield reference / "commands.md", command_reference()
     yield reference / "rules.md", rule_reference()
     yield reference / "release.schema.json", _json(release_schema())

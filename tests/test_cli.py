@@ -19,7 +19,7 @@ import pytest
 from conftest import ROOT
 from decloak.cli import COMMANDS
 from decloak.errors import shown
-from decloak.measure.families import MEASURES
+from decloak.measure.registry import by_name
 from decloak.report.table import emit
 from decloak.store.opening import connect_readonly
 from decloak.version import __version__
@@ -344,7 +344,7 @@ def test_every_count_of_links_is_shown_whole(call, example, tmp_path):
         "run", example / "scenario.yaml", "--store", tmp_path / "s.db", "--set", "measure=[link]", "--set", "expect=[]"
     )
     rows = json.loads(call("show", "--store", tmp_path / "s.db", "--json").out)
-    assert {row["measure"] for row in rows} == {"findings", *MEASURES["link"]}
+    assert {row["measure"] for row in rows} == {"findings", *(figure.name for figure in by_name("link").figures)}
     assert {type(row["value"]) for row in rows} == {int}
 
 

@@ -17,7 +17,9 @@ from decloak.data.published import Published
 from decloak.store.reading import read_dataset, read_published, read_tree
 from decloak.store.torn import read_torn, read_truth
 
-__all__ = ["HeldChunks", "HeldRelease", "HeldSets", "Making", "Rows"]
+__all__ = ["UNKNOWN", "HeldChunks", "HeldRelease", "HeldSets", "Making", "Rows"]
+
+UNKNOWN = "{} cannot be measured: the original transactions are not known"
 
 
 class Making(NamedTuple):
@@ -69,6 +71,22 @@ class HeldSets(HeldRelease):
     def labels(self) -> Generalised:
         """The same, with a label for every generalised item."""
         return Generalised.of(self.published)
+
+    @cached_property
+    def possible(self) -> list[frozenset[str]]:
+        """The items that each transaction may hold, members of generalised items among them."""
+        return [
+            frozenset(item for element in row for item in ((element,) if isinstance(element, str) else element))
+            for row in self.published.transactions
+        ]
+
+    @cached_property
+    def true(self) -> list[frozenset[str]] | None:
+        """Truth: the items that each transaction really holds, None where the originals are not known."""
+        if self.original is None:
+            return None
+        of_label = dict(zip(self.original.labels, map(frozenset, self.original.transactions), strict=True))
+        return [of_label[label] for label in self.published.labels]
 
     @cached_property
     def tree(self) -> Hierarchy | None:

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from decloak.attack.knowledge import explicit, moderate, strong_pairs, weak
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.lines import read_lines
-from decloak.measure.figure import UNKNOWN
-from decloak.measure.torn_measuring import Known
+from decloak.releases.held import UNKNOWN, Rows
 from decloak.scenario.model import Scenario
 from decloak.scenario.parts import Nouns
 
@@ -49,7 +48,7 @@ def _nouns(part: Nouns, folder: Path, items: Sequence[str], seed: int) -> list[s
     return found.foreign_words(items, FOREIGN, seed)
 
 
-def what_is_known(scenario: Scenario, folder: Path, seed: int, data: Disassociated, known: Known | None) -> Knowledge:
+def what_is_known(scenario: Scenario, folder: Path, seed: int, data: Disassociated, rows: Rows | None) -> Knowledge:
     """Work out the itemsets an attacker knows; the strong one knows every pair, and none is listed."""
     attacker = scenario.attacker
     items = sorted({item for cluster in data.clusters for item in cluster.items})
@@ -59,8 +58,8 @@ def what_is_known(scenario: Scenario, folder: Path, seed: int, data: Disassociat
         return by_file
     if attacker.model == "strong":
         return Knowledge("strong", [])
-    if known is None:
+    if rows is None:
         return Knowledge(attacker.model, [], UNKNOWN.format(f"what a {attacker.model} attacker knows"))
     if attacker.model == "moderate":
-        return Knowledge("moderate", moderate(known.records, m, share=attacker.share, seed=seed))
-    return Knowledge("strong_pairs", strong_pairs(known.records, m))
+        return Knowledge("moderate", moderate(rows.records, m, share=attacker.share, seed=seed))
+    return Knowledge("strong_pairs", strong_pairs(rows.records, m))

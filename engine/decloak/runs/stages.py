@@ -5,16 +5,14 @@ the last stage that was committed.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cache, cached_property
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from decloak.data.disassociated import Disassociated
 from decloak.data.text.order import sorted_warning
-from decloak.measure.figure import Figure
-from decloak.measure.measuring import count_findings, measure
-from decloak.measure.release_measuring import RELEASE_FAMILIES, Measured
-from decloak.measure.torn_measuring import Known, known_of, measure_torn
+from decloak.measure.family import Attacked, Family, Measured
+from decloak.releases.held import HeldChunks, HeldSets
 from decloak.releases.knowing import what_is_known
 from decloak.releases.preparing import distance_tables, original_of, published_of, relate, relate_torn, torn_of
 from decloak.rules.eliminate.strategy import GROUP_KINDS
@@ -23,7 +21,7 @@ from decloak.runs.plan import Plan, Planned
 from decloak.scenario.data import Distances
 from decloak.store import assigned, attackers, findings, inserting, releases, torn, writing
 from decloak.store.opening import Store
-from decloak.store.reading import read_published, read_scores
+from decloak.store.reading import read_scores
 from decloak.store.relations import Scope
 from decloak.store.sandbox import Sandbox
 
@@ -42,6 +40,8 @@ class _Execution:
     plan: Plan
     store: Store
     progress: Progress
+    of_release: dict[str, Measured] = field(default_factory=dict)
+    """What is measured of the release alone, by family: worked out once for all attacks."""
 
     def stage(self, kind: str, key: str, make: Callable[[], Write]) -> int:
         """The number of a finished stage; when it is not there, `make` computes and its result writes."""
@@ -105,14 +105,16 @@ class _Execution:
         return write
 
     @cached_property
-    def torn(self) -> Disassociated:
-        """The disassociated release, read once for all that work on it."""
-        return torn.read_torn(self.store.connection, self.release)
+    def held(self) -> HeldSets | HeldChunks:
+        """The release as the store has it, read once for all that work on it."""
+        held = HeldChunks if self.plan.scenario.torn else HeldSets
+        return held(self.store.connection, self.release)
 
-    @cached_property
-    def known(self) -> Known | None:
-        """The same with its originals, None when these are not known."""
-        return known_of(self.store.connection, self.release, self.torn)
+    @property
+    def torn(self) -> Disassociated:
+        """The disassociated release."""
+        assert isinstance(self.held, HeldChunks)
+        return self.held.published
 
     @cached_property
     def relatedness(self) -> int | None:
@@ -123,10 +125,10 @@ class _Execution:
 
     def _relate(self, key: str, release: int) -> Write:
         scenario, folder, store = self.plan.scenario, self.plan.folder, self.store
-        if scenario.torn:
-            scored = relate_torn(scenario, folder, store, self.torn, self._asking)
+        if isinstance(self.held, HeldChunks):
+            scored = relate_torn(scenario, folder, store, self.held.published, self._asking)
         else:
-            scored = relate(scenario, folder, store, read_published(store.connection, release), self._asking)
+            scored = relate(scenario, folder, store, self.held.published, self._asking)
         return lambda connection: writing.write_relatedness(connection, key, *scored)
 
     def _asking(self, answered: int, asked: int) -> None:
@@ -167,7 +169,8 @@ class _Execution:
 
     def _know(self, key: str, release: int) -> Write:
         plan = self.plan
-        known = what_is_known(plan.scenario, plan.folder, plan.variant.seed, self.torn, self.known)
+        assert isinstance(self.held, HeldChunks)
+        known = what_is_known(plan.scenario, plan.folder, plan.variant.seed, self.held.published, self.held.rows)
         return lambda connection: attackers.write_attacker(connection, key, release, *known)
 
     def _attack(self, planned: Planned, scope: Scope, earlier: Mapping[str, tuple[Planned, int]]) -> Write:
@@ -209,27 +212,29 @@ class _Execution:
         found, derives = facts(rule, sandbox, settings), rule.derives
         return lambda connection, attack: findings.write_facts(connection, attack, derives.name, derives.columns, found)
 
-    def measure(self, family: str, key: str, settings: Mapping[str, Any], attack: int) -> int:
-        release = self.release
-        return self.stage("measurement", key, lambda: self._measure(family, key, settings, attack, release))
+    def attacked(self, planned: Planned, attack: int) -> Attacked[HeldSets | HeldChunks]:
+        """An attack of a number, for those who measure it."""
+        return Attacked(self.store.connection, attack, planned.rule.derives, self.held, self.plan.folder)
 
-    def _measure(self, family: str, key: str, settings: Mapping[str, Any], attack: int, release: int) -> Write:
-        connection = self.store.connection
-        if family == "findings":
-            figures, note = count_findings(connection, attack)
-        elif family in RELEASE_FAMILIES:
-            figures, note = self.measured(family)
-        elif self.plan.scenario.torn:
-            figures, note = measure_torn(connection, family, attack, self.torn, self.known, settings, self.plan.folder)
-        else:
-            figures, note = measure(connection, family, attack, release, settings)
-        return lambda connection: writing.write_measurement(connection, key, attack, family, figures, note)
+    def measure(
+        self, family: Family, key: str, settings: Mapping[str, Any], attacked: Attacked[HeldSets | HeldChunks]
+    ) -> int:
+        def compute() -> Write:
+            figures, note = self._figures(family, settings, attacked)
+            return lambda connection: writing.write_measurement(
+                connection, key, attacked.number, family.name, figures, note
+            )
 
-    @cached_property
-    def measured(self) -> Callable[[str], tuple[list[Figure], str | None]]:
-        """What is measured of the release alone, by family: worked out once for all attacks."""
-        released = Measured(self.store.connection, self.release)
-        return cache(lambda family: released.figures(family, self.plan.scenario.settings_of(family)))
+        return self.stage("measurement", key, compute)
+
+    def _figures(
+        self, family: Family, settings: Mapping[str, Any], attacked: Attacked[HeldSets | HeldChunks]
+    ) -> Measured:
+        if not family.of_release:
+            return family.measure(attacked, **settings)
+        if family.name not in self.of_release:
+            self.of_release[family.name] = family.measure(attacked, **settings)
+        return self.of_release[family.name]
 
 
 def _strikes(one: Struck) -> findings.Strikes:
@@ -262,7 +267,8 @@ def execute(planned: Plan, store: Store, progress: Progress) -> tuple[int, bool]
         earlier.setdefault(one.rule.name, (one, number))
         if one.label is not None:
             attacks[one.label] = number
-        measurements += [execution.measure(family, key, settings, number) for family, key, settings in one.measures]
+        attacked = execution.attacked(one, number)
+        measurements += [execution.measure(*measure, attacked) for measure in one.measures]
     variant = planned.variant
     with store.stage() as connection:
         found = inserting.find(store, "run", planned.run)

@@ -11,21 +11,15 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, ConfigDict, Field
 
 from decloak.anonymisers.methods import Disassociation, Method, by_chance
+from decloak.data.forms import FormName
 from decloak.errors import DecloakError, Faults, nearest, shown
-from decloak.measure.families import (
-    MEASURES,
-    SET_MEASURES,
-    TORN_MEASURES,
-    Measure,
-    family_of,
-    missing_family,
-    settings_of,
-)
+from decloak.measure.registry import by_name, figures, fitting
 from decloak.relate.parts import Provider, Relate
 from decloak.rules.load import bundled_names, no_rule
 from decloak.rules.model import is_path
 from decloak.scenario.data import Collected, Data, Distances, Pair, Release
 from decloak.scenario.expect import Expectation
+from decloak.scenario.measures import Measure, family_of, missing_family, settings_of
 from decloak.scenario.overriding import DEEPEST, check_effect, overridden
 from decloak.scenario.parts import Attack, Attacker, Repeat
 from decloak.scenario.sweep import combinations, compact, together
@@ -135,8 +129,12 @@ class Scenario(_Plan):
     @property
     def families(self) -> tuple[str, ...]:
         """What is measured, by name."""
-        default = "accuracy" if self.torn else "recovery"
-        return tuple(map(family_of, self.measure or (default,)))
+        return tuple(map(family_of, self.measure or self.fitting[:1]))
+
+    @property
+    def fitting(self) -> tuple[str, ...]:
+        """What may be measured of what is published, by name."""
+        return fitting(FormName.DISASSOCIATED if self.torn else FormName.SET_GENERALISED)
 
     def settings_of(self, family: str) -> dict[str, Any]:
         """The settings of a measure, defaults included."""
@@ -164,7 +162,8 @@ class Scenario(_Plan):
 
     def _expected(self, attacks: Sequence[str]) -> Found:
         """What expectations name and there is not, each once; when a rule is unknown, any attack may be meant by it."""
-        measures = tuple(dict.fromkeys(name for family in (*self.families, *MEASURES) for name in MEASURES[family]))
+        here = (figure.name for family in map(by_name, self.families) for figure in family.figures)
+        measures = tuple(dict.fromkeys([*here, *figures()]))
         said: set[str] = set()
         for number, expectation in enumerate(self.expectations):
             meant = (attack for _, attack in expectation.measures()) if len(attacks) < len(self.attacks) else ()
@@ -175,7 +174,7 @@ class Scenario(_Plan):
 
     def _unmeasured(self, expectation: Expectation) -> Iterator[DecloakError]:
         for figure in dict.fromkeys([*expectation.alone(), *(measure for measure, _ in expectation.measures())]):
-            family = missing_family(figure, self.families, TORN_MEASURES if self.torn else SET_MEASURES)
+            family = missing_family(figure, self.families, self.fitting)
             if family is not None:
                 yield DecloakError(f"{shown(figure)} is not measured", hint=f"add {family} to the list under measure")
 
@@ -190,11 +189,10 @@ class Scenario(_Plan):
             yield (), DecloakError("missing key 'anonymise'", hint=hint)
         if self.anonymise is not None and not original:
             yield ("anonymise",), DecloakError("nothing is left to anonymise in these data", hint="delete it")
-        fitting = TORN_MEASURES if self.torn else SET_MEASURES
         for number, family in enumerate(self.families):
-            if family not in fitting:
+            if family not in self.fitting:
                 kind = "disassociated" if self.torn else "set-generalised"
-                hint = f"measure {' or '.join(fitting)}"
+                hint = f"measure {' or '.join(self.fitting)}"
                 yield ("measure", number), DecloakError(f"{shown(family)} says nothing of {kind} data", hint=hint)
 
     def _knowledge(self) -> Found:

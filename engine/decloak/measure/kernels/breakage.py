@@ -103,7 +103,7 @@ def km_breakage(
     for number, one in _classes(release, records, truth, assignments):
         within = chunks[number]
         for row, record in enumerate(one.records):
-            protected.update(_torn(record, m, rare, within))
+            protected.update(_parted(record, m, rare, within))
             by_row.update(_exposed(one, record, one.added[row : row + 1], m, rare, within))
             by_class.update(_exposed(one, record, one.added, m, rare, within))
     return KmBreakage(len(by_row), len(by_class), len(protected))
@@ -125,7 +125,7 @@ def _chunk_of(cluster: Cluster) -> dict[str, int]:
     return {item: j for j, chunk in enumerate(cluster.record_chunks) for item in chunk.items}
 
 
-def _torn(items: Collection[str], m: int, rare: set[Itemset], chunk_of: Mapping[str, int]) -> Iterator[Itemset]:
+def _parted(items: Collection[str], m: int, rare: set[Itemset], chunk_of: Mapping[str, int]) -> Iterator[Itemset]:
     """Rare itemsets of some items that no record chunk shows."""
     for itemset in _itemsets(items, m):
         if itemset in rare:
@@ -142,6 +142,6 @@ def _exposed(
     rare: set[Itemset],
     chunk_of: Mapping[str, int],
 ) -> Iterator[Itemset]:
-    """Torn itemsets of a record that lie in its anchor with what was added to some row."""
+    """Parted itemsets of a record that lie in its anchor with what was added to some row."""
     for right in {frozenset(more & record) for more in added} - {frozenset()}:
-        yield from _torn(right.union(one.anchor), m, rare, chunk_of)
+        yield from _parted(right.union(one.anchor), m, rare, chunk_of)

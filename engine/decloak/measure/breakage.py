@@ -1,0 +1,41 @@
+"""How many records, and how many protected itemsets, an attack on a disassociated release lays open."""
+
+from decloak.data.forms import FormName
+from decloak.measure.family import POOLED, Attacked, Family, Figure, FigureTitle, Measured
+from decloak.releases.held import UNKNOWN, HeldChunks
+
+__all__ = ["FAMILY"]
+
+
+def _measure(attacked: Attacked[HeldChunks]) -> Measured:
+    from decloak.measure.kernels.breakage import km_breakage, transaction_breakage
+
+    release, rows = attacked.release.published, attacked.release.rows
+    if rows is None:
+        return [], UNKNOWN.format("breakage")
+    broken = transaction_breakage(release, *rows, attacked.assignments)
+    figures = _shares("transaction_breakage", broken.row, broken.by_class, broken.records)
+    if release.k is None or release.m is None:
+        return figures, None
+    sets = km_breakage(release, *rows, attacked.assignments, k=release.k, m=release.m)
+    return [*figures, *_shares("km_breakage", sets.row, sets.by_class, sets.protected)], None
+
+
+def _shares(name: str, by_row: int, by_class: int, whole: int) -> list[Figure]:
+    counts = {name: by_row, f"{name}_class": by_class}
+    return [(POOLED, title, count / whole if whole else None, count, whole) for title, count in counts.items()]
+
+
+FAMILY = Family(
+    name="breakage",
+    about="What an attack on disassociated data lays open",
+    figures=(
+        FigureTitle("transaction_breakage", "records broken", "records with something won back"),
+        FigureTitle("transaction_breakage_class", "by class", "the same by identical anchors", column=False),
+        FigureTitle("km_breakage", "itemsets exposed", "protected itemsets put together again"),
+        FigureTitle("km_breakage_class", "exposed by class", "the same by identical anchors", column=False),
+    ),
+    measure=_measure,
+    fits=frozenset({FormName.DISASSOCIATED}),
+    rule_forms=frozenset({"reassociate"}),
+)

@@ -1,0 +1,71 @@
+"""What a generalised release lost."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from decloak.data.dataset import Dataset
+from decloak.measure.family import POOLED, SETS, Attacked, Family, Figure, FigureTitle, Measured
+from decloak.releases.held import UNKNOWN, HeldSets
+
+__all__ = ["FAMILY"]
+
+FEW_CUTS = 50_000
+"""Cuts of a hierarchy that are all looked at for the optimum: a second's work."""
+
+
+def _measure(attacked: Attacked[HeldSets]) -> Measured:
+    from decloak.measure.kernels.loss import labels_left
+
+    release = attacked.release
+    loss, shown, original, tree = release.making.loss, release.labels, release.original, release.tree
+    items = {*shown.items, *(original.items if original else ()), *(tree.items if tree else ())}
+    labels = labels_left(shown, items)
+    figures: list[Figure] = [
+        (POOLED, name, loss[name], None, None) for name in ("ul_log10", "suppressed") if name in loss
+    ]
+    figures.append((POOLED, "labels", labels.left, labels.left, len(items)))
+    figures.append((POOLED, "largest", float(labels.widest), None, None))
+    if original is None:
+        return figures, UNKNOWN.format("the loss of information")
+    return [*figures, *_of_originals(release, original)], None
+
+
+def _of_originals(release: HeldSets, original: Dataset) -> Iterator[Figure]:
+    from decloak.measure.kernels.loss import information_loss, support_error
+
+    loss = release.making.loss
+    ncp = Fraction(loss["ncp"]) if "ncp" in loss else information_loss(original, release.labels)
+    yield POOLED, "ncp", None if ncp is None else float(ncp), None, None
+    yield POOLED, "support_error", support_error(original, release.labels), None, None
+    optimum = _optimum(release, original)
+    if optimum is not None:
+        yield POOLED, "optimum", float(optimum), None, None
+
+
+def _optimum(release: HeldSets, original: Dataset) -> Fraction | None:
+    """The least that one cut for all records can lose, where the hierarchy has few enough to know."""
+    from decloak.anonymisers.generalising import GLOBAL
+    from decloak.anonymisers.kernels.optimal import optimum
+
+    method, settings, _ = release.making
+    if release.tree is None or method not in GLOBAL:
+        return None
+    return optimum(release.tree, release.tree.code(original.transactions), settings["k"], settings["m"], FEW_CUTS)
+
+
+FAMILY = Family(
+    name="loss",
+    about="What a release loses, the higher the more, but for labels",
+    figures=(
+        FigureTitle("ncp", "NCP", "information lost, of all"),
+        FigureTitle("optimum", "optimum", "the least that one cut of the hierarchy can lose"),
+        FigureTitle("labels", "labels", "labels left, items among them", count=True),
+        FigureTitle("largest", "largest", "the share of items the widest label stands for"),
+        FigureTitle("suppressed", "suppressed", "items COAT left out", count=True),
+        FigureTitle("support_error", "support error", "how far off supports are as reckoned from the release"),
+        FigureTitle("ul_log10", "log10 UL", "log10 of all that COAT lost"),
+    ),
+    measure=_measure,
+    fits=SETS,
+    of_release=True,
+)

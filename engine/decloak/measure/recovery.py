@@ -1,0 +1,64 @@
+"""How much of what a set-generalisation hides an attack struck out, by distance table and of all together."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from decloak.measure.family import POOLED, SETS, Attacked, Family, Figure, FigureTitle, Measured
+from decloak.releases.held import UNKNOWN, HeldSets
+from decloak.store.reading import knows_originals, outcomes
+
+if TYPE_CHECKING:
+    from decloak.measure.kernels.recovery import Recovery
+
+__all__ = ["FAMILY"]
+
+
+def _measure(attacked: Attacked[HeldSets]) -> Measured:
+    """Precision and the like, per table and pooled; only the number of strikes when originals are unknown."""
+    from decloak.measure.kernels.recovery import mean_density, pool, recovery
+
+    known = knows_originals(attacked.connection, attacked.release.number)
+    tables = {
+        table.table: recovery(table.order, table.original, table.scored, table.weight)
+        for table in outcomes(attacked.connection, attacked.number)
+    }
+    figures = [figure for table, counts in tables.items() for figure in _figures(table, counts, counts.density, known)]
+    every = list(tables.values())
+    figures += _figures(POOLED, pool(every), mean_density(every), known)
+    return figures, None if known else UNKNOWN.format("recovery")
+
+
+def _figures(scope: int, counts: "Recovery", density: float | None, known: bool) -> Iterator[Figure]:
+    yield scope, "struck", counts.struck, counts.struck, counts.scored
+    if not known:
+        return
+    yield scope, "correct", counts.correct, counts.correct, counts.struck
+    yield scope, "added", counts.added, counts.added, counts.cells
+    yield scope, "precision", counts.precision, counts.correct, counts.struck
+    yield scope, "recall", counts.recall, counts.correct, counts.added
+    yield scope, "f", counts.f, 2 * counts.correct, counts.struck + counts.added
+    yield scope, "density", density, counts.originals, counts.cells
+    yield scope, "chance", counts.chance_precision, counts.expected, counts.struck
+    yield scope, "lift", counts.lift, counts.correct, counts.expected
+    yield scope, "auc", counts.auc, counts.concordance / 2, counts.pairs
+
+
+FAMILY = Family(
+    name="recovery",
+    about="What an attack on generalised items wins back, the higher the more",
+    figures=(
+        FigureTitle("struck", "struck", "members an attack says are not meant", count=True),
+        FigureTitle("correct", "correct", "struck members that are not meant indeed", count=True),
+        FigureTitle("added", "added", "members that are not meant, struck or not", count=True, column=False),
+        FigureTitle("precision", "precision", "correct of the struck"),
+        FigureTitle("chance", "by chance", "what striking blindly would have correct of as many"),
+        FigureTitle("lift", "lift", "precision / chance; 1 is no better than blind"),
+        FigureTitle("recall", "recall", "correct of all there was to win back"),
+        FigureTitle("f", "F", "precision and recall in one"),
+        FigureTitle("auc", "AUC", "1: members not meant are struck first; 0.5: the order is chance"),
+        FigureTitle("density", "density", "members that are meant, of all; the mean over tables", column=False),
+    ),
+    measure=_measure,
+    fits=SETS,
+    rule_forms=frozenset({"eliminate"}),
+)
