@@ -19,7 +19,7 @@ from decloak.attack.breach import breached
 from decloak.attack.cover import cover_problems, covers
 from decloak.attack.knowledge import moderate, weak
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
-from decloak.measure.link_probability import link_probabilities
+from decloak.measure.kernels.link_probability import link_probabilities
 from decloak.rules.load import Catalogue
 from decloak.rules.model import Settings
 from decloak.rules.operators.operator import Sight

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
-from decloak.measure.breakage import km_breakage, transaction_breakage
-from decloak.measure.reassociation import accuracy, reconstructed
-from decloak.measure.release_utility import re_chunks, tkd_chunks
-from decloak.measure.transport import mean_distance
+from decloak.measure.kernels.breakage import km_breakage, transaction_breakage
+from decloak.measure.kernels.reassociation import accuracy, reconstructed
+from decloak.measure.kernels.transport import mean_distance
+from decloak.measure.kernels.utility import re_chunks, tkd_chunks
 from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.strategy import Reassociation
 from timing import cpu

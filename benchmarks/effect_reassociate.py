@@ -23,9 +23,9 @@ from pathlib import Path
 from bench_reassociate import records as generated
 from decloak.anonymisers.kernels.disassociation import Disassociation, disassociate
 from decloak.data.disassociated import Disassociated
-from decloak.measure.breakage import transaction_breakage
-from decloak.measure.reassociation import accuracy, added_items
-from decloak.measure.statistics import interval, paired_difference
+from decloak.measure.kernels.breakage import transaction_breakage
+from decloak.measure.kernels.reassociation import accuracy, added_items
+from decloak.measure.kernels.statistics import interval, paired_difference
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate.bayes import odds_ratios
 from decloak.rules.reassociate.kernel import reassociate

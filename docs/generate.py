@@ -17,6 +17,7 @@ import click
 
 from decloak.cli import COMMANDS
 from decloak.data.formats.releases import RELEASE_FORMATS
+from decloak.measure.registry import words_of_columns
 from decloak.rules.load import Catalogue
 from decloak.scenario.model import json_schema
 from decloak.store.documentation import markdown, tables
@@ -82,7 +83,7 @@ def rule_reference() -> str:
 def generated() -> Iterator[tuple[Path, str]]:
     """Every generated file with the text it must have."""
     reference = ROOT / "docs" / "reference"
-    yield reference / "store.md", markdown(tables())
+    yield reference / "store.md", markdown(tables(words_of_columns()))
     yield reference / "commands.md", command_reference()
     yield reference / "rules.md", rule_reference()
     for release in RELEASE_FORMATS.values():

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from decloak.errors import DecloakError
-from decloak.measure.agreement import agreement
+from decloak.measure.kernels.agreement import agreement
 from decloak.relate.judgements import judged, thirty_pairs
 from loopback import serving
 from test_wordnet import write_wordnet

@@ -14,7 +14,7 @@ from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.counting.disassociation_guarantee import check_release, largest_support
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
 from decloak.errors import DecloakError
-from decloak.measure.inverse import guarantee_by_enumeration, largest_supports, reconstructions
+from decloak.measure.kernels.inverse import guarantee_by_enumeration, largest_supports, reconstructions
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "disassociation.json").read_text())
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decloak.errors import DecloakError
-from decloak.measure.link import Exposed, Link, link
+from decloak.measure.kernels.link import Exposed, Link, link
 
 # The thesis, Figure 4.18: one generalised item, struck by RBA; every strike was correct.
 MEMBERS = {"blood pressure", "icd", "limbs", "injury"}

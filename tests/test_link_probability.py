@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import naive_cover as naive
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
 from decloak.errors import DecloakError
-from decloak.measure.link_probability import above, algorithm_ways, link_probabilities, released_ways
+from decloak.measure.kernels.link_probability import above, algorithm_ways, link_probabilities, released_ways
 from test_cover import FIGURE_1, FIGURE_3, GOLDEN
 
 EXACT = [(case, one) for case in GOLDEN["cases"] for one in case["exact"]]

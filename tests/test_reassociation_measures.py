@@ -13,9 +13,9 @@ import naive_reassociate as naive
 from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError
-from decloak.measure.breakage import KmBreakage, TransactionBreakage, km_breakage, transaction_breakage
-from decloak.measure.reassociation import Accuracy, accuracy, reconstructed
-from decloak.measure.release_utility import re_chunks, tkd_chunks, tlost
+from decloak.measure.kernels.breakage import KmBreakage, TransactionBreakage, km_breakage, transaction_breakage
+from decloak.measure.kernels.reassociation import Accuracy, accuracy, reconstructed
+from decloak.measure.kernels.utility import re_chunks, tkd_chunks, tlost
 from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.strategy import Reassociation
 from torn_releases import GOLDEN, attacks_of, release_of, releases, scores

@@ -16,13 +16,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decloak.data.formats.readers import FORMATS
+from decloak.data.forms import FormName
 from decloak.errors import DecloakError, Faults
-from decloak.measure.families import MEASURES, TORN_MEASURES
+from decloak.measure.registry import FAMILIES, fitting
 from decloak.rules.load import Catalogue
 from decloak.scenario import parts
 from decloak.scenario.data import Distances, Original, Pair, Published, PublishedFile
 from decloak.scenario.model import Document, Scenario, json_schema, load
 from decloak.scenario.parts import Attack
+
+MEASURES = {family.name: tuple(figure.name for figure in family.figures) for family in FAMILIES}
+TORN_MEASURES = fitting(FormName.DISASSOCIATED)
 
 FULL = """\
 scenario: How well do sets hide a clinic's records?

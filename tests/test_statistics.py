@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decloak.errors import DecloakError
-from decloak.measure.statistics import Interval, interval, paired_difference, wilson
+from decloak.measure.kernels.statistics import Interval, interval, paired_difference, wilson
 
 NUMBERS = st.floats(-1e6, 1e6)
 

@@ -13,11 +13,11 @@ from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.cli import _code
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
-from decloak.measure.inverse import enumerated
-from decloak.measure.link_probability import above
-from decloak.measure.reassociation import accuracy, reconstructed
-from decloak.measure.release_utility import re_chunks, tkd_chunks, tlost
-from decloak.measure.transport import mean_distance
+from decloak.measure.kernels.inverse import enumerated
+from decloak.measure.kernels.link_probability import above
+from decloak.measure.kernels.reassociation import accuracy, reconstructed
+from decloak.measure.kernels.transport import mean_distance
+from decloak.measure.kernels.utility import re_chunks, tkd_chunks, tlost
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate.kernel import reassociate
 from decloak.store.assigned import read_assigned

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from decloak.errors import DecloakError
-from decloak.measure import transport
-from decloak.measure.transport import MeanDistance, Vectors, distance, mean_distance
+from decloak.measure.kernels import transport
+from decloak.measure.kernels.transport import MeanDistance, Vectors, distance, mean_distance
 from torn_releases import GOLDEN
 
 WORDS = "abcdefghij"

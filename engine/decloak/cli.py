@@ -28,7 +28,7 @@ COMMANDS = {
     "init": ("starting", "Write a scenario to begin with."),
     "import": ("starting", "Read a data file into the store."),
     "runs": ("results", "List the runs of a store."),
-    "show": ("results", "Print the measures of runs."),
+    "show": ("showing", "Print the measures of runs."),
     "compare": ("results", "Compare the measures of two runs."),
     "explain": ("results", "Say why an item was struck from a transaction."),
     "hierarchy": ("hierarchy", "Compare what a data set would lose in one hierarchy or another."),

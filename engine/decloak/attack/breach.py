@@ -22,7 +22,10 @@ from decloak.attack.cover import Cover, CoverProblem, covers
 from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError, nearest, shown
 
-__all__ = ["READINGS", "Knowledge", "breach", "breached", "vulnerable_items", "vulnerable_records"]
+__all__ = [
+    "READINGS", "Knowledge", "breach", "breached", "hit_records", "risky_items", "total", "vulnerable_items",
+    "vulnerable_records",
+]  # fmt: skip
 
 READINGS = ("literal", "sound", "per_item", "sum")
 
@@ -42,10 +45,15 @@ def breach(release: Disassociated, knowledge: Knowledge = None, reading: str = "
     >>> breach(release), breach(release, [("b", "e")]), breach(release, [("a", "e")])
     (1, 1, 0)
     """
+    return total(release, covers(release), knowledge, reading)
+
+
+def total(release: Disassociated, covers: Iterable[Cover], knowledge: Knowledge, reading: str) -> int:
+    """The same of cover problems that are at hand."""
     if reading not in READINGS:
         hint = nearest(reading, READINGS) or f"readings are {', '.join(READINGS)}"
         raise DecloakError(f"no reading {shown(reading)} of the breach detection", hint=hint)
-    found = [cover.problem for cover in breached(covers(release), knowledge)]
+    found = [cover.problem for cover in breached(covers, knowledge)]
     if reading == "sum":
         return len(found)
     if reading == "literal":
@@ -63,7 +71,12 @@ def breached(found: Iterable[Cover], knowledge: Knowledge) -> list[Cover]:
 
 def vulnerable_items(release: Disassociated, knowledge: Knowledge = None) -> list[tuple[int, str]]:
     """The items x of breached problems, each with the number of its cluster."""
-    return sorted({(cover.problem.cluster, cover.problem.item) for cover in breached(covers(release), knowledge)})
+    return risky_items(covers(release), knowledge)
+
+
+def risky_items(covers: Iterable[Cover], knowledge: Knowledge) -> list[tuple[int, str]]:
+    """The same of cover problems that are at hand."""
+    return sorted({(cover.problem.cluster, cover.problem.item) for cover in breached(covers, knowledge)})
 
 
 def vulnerable_records(
@@ -78,7 +91,17 @@ def vulnerable_records(
     contains holds x and a covered y of a problem of its cluster.
     """
     _check_truth(release, records, truth)
-    problems = [cover.problem for cover in covers(release)]
+    return hit_records(covers(release), records, truth, knowledge)
+
+
+def hit_records(
+    covers: Iterable[Cover],
+    records: Sequence[Collection[str]],
+    truth: Sequence[Sequence[int]],
+    knowledge: Knowledge,
+) -> list[int]:
+    """The same of cover problems that are at hand."""
+    problems = [cover.problem for cover in covers]
     index = _index(problems, knowledge)
     at_risk: dict[int, set[_Pair]] = {}
     for problem in problems:

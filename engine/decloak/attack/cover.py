@@ -11,12 +11,14 @@ I depends on x only through s(x): it is all items of chunk l down to a support, 
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any, NamedTuple
 
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
+from decloak.errors import DecloakError, shown
 
-__all__ = ["Cover", "CoverProblem", "cover_problems", "covers"]
+__all__ = ["Cover", "CoverProblem", "cover_problems", "covers", "gathered"]
 
 
 class CoverProblem(NamedTuple):
@@ -62,6 +64,28 @@ def covers(release: Disassociated, adjacent: bool = False) -> list[Cover]:
     return [
         cover for number, cluster in enumerate(release.clusters) for cover in _of_cluster(number, cluster, adjacent)
     ]
+
+
+def gathered(release: Disassociated, relation: str, findings: Iterable[tuple[Any, ...]]) -> list[Cover]:
+    """Put what a rule found, and calls a relation, together to cover problems of a release.
+
+    A finding is a cluster, a chunk, an item, an earlier chunk, a size, a support and one covered item; those of one
+    problem stand together.
+    """
+    chunks = {(i, j) for i, cluster in enumerate(release.clusters) for j in range(len(cluster.record_chunks))}
+    problems = []
+    for problem, group in groupby(findings, key=lambda finding: finding[:-1]):
+        cluster, chunk, item, earlier, size, support = problem
+        covered = tuple(name for *_, name in group)
+        # A rule of a user's own may derive anything under the names of these columns.
+        there = (cluster, chunk) in chunks and (cluster, earlier) in chunks and None not in (item, *covered)
+        if not there or not isinstance(size, int):
+            raise DecloakError(
+                f"{shown(str((*problem, *covered)), 200)} in {relation} is no cover problem of the release",
+                hint="clusters and chunks count from 0, item and covered are numbers of items, as in the rule cover",
+            )
+        problems.append(Cover(CoverProblem(cluster, chunk, item, earlier, covered), size, support))
+    return problems
 
 
 def _of_cluster(number: int, cluster: Cluster, adjacent: bool) -> Iterator[Cover]:

@@ -143,7 +143,7 @@ def _plain(file: Path, kind: str, ids: bool, separator: str | None, k: int | Non
 
 def _broken(release: "Disassociated") -> tuple[Sequence[str], list[tuple[Any, ...]]]:
     from decloak.counting.disassociation_guarantee import check_release
-    from decloak.measure.inverse import enumerated
+    from decloak.measure.kernels.inverse import enumerated
 
     found = [*check_release(release), *enumerated(release)]
     rows = [(one.kind, one.cluster, one.chunk, ", ".join(one.itemset), one.support, one.message) for one in found]
@@ -151,7 +151,7 @@ def _broken(release: "Disassociated") -> tuple[Sequence[str], list[tuple[Any, ..
 
 
 def _links(release: "Disassociated") -> tuple[Sequence[str], list[tuple[Any, ...]]]:
-    from decloak.measure.link_probability import above
+    from decloak.measure.kernels.link_probability import above
 
     rows = [(number, ", ".join(one.itemset), one.release, one.algorithm, one.error) for number, one in above(release)]
     rows.sort(key=lambda row: (-max(row[2] or 0, row[3] or 0), row[0], row[1]))

@@ -27,6 +27,7 @@ __all__ = ["graph_command", "schema_command", "sql_command"]
 @form_option
 def schema_command(names: tuple[str, ...], scenario: bool, relations: bool, as_markdown: bool, form: str) -> None:
     """Describe the tables of the store, or the scenario language."""
+    from decloak.measure.registry import words_of_columns
     from decloak.store.documentation import markdown, tables
 
     if scenario:
@@ -40,7 +41,7 @@ def schema_command(names: tuple[str, ...], scenario: bool, relations: bool, as_m
         rows = [(name, ", ".join(one.columns), one.meaning) for name, one in RELATIONS.items()]
         emit(("relation", "columns", "meaning"), rows, form)
         return
-    known = {table.name: table for table in tables()}
+    known = {table.name: table for table in tables(words_of_columns())}
     for name in names:
         if name not in known:
             hint = nearest(name, known) or "`decloak schema` lists them"

@@ -13,7 +13,7 @@ from decloak.errors import DecloakError
 from decloak.report.table import emit
 
 if TYPE_CHECKING:
-    from decloak.measure.agreement import Agreement, Correlation
+    from decloak.measure.kernels.agreement import Agreement, Correlation
     from decloak.relate.counting import Cache
     from decloak.relate.judgements import Judgements
     from decloak.relate.registry import Relate
@@ -66,7 +66,7 @@ def benchmark_command(
     scenario would give it; pairs without a score are left out of its row, so look at their number too. What a search
     service counted is kept in the store, and taken from there; nothing else opens it.
     """
-    from decloak.measure.agreement import agreement
+    from decloak.measure.kernels.agreement import agreement
     from decloak.relate.judgements import judged, thirty_pairs
 
     data = thirty_pairs() if pairs is None else judged(pairs)

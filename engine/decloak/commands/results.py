@@ -1,4 +1,4 @@
-"""`runs`, `show`, `compare` and `explain`: what is in a store."""
+"""`runs`, `compare` and `explain`: what is in a store."""
 
 import sqlite3
 from contextlib import closing
@@ -8,13 +8,12 @@ from typing import Any
 import click
 
 from decloak.commands.options import form_option, store_option
-from decloak.commands.running import COUNTS
 from decloak.errors import DecloakError, shown
 from decloak.report.table import emit, emit_json
 from decloak.store import results
 from decloak.store.opening import connect_readonly
 
-__all__ = ["compare_command", "explain_command", "runs_command", "show_command"]
+__all__ = ["compare_command", "explain_command", "runs_command"]
 
 
 @click.command("runs")
@@ -25,64 +24,6 @@ def runs_command(store: Path, form: str) -> None:
     with closing(connect_readonly(store)) as connection:
         rows = results.runs(connection)
     emit(("run", "scenario", "variant", "repetition", "started", "attacks"), rows, form)
-
-
-@click.command("show")
-@click.argument("run", default="last")
-@click.option("--tables", is_flag=True, help="Every distance table instead of all of them pooled.")
-@store_option
-@form_option
-def show_command(run: str, tables: bool, store: Path, form: str) -> None:
-    """Print the measures of RUN: a number, a variant's name, or last.
-
-    A value that is a share is the column part by the column of. What an attack wins back, the higher the more:
-
-    \b
-    findings          what a rule found, such as itemsets too rare for k^m
-    struck, correct   members an attack says are not meant; those rightly so
-    precision         correct of the struck; chance: that of striking blindly
-    lift              precision / chance; 1 is no better than blind
-    recall            correct of all not meant; f: with precision in one
-    auc               1: these are struck first; 0.5: the order is chance
-    exposed, unique   itemsets left with 1 to k-1 candidates; records with one
-    accuracy          given to the right record of what is given; with chance
-    *_breakage        records, or protected itemsets, with something won back
-    cover_problems    where the algorithm tells that fewer than k have both
-
-    What a release loses, the higher the more, but for labels:
-
-    \b
-    ncp, optimum      information lost, of all; the least one cut can lose
-    labels, largest   labels left; the share of items the widest stands for
-    support_error     how far off supports are as reckoned from the release
-    ml2, tkd          frequent itemsets, and top ones, no longer found
-    dml2, dml2_lost   levels higher they are found; the same of those lost
-    suppressed        items COAT left out; ul_log10: log10 of all its loss
-    """
-    with closing(connect_readonly(store)) as connection:
-        number = results.find_run(connection, run)
-        rows, notes = results.figures(connection, number, tables=tables), results.notes_of(connection, number)
-        if not rows:
-            raise DecloakError("the run has no such measures", hint="run its scenario with measure: [recovery]")
-    head = ("attack", *(("table",) if tables else ()), "measure", "value", "part", "of")
-    printed = [
-        (
-            attack,
-            *((table,) if tables else ()),
-            measure,
-            _whole(value) if measure in COUNTS else value,
-            *map(_whole, of),
-        )
-        for attack, table, measure, value, *of in rows
-    ]
-    emit(head, printed, form)
-    for note in notes:
-        click.echo(f"note: {shown(note, 300)[1:-1]}", err=True)
-
-
-def _whole(value: float | None) -> float | None:
-    """A count as a whole number; what is expected of a count may be none."""
-    return int(value) if value is not None and value.is_integer() else value
 
 
 @click.command("compare")

@@ -17,7 +17,7 @@ from decloak.report.table import emit, emit_json
 if TYPE_CHECKING:
     from decloak.runs.runner import Measure, Progress, Run, RunVariant
 
-__all__ = ["COUNTS", "run_command", "validate_command"]
+__all__ = ["run_command", "validate_command"]
 
 scenario_argument = click.argument("scenario", type=click.Path(path_type=Path))
 set_option = click.option(
@@ -66,45 +66,21 @@ def validate_command(scenarios: tuple[Path, ...], overrides: tuple[str, ...]) ->
         click.echo(f"{scenario}: valid, {count} {'run' if count == 1 else 'runs'}")
 
 
-SHOWN = {
-    **{name: name for name in ("findings", "struck", "correct", "precision")},
-    "chance": "by chance",
-    **{name: name for name in ("lift", "recall")},
-    "f": "F",
-    "auc": "AUC",
-    **{name: name for name in ("exposed", "unique")},
-    "ncp": "NCP",
-    "optimum": "optimum",
-    **{name: name for name in ("labels", "largest", "suppressed")},
-    "support_error": "support error",
-    "ul_log10": "log10 UL",
-    "ml2": "ML2",
-    "dml2": "dML2",
-    "dml2_lost": "dML2 of lost",
-    "tkd": "top lost",
-    "cpu_seconds": "CPU s",
-    "seconds": "seconds",
-    **{name: name for name in ("assigned", "accuracy")},
-    "accuracy_class": "by class",
-    "transaction_breakage": "records broken",
-    "km_breakage": "itemsets exposed",
-    **{name: name.replace("_", " ") for name in ("cover_problems", "breach", "vulnerable_items", "vulnerable_records")},
-}
-"""Measure → its column in the table of results."""
-
-
 def measure_rows(done: "Run") -> tuple[list[str], list[list[Any]]]:
     """The results as a table: a row per variant and attack, a column per measure."""
+    from decloak.measure.registry import figures
+
     several = len({one.name for one in done.variants}) > 1
     cells = {(one.variant, one.attack, one.measure): one for one in done.measures}
     measured = {one.measure for one in done.measures}
     # Every strike is a finding: the column says something new only beside rules that strike nothing.
-    present = [name for name in SHOWN if name in measured and (name != "findings" or _others(done))]
-    columns = [*(["variant"] if several else []), "attack", *(SHOWN[name] for name in present)]
+    telling = measured if _others(done) else measured - {"findings"}
+    present = [figure for figure in figures().values() if figure.column and figure.name in telling]
+    columns = [*(["variant"] if several else []), "attack", *(figure.title for figure in present)]
     rows = []
     for variant, attack in dict.fromkeys((one.variant, one.attack) for one in done.measures):
-        found = [cells.get((variant, attack, name)) for name in present]
-        rows.append([*([variant] if several else []), attack, *map(_with_interval, found)])
+        values = [_with_interval(cells.get((variant, attack, figure.name)), figure.count) for figure in present]
+        rows.append([*([variant] if several else []), attack, *values])
     return columns, rows
 
 
@@ -113,22 +89,14 @@ def _others(done: "Run") -> bool:
     return any(one.attack not in counted for one in done.measures)
 
 
-def _with_interval(one: "Measure | None") -> str | float | int | None:
+def _with_interval(one: "Measure | None", count: bool) -> str | float | int | None:
     """The mean with its 95% interval where repetitions differ, a whole number where it counts something."""
     if one is None or one.value is None:
         return None
     if one.low is not None and one.value - one.low > 1e-9:
         digits = 1 if one.value >= 100 else 3
         return f"{one.value:.{digits}f} ±{one.value - one.low:.{digits}f}"
-    return round(one.value) if one.measure in COUNTS else one.value
-
-
-COUNTS = frozenset(
-    {"findings", "struck", "correct", "added", "exposed", "exposed_true", "vanished", "unique", "unique_before"}
-    | {"labels", "suppressed", "assigned", "true"}
-    | {"cover_problems", "nontrivial", "breach", "vulnerable_items", "vulnerable_records"}
-)
-"""Measures that are whole numbers."""
+    return round(one.value) if count else one.value
 
 
 def _as_json(done: "Run") -> dict[str, Any]:

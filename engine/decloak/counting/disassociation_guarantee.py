@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from decloak.checks import check_km
 from decloak.counting.fidelity import infidelities
 from decloak.counting.guarantees import violations
+from decloak.counting.release_structure import Violation, inner_joints, structure
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError, shown
-from decloak.measure.release_structure import Violation, inner_joints, structure
 
 __all__ = ["Violation", "check_release", "largest_support"]
 

@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from decloak.counting.itemsets import item_sets
+from decloak.counting.release_structure import TERMS, Violation, inner_joints, joints_of, published_by
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError, shown
-from decloak.measure.release_structure import TERMS, Violation, inner_joints, joints_of, published_by
 
 __all__ = ["infidelities"]
 

@@ -1,110 +1,71 @@
-"""What a generalised release loses, as whoever counts with it meets it: labels, information, supports of items.
+"""What a generalised release lost."""
 
-An element is what a transaction shows in one place: an item, or a label that stands for several. An item of a record
-none of whose elements stands for it was suppressed.
-"""
-
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
-from math import fsum
-from typing import NamedTuple
 
 from decloak.data.dataset import Dataset
-from decloak.data.generalised import Generalised
-from decloak.data.published import Element, Published
-from decloak.data.share import Share
-from decloak.errors import DecloakError
+from decloak.measure.family import POOLED, SETS, Attacked, Family, Figure, FigureTitle, Measured
+from decloak.releases.held import UNKNOWN, HeldSets
 
-__all__ = ["Labels", "information_loss", "labels_left", "support_error"]
+__all__ = ["FAMILY"]
 
-Release = Generalised | Published
-
-
-class Labels(NamedTuple):
-    """How many different labels are left, items among them, and the share of all items the widest one stands for."""
-
-    left: int
-    widest: Share
+FEW_CUTS = 50_000
+"""Cuts of a hierarchy that are all looked at for the optimum: a second's work."""
 
 
-def labels_left(release: Release, items: Iterable[str] = ()) -> Labels:
-    """Count the labels that occur; a low information loss may hide that they are few.
+def _measure(attacked: Attacked[HeldSets]) -> Measured:
+    from decloak.measure.kernels.loss import labels_left
 
-    `items` are those that no label may stand for: suppressed ones, and what the hierarchy has and no transaction.
-
-    >>> labels_left(Published((("knee", ("flu", "cold")), ("knee",)), ("1", "2")))
-    Labels(left=2, widest=0.6666666666666666)
-    """
-    used = {element for row in _rows(release) for element in row}
-    widest = max((len(_members(element)) for element in used), default=0)
-    return Labels(len(used), Share(Fraction(widest, max(1, len(_items(release).union(items))))))
-
-
-def information_loss(original: Dataset, release: Release) -> Share | None:
-    """The NCP of a release: what stands in place of an item, as a share of all items, on average over occurrences.
-
-    0 for an item that is published as it is, 1 for one that is suppressed. Of several labels above an item the one
-    that stands for the fewest counts. None without any occurrence.
-
-    >>> release = Published((("knee", ("flu", "cold")), ("knee",)), ("1", "2"))
-    >>> information_loss(Dataset((("knee", "flu"), ("knee",)), ("1", "2")), release)
-    0.2222222222222222
-    """
-    rows = _rows(release)
-    if len(rows) != len(original.transactions):
-        message = f"{len(rows)} published transactions, {len(original.transactions)} original ones"
-        raise DecloakError(message, hint="give the data that the release was made from")
-    everything = len(_items(release) | set(original.items))
-    above = _above(element for row in rows for element in row)
-    lost = [
-        next((len(_members(element)) for element in above.get(item, ()) if element in shown), everything)
-        for held, row in zip(original.transactions, rows, strict=True)
-        for shown in [frozenset(row)]
-        for item in dict.fromkeys(held)
+    release = attacked.release
+    loss, shown, original, tree = release.making.loss, release.labels, release.original, release.tree
+    items = {*shown.items, *(original.items if original else ()), *(tree.items if tree else ())}
+    labels = labels_left(shown, items)
+    figures: list[Figure] = [
+        (POOLED, name, loss[name], None, None) for name in ("ul_log10", "suppressed") if name in loss
     ]
-    return Share(Fraction(sum(size for size in lost if size > 1), len(lost) * everything)) if lost else None
+    figures.append((POOLED, "labels", labels.left, labels.left, len(items)))
+    figures.append((POOLED, "largest", float(labels.widest), None, None))
+    if original is None:
+        return figures, UNKNOWN.format("the loss of information")
+    return [*figures, *_of_originals(release, original)], None
 
 
-def support_error(original: Dataset, release: Release) -> float | None:
-    """The mean of |e - s| / s over the items of the original; None without any.
+def _of_originals(release: HeldSets, original: Dataset) -> Iterator[Figure]:
+    from decloak.measure.kernels.loss import information_loss, support_error
 
-    s is the number of transactions that hold the item; e what an analyst takes it for who shares out the support of
-    every label evenly among the items it stands for: the sum of support / items over the labels above the item.
-
-    >>> release = Published((("knee", ("flu", "cold")), ("knee",)), ("1", "2"))
-    >>> support_error(Dataset((("knee", "flu"), ("knee",)), ("1", "2")), release)
-    0.25
-    """
-    supports = Counter(item for row in original.transactions for item in set(row))
-    expected = dict.fromkeys(supports, 0.0)
-    for element, support in Counter(element for row in _rows(release) for element in set(row)).items():
-        members = _members(element)
-        for item in supports.keys() & members:
-            expected[item] += support / len(members)
-    errors = [abs(expected[item] - support) / support for item, support in supports.items()]
-    return fsum(errors) / len(errors) if errors else None
+    loss = release.making.loss
+    ncp = Fraction(loss["ncp"]) if "ncp" in loss else information_loss(original, release.labels)
+    yield POOLED, "ncp", None if ncp is None else float(ncp), None, None
+    yield POOLED, "support_error", support_error(original, release.labels), None, None
+    optimum = _optimum(release, original)
+    if optimum is not None:
+        yield POOLED, "optimum", float(optimum), None, None
 
 
-def _rows(release: Release) -> Sequence[Sequence[Element]]:
-    return (release.published if isinstance(release, Generalised) else release).transactions
+def _optimum(release: HeldSets, original: Dataset) -> Fraction | None:
+    """The least that one cut for all records can lose, where the hierarchy has few enough to know."""
+    from decloak.anonymisers.kernels.optimal import optimum
+    from decloak.anonymisers.registry import ONE_CUT
+
+    method, settings, _ = release.making
+    if release.tree is None or method not in ONE_CUT:
+        return None
+    return optimum(release.tree, release.tree.code(original.transactions), settings["k"], settings["m"], FEW_CUTS)
 
 
-def _members(element: Element) -> tuple[str, ...]:
-    return (element,) if isinstance(element, str) else element
-
-
-def _items(release: Release) -> set[str]:
-    """All that the labels stand for; of a `Published` only labels that occur are known."""
-    if isinstance(release, Generalised):
-        return set(release.items)
-    return {item for row in release.transactions for element in row for item in _members(element)}
-
-
-def _above(elements: Iterable[Element]) -> dict[str, list[Element]]:
-    """The elements that stand for each item, narrow ones first."""
-    above: dict[str, list[Element]] = {}
-    for element in sorted(set(elements), key=lambda one: len(_members(one))):
-        for item in _members(element):
-            above.setdefault(item, []).append(element)
-    return above
+FAMILY = Family(
+    name="loss",
+    about="What a release loses, the higher the more, but for labels",
+    figures=(
+        FigureTitle("ncp", "NCP", "information lost, of all"),
+        FigureTitle("optimum", "optimum", "the least that one cut of the hierarchy can lose"),
+        FigureTitle("labels", "labels", "labels left, items among them", count=True),
+        FigureTitle("largest", "largest", "the share of items the widest label stands for"),
+        FigureTitle("suppressed", "suppressed", "items COAT left out", count=True),
+        FigureTitle("support_error", "support error", "how far off supports are as reckoned from the release"),
+        FigureTitle("ul_log10", "log10 UL", "log10 of all that COAT lost"),
+    ),
+    measure=_measure,
+    fits=SETS,
+    of_release=True,
+)

@@ -1,184 +1,64 @@
-"""How much of what a set-generalisation hides an attack struck out, and how much better than by chance.
+"""How much of what a set-generalisation hides an attack struck out, by distance table and of all together."""
 
-A table has a row per transaction that holds the generalised item and a column per member. A cell is original
-when the transaction really has the member, added otherwise; scored when the attack could strike it. An attack
-is right to strike an added cell (correct). Precision P = correct / struck, recall R = correct / added,
-F = 2 correct / (struck + added), density = originals / cells. Several tables are pooled by summing counts.
-"""
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import math
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from decloak.measure.family import POOLED, SETS, Attacked, Family, Figure, FigureTitle, Measured
+from decloak.releases.held import UNKNOWN, HeldSets
+from decloak.store.reading import knows_originals, outcomes
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    from decloak.measure.kernels.recovery import Recovery
 
-from decloak.measure.statistics import Interval, wilson
-
-__all__ = ["Recovery", "mean_density", "pool", "recovery"]
-
-EPSILON = 1e-9
-"""Weights no further apart than this are equal, as they are for the attacks."""
+__all__ = ["FAMILY"]
 
 
-@dataclass(frozen=True)
-class Recovery:
-    """The counts of one table, or of many pooled; every measure is None where its divisor is 0.
+def _measure(attacked: Attacked[HeldSets]) -> Measured:
+    """Precision and the like, per table and pooled; only the number of strikes when originals are unknown."""
+    from decloak.measure.kernels.recovery import mean_density, pool, recovery
 
-    `expected` is how many strikes would be correct if the same number of cells of each table were struck at
-    random among its scored ones. `pairs` are the pairs of a scored added and a scored original cell of one
-    table; `concordance` counts 2 for a pair whose added cell is the more suspicious, 1 for a tie.
-    """
-
-    cells: int = 0
-    scored: int = 0
-    originals: int = 0
-    struck: int = 0
-    correct: int = 0
-    scored_added: int = 0
-    expected: float = 0.0
-    pairs: int = 0
-    concordance: int = 0
-
-    @property
-    def added(self) -> int:
-        """Cells the generalisation added."""
-        return self.cells - self.originals
-
-    @property
-    def precision(self) -> float | None:
-        return _ratio(self.correct, self.struck)
-
-    @property
-    def recall(self) -> float | None:
-        return _ratio(self.correct, self.added)
-
-    @property
-    def f(self) -> float | None:
-        return _ratio(2 * self.correct, self.struck + self.added)
-
-    @property
-    def density(self) -> float | None:
-        """Originals among the cells; of a data set the papers print `mean_density` instead."""
-        return _ratio(self.originals, self.cells)
-
-    @property
-    def chance_precision(self) -> float | None:
-        """The precision that striking as many cells at random would have."""
-        return _ratio(self.expected, self.struck)
-
-    @property
-    def chance_recall(self) -> float | None:
-        return _ratio(self.expected, self.added)
-
-    @property
-    def chance_f(self) -> float | None:
-        return _ratio(2 * self.expected, self.struck + self.added)
-
-    @property
-    def lift(self) -> float | None:
-        """How many times better than chance; the same number for precision, recall and F."""
-        return _ratio(self.correct, self.expected)
-
-    @property
-    def auc(self) -> float | None:
-        """The probability that an added cell is more suspicious than an original one of its table."""
-        return _ratio(self.concordance, 2 * self.pairs)
-
-    def precision_interval(self, level: float = 0.95) -> Interval:
-        """Return Wilson's interval of the precision, as if every strike were an independent trial."""
-        return wilson(self.correct, self.struck, level)
+    known = knows_originals(attacked.connection, attacked.release.number)
+    tables = {
+        table.table: recovery(table.order, table.original, table.scored, table.weight)
+        for table in outcomes(attacked.connection, attacked.number)
+    }
+    figures = [figure for table, counts in tables.items() for figure in _figures(table, counts, counts.density, known)]
+    every = list(tables.values())
+    figures += _figures(POOLED, pool(every), mean_density(every), known)
+    return figures, None if known else UNKNOWN.format("recovery")
 
 
-def _ratio(part: float, whole: float) -> float | None:
-    return part / whole if whole else None
+def _figures(scope: int, counts: "Recovery", density: float | None, known: bool) -> Iterator[Figure]:
+    yield scope, "struck", counts.struck, counts.struck, counts.scored
+    if not known:
+        return
+    yield scope, "correct", counts.correct, counts.correct, counts.struck
+    yield scope, "added", counts.added, counts.added, counts.cells
+    yield scope, "precision", counts.precision, counts.correct, counts.struck
+    yield scope, "recall", counts.recall, counts.correct, counts.added
+    yield scope, "f", counts.f, 2 * counts.correct, counts.struck + counts.added
+    yield scope, "density", density, counts.originals, counts.cells
+    yield scope, "chance", counts.chance_precision, counts.expected, counts.struck
+    yield scope, "lift", counts.lift, counts.correct, counts.expected
+    yield scope, "auc", counts.auc, counts.concordance / 2, counts.pairs
 
 
-def recovery(
-    order: NDArray[np.integer[Any]],
-    original: NDArray[np.bool_],
-    scored: NDArray[np.bool_],
-    weight: NDArray[np.floating[Any]] | None = None,
-) -> Recovery:
-    """Count what an attack recovered from one table whose originals are known.
-
-    `order` is when a cell was struck, from 0, and -1 where it is left; only scored cells may be struck.
-    `weight` is the weight w of the cells left when the attack stopped, larger is more suspicious; without it
-    they all tie. For the ranking behind `auc` a struck cell precedes those left, an earlier one a later one.
-
-    >>> order = np.array([[-1, -1], [-1, 0]])
-    >>> found = recovery(order, np.array([[True, True], [True, False]]), np.ones((2, 2), bool))
-    >>> found.precision, found.chance_precision, found.lift, found.auc
-    (1.0, 0.25, 4.0, 1.0)
-    """
-    struck = order >= 0
-    if not order.shape == original.shape == scored.shape or (struck & ~scored).any():
-        raise ValueError("order, original and scored differ in shape, or an unscored cell was struck")
-    candidates, hidden = int(scored.sum()), ~original & scored
-    pairs, concordance = _concordance(_ranks(order[scored], None if weight is None else weight[scored]), hidden[scored])
-    strikes, scored_added = int(struck.sum()), int(hidden.sum())
-    return Recovery(
-        cells=order.size,
-        scored=candidates,
-        originals=int(original.sum()),
-        struck=strikes,
-        correct=int((struck & ~original).sum()),
-        scored_added=scored_added,
-        expected=strikes * scored_added / candidates if candidates else 0.0,
-        pairs=pairs,
-        concordance=concordance,
-    )
-
-
-def _ranks(order: NDArray[np.integer[Any]], weight: NDArray[np.floating[Any]] | None) -> NDArray[np.int64]:
-    """Suspicion as whole numbers from 0; ties share one, neighbours within EPSILON are ties."""
-    ranks = np.zeros(order.shape, np.int64)
-    left = order < 0
-    if weight is not None and left.any():
-        w = weight[left]
-        ascending = np.argsort(w)
-        steps = np.concatenate(([0], np.diff(w[ascending]) > EPSILON))
-        ranks[np.flatnonzero(left)[ascending]] = np.cumsum(steps)
-    latest_first = np.unique(-order[~left], return_inverse=True)[1]
-    ranks[~left] = ranks.max(initial=0) + 1 + latest_first
-    return ranks
-
-
-def _concordance(ranks: NDArray[np.int64], hidden: NDArray[np.bool_]) -> tuple[int, int]:
-    """Mann-Whitney: pairs of a hidden and another cell; 2 for each in order and 1 for each tie."""
-    size = int(ranks.max(initial=0)) + 1
-    added = np.bincount(ranks[hidden], minlength=size)
-    original = np.bincount(ranks[~hidden], minlength=size)
-    below = np.cumsum(original) - original
-    return int(added.sum() * original.sum()), int((added * (2 * below + original)).sum())
-
-
-def pool(tables: Iterable[Recovery]) -> Recovery:
-    """Sum the counts of many tables: the precision of the sum is that of all strikes together.
-
-    >>> pool([Recovery(struck=1, correct=1), Recovery(struck=3, correct=0)]).precision
-    0.25
-    """
-    found = list(tables)
-    return Recovery(
-        cells=sum(one.cells for one in found),
-        scored=sum(one.scored for one in found),
-        originals=sum(one.originals for one in found),
-        struck=sum(one.struck for one in found),
-        correct=sum(one.correct for one in found),
-        scored_added=sum(one.scored_added for one in found),
-        expected=math.fsum(one.expected for one in found),
-        pairs=sum(one.pairs for one in found),
-        concordance=sum(one.concordance for one in found),
-    )
-
-
-def mean_density(tables: Iterable[Recovery]) -> float | None:
-    """Return the density of a data set: the mean over its tables, each counting the same.
-
-    >>> mean_density([Recovery(cells=4, originals=2), Recovery(cells=100, originals=25)])
-    0.375
-    """
-    densities = [one.density for one in tables if one.density is not None]
-    return math.fsum(densities) / len(densities) if densities else None
+FAMILY = Family(
+    name="recovery",
+    about="What an attack on generalised items wins back, the higher the more",
+    figures=(
+        FigureTitle("struck", "struck", "members an attack says are not meant", count=True),
+        FigureTitle("correct", "correct", "struck members that are not meant indeed", count=True),
+        FigureTitle("added", "added", "members that are not meant, struck or not", count=True, column=False),
+        FigureTitle("precision", "precision", "correct of the struck"),
+        FigureTitle("chance", "by chance", "what striking blindly would have correct of as many"),
+        FigureTitle("lift", "lift", "precision / chance; 1 is no better than blind"),
+        FigureTitle("recall", "recall", "correct of all there was to win back"),
+        FigureTitle("f", "F", "precision and recall in one"),
+        FigureTitle("auc", "AUC", "1: members not meant are struck first; 0.5: the order is chance"),
+        FigureTitle("density", "density", "members that are meant, of all; the mean over tables", column=False),
+    ),
+    measure=_measure,
+    fits=SETS,
+    rule_forms=frozenset({"eliminate"}),
+)

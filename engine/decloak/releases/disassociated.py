@@ -24,7 +24,6 @@ class DisassociatedForm(Form[HeldChunks]):
     """Clusters of records in chunks that hide which record had what."""
 
     name = attacks = FormName.DISASSOCIATED
-    default_measure = "accuracy"
     closer = ("smaller", "larger")
     knows = True
 

@@ -38,7 +38,6 @@ class Form(ABC, Generic[Held]):
     name: ClassVar[FormName]
     attacks: ClassVar[FormName]
     """The form whose attacks and measures it shares, as errors name it."""
-    default_measure: ClassVar[str]
     closer: ClassVar[tuple[Closer, ...]] = ("smaller",)
     """Whether smaller or larger scores may be of closer items."""
     knows: ClassVar[bool] = False

@@ -81,6 +81,22 @@ class HeldSets(HeldRelease):
         return Generalised.of(self.published)
 
     @cached_property
+    def possible(self) -> list[frozenset[str]]:
+        """The items that each transaction may hold, members of generalised items among them."""
+        return [
+            frozenset(item for element in row for item in ((element,) if isinstance(element, str) else element))
+            for row in self.published.transactions
+        ]
+
+    @cached_property
+    def true(self) -> list[frozenset[str]] | None:
+        """Truth: the items that each transaction really holds, None where the originals are not known."""
+        if self.original is None:
+            return None
+        of_label = dict(zip(self.original.labels, map(frozenset, self.original.transactions), strict=True))
+        return [of_label[label] for label in self.published.labels]
+
+    @cached_property
     def tree(self) -> Hierarchy | None:
         """The hierarchy it was generalised in, None where there is none."""
         return read_tree(self.connection, self.number)

@@ -25,7 +25,6 @@ class SetGeneralisedForm(Form[HeldSets]):
     """Transactions with generalised items in brackets."""
 
     name = attacks = FormName.SET_GENERALISED
-    default_measure = "recovery"
 
     def write(self, connection: sqlite3.Connection, digest: str, made: Made, original: int | None) -> int:
         tree, hierarchy = made.tree, None

@@ -11,7 +11,8 @@ from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
 from decloak.digest import digest
 from decloak.errors import DecloakError
-from decloak.measure.release_measuring import RELEASE_FAMILIES
+from decloak.measure.family import Family
+from decloak.measure.registry import FAMILIES, by_name
 from decloak.rules.load import Catalogue, Rule, in_order
 from decloak.rules.model import Settings
 from decloak.runs.inputs import Inputs
@@ -22,8 +23,6 @@ from decloak.version import __version__
 
 __all__ = ["Plan", "Planned", "check_bounds", "check_fits", "plan"]
 
-FITTING = {"eliminate": ("recovery", "link"), "reassociate": ("accuracy", "breakage", "utility", "wmd")}
-"""The measures that say something of the findings of a form; a breach is measured of cover problems."""
 KNOWING = {"model", "share", "foreign", "knowledge"}
 """What an attacker knows of disassociated data."""
 USUAL = {"k": 3, "m": 2}
@@ -38,7 +37,7 @@ class Planned(NamedTuple):
     settings: Settings
     digest: str
     needs: tuple[str, ...]  # names of the rules it reads
-    measures: tuple[tuple[str, str, Mapping[str, Any]], ...]  # family, digest, settings
+    measures: tuple[tuple[Family, str, Mapping[str, Any]], ...]  # family, digest, settings
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ def _planned(
     for attack, rule in sorted(jobs, key=lambda job: order[job[1].name]):
         needs = tuple(sorted(name for name in map(catalogue.deriving, rule.reads) if name and name != rule.name))
         settings = _settings(attack, rule, scenario, inputs.folder, seed)
-        knowing = attacker if "knows" in rule.reads or rule.derives.name == "cover" else None
+        knowing = attacker if "knows" in rule.reads or _measured_by_knowledge(rule) else None
         key = _key("attack", rule.digest, scoring, knowing, settings.model_dump(), [done[name] for name in needs])
         done.setdefault(rule.name, key)
         measures = tuple(_measures(scenario, rule, key, inputs)) if attack else ()
@@ -160,15 +159,17 @@ def _settings(attack: Attack | None, rule: Rule, scenario: Scenario, folder: Fol
     return settings.model_copy(update=given)
 
 
+def _measured_by_knowledge(rule: Rule) -> bool:
+    """Whether an attack has to be kept apart for every attacker, though its findings are the same for all."""
+    return any(family.knowing and family.says_of(rule.model.form, rule.derives.columns) for family in FAMILIES)
+
+
 def _measures(
     scenario: Scenario, rule: Rule, attack: str, inputs: Inputs
-) -> Iterable[tuple[str, str, Mapping[str, Any]]]:
-    """What is measured of an attack: the families that fit its form, with their settings."""
-    yield "findings", _key("findings", attack), {}
-    for family in scenario.families:
-        fits = family in RELEASE_FAMILIES or family in FITTING.get(rule.model.form, ())
-        if not fits and (family != "breach" or rule.derives.name != "cover"):
-            continue
-        settings = scenario.settings_of(family)
-        content = inputs.folder.digest(settings["vectors"]) if family == "wmd" else None
-        yield family, _key(family, attack, settings, content), settings
+) -> Iterable[tuple[Family, str, Mapping[str, Any]]]:
+    """What is measured of an attack: what it found, and the families that say something of that."""
+    for family in (FAMILIES[0], *map(by_name, scenario.families)):
+        if family.says_of(rule.model.form, rule.derives.columns):
+            settings = scenario.settings_of(family.name)
+            contents = [inputs.folder.digest(settings[key]) for key in family.files]
+            yield family, _key(family.name, attack, settings, contents), settings

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from decloak.data.formats.folder import Folder
-from decloak.errors import DecloakError
-from decloak.measure.statistics import Interval, interval
-from decloak.rules.load import Catalogue, Rule
+from decloak.errors import DecloakError, shown
+from decloak.measure.family import Family
+from decloak.measure.kernels.statistics import Interval, interval
+from decloak.measure.registry import by_name
+from decloak.rules.load import Catalogue, Rule, bundled_names
 from decloak.runs.inputs import Inputs
 from decloak.runs.plan import Plan, check_bounds, check_fits
 from decloak.runs.plan import plan as plan_of
@@ -161,6 +163,26 @@ def _faults(case: Case, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]
                 raise
             place = case.source.spot(("attack", number))
             yield place, DecloakError(error.message, str(place), error.hint)
+    yield from _pointless(case, catalogue, folder)
+
+
+def _pointless(case: Case, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
+    """What a variant says is to be measured, though there is no attack to measure it of."""
+    scenario = case.scenario
+    rules = [catalogue.rule(attack.rule, folder.path) for attack in scenario.attacks]
+    for number, family in enumerate(map(by_name, scenario.families if scenario.measure else ())):
+        if not any(_measured_by(family, rule) for rule in rules):
+            others = [name for name in scenario.fitting if any(_measured_by(by_name(name), rule) for rule in rules)]
+            attacks = [name for name in bundled_names() if _measured_by(family, catalogue.rule(name))]
+            hints = [f"attack with {' or '.join(attacks)}"] if attacks else []
+            hints += [f"measure {' or '.join(others)}"] if others else []
+            place = case.source.spot(("measure", number))
+            message = f"{shown(family.name)} says nothing of any attack here"
+            yield place, DecloakError(message, str(place), ", or ".join(hints))
+
+
+def _measured_by(family: Family, rule: Rule) -> bool:
+    return family.says_of(rule.model.form, rule.derives.columns)
 
 
 def _require_effect(attack: Attack, rule: Rule) -> None:

@@ -7,17 +7,14 @@ from the store.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 from decloak.anonymisers.method import Made, Method
 from decloak.data.dataset import Dataset
 from decloak.data.tables import Pair
 from decloak.data.text.order import sorted_warning
-from decloak.measure.figure import Figure
-from decloak.measure.measuring import count_findings, measure
-from decloak.measure.release_measuring import RELEASE_FAMILIES, Measured
-from decloak.measure.torn_measuring import Known, measure_torn
+from decloak.measure.family import Attacked, Family, Measured
 from decloak.relate.relatedness import Supplies
 from decloak.releases.held import HeldRelease
 from decloak.rules.operators.operator import Sight
@@ -60,6 +57,8 @@ class Execution:
 
     plan: Plan
     session: Session
+    of_release: dict[str, Measured] = field(default_factory=dict)
+    """What is measured of the release alone, by family: worked out once for all attacks."""
     _anonymised: Made | None = field(default=None, init=False)
     _scores: Mapping[Pair, float | None] | None = field(default=None, init=False)
 
@@ -218,31 +217,25 @@ class Execution:
         closer = "smaller" if relate is None else relate.closer
         return Sight(sandbox, lambda: self.held.published, lambda: self.scores or {}, closer)
 
-    def measure(self, family: str, key: str, settings: Mapping[str, Any], attack: int) -> int:
-        release = self.release
-        return self.stage("measurement", key, lambda: self._measure(family, key, settings, attack, release))
+    def attacked(self, planned: Planned, attack: int) -> Attacked[HeldRelease]:
+        """An attack of a number, for those who measure it."""
+        return Attacked(self.store.connection, attack, planned.rule.derives, self.held, self.inputs.folder)
 
-    def _measure(self, family: str, key: str, settings: Mapping[str, Any], attack: int, release: int) -> Write:
-        connection = self.store.connection
-        if family == "findings":
-            figures, note = count_findings(connection, attack)
-        elif family in RELEASE_FAMILIES:
-            figures, note = self.measured(family)
-        elif self.form.knows:
-            rows = self.held.rows
-            known = None if rows is None else Known(self.held.published, *rows)
-            figures, note = measure_torn(
-                connection, family, attack, self.held.published, known, settings, self.inputs.folder
+    def measure(self, family: Family, key: str, settings: Mapping[str, Any], attacked: Attacked[HeldRelease]) -> int:
+        def compute() -> Write:
+            figures, note = self._figures(family, settings, attacked)
+            return lambda connection: writing.write_measurement(
+                connection, key, attacked.number, family.name, figures, note
             )
-        else:
-            figures, note = measure(connection, family, attack, release, settings)
-        return lambda connection: writing.write_measurement(connection, key, attack, family, figures, note)
 
-    @cached_property
-    def measured(self) -> Callable[[str], tuple[list[Figure], str | None]]:
-        """What is measured of the release alone, by family: worked out once for all attacks."""
-        released = Measured(self.store.connection, self.release)
-        return cache(lambda family: released.figures(family, self.plan.scenario.settings_of(family)))
+        return self.stage("measurement", key, compute)
+
+    def _figures(self, family: Family, settings: Mapping[str, Any], attacked: Attacked[HeldRelease]) -> Measured:
+        if not family.of_release:
+            return family.measure(attacked, **settings)
+        if family.name not in self.of_release:
+            self.of_release[family.name] = family.measure(attacked, **settings)
+        return self.of_release[family.name]
 
 
 def execute(plan: Plan, session: Session) -> tuple[int, bool]:
@@ -256,11 +249,12 @@ def execute(plan: Plan, session: Session) -> tuple[int, bool]:
     attacks: dict[str, int] = {}
     measurements: list[int] = []
     for planned in plan.attacks:
-        attack = execution.attack(planned, earlier)
-        earlier.setdefault(planned.rule.name, (planned, attack))
+        number = execution.attack(planned, earlier)
+        earlier.setdefault(planned.rule.name, (planned, number))
         if planned.label is not None:
-            attacks[planned.label] = attack
-        measurements += [execution.measure(family, key, settings, attack) for family, key, settings in planned.measures]
+            attacks[planned.label] = number
+        attacked = execution.attacked(planned, number)
+        measurements += [execution.measure(*measure, attacked) for measure in planned.measures]
     variant = plan.variant
     with store.stage() as connection:
         number = inserting.find(store, "run", plan.run)

@@ -13,15 +13,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 from decloak.anonymisers.registry import AnyMethod
 from decloak.data.formats.folder import Folder
 from decloak.errors import DecloakError, Faults, nearest, shown
-from decloak.measure.families import (
-    MEASURES,
-    SET_MEASURES,
-    TORN_MEASURES,
-    Measure,
-    family_of,
-    missing_family,
-    settings_of,
-)
+from decloak.measure.registry import by_name, figures, fitting
 from decloak.relate.registry import Relate
 from decloak.releases.attacker import Attacker
 from decloak.releases.form import Form
@@ -30,6 +22,7 @@ from decloak.rules.load import bundled_names, no_rule
 from decloak.rules.model import is_path
 from decloak.scenario.data import Data
 from decloak.scenario.expect import Expectation
+from decloak.scenario.measures import Measure, family_of, missing_family, settings_of
 from decloak.scenario.overriding import DEEPEST, check_effect, overridden
 from decloak.scenario.parts import Attack, Repeat
 from decloak.scenario.sweep import combinations, compact, together
@@ -139,7 +132,12 @@ class Scenario(_Plan):
     @property
     def families(self) -> tuple[str, ...]:
         """What is measured, by name."""
-        return tuple(map(family_of, self.measure or (self.form.default_measure,)))
+        return tuple(map(family_of, self.measure or self.fitting[:1]))
+
+    @property
+    def fitting(self) -> tuple[str, ...]:
+        """What may be measured of what is published, by name."""
+        return fitting(self.form.name)
 
     def settings_of(self, family: str) -> dict[str, Any]:
         """The settings of a measure, defaults included."""
@@ -167,7 +165,8 @@ class Scenario(_Plan):
 
     def _expected(self, attacks: Sequence[str]) -> Found:
         """What expectations name and there is not, each once; when a rule is unknown, any attack may be meant by it."""
-        measures = tuple(dict.fromkeys(name for family in (*self.families, *MEASURES) for name in MEASURES[family]))
+        here = (figure.name for family in map(by_name, self.families) for figure in family.figures)
+        measures = tuple(dict.fromkeys([*here, *figures()]))
         said: set[str] = set()
         for number, expectation in enumerate(self.expectations):
             meant = (attack for _, attack in expectation.measures()) if len(attacks) < len(self.attacks) else ()
@@ -178,7 +177,7 @@ class Scenario(_Plan):
 
     def _unmeasured(self, expectation: Expectation) -> Iterator[DecloakError]:
         for figure in dict.fromkeys([*expectation.alone(), *(measure for measure, _ in expectation.measures())]):
-            family = missing_family(figure, self.families, self._fitting)
+            family = missing_family(figure, self.families, self.fitting)
             if family is not None:
                 yield DecloakError(f"{shown(figure)} is not measured", hint=f"add {family} to the list under measure")
 
@@ -192,14 +191,10 @@ class Scenario(_Plan):
         if self.anonymise is not None and self.data.anonymised:
             yield ("anonymise",), DecloakError("nothing is left to anonymise in these data", hint="delete it")
         for number, family in enumerate(self.families):
-            if family not in self._fitting:
-                hint = f"measure {' or '.join(self._fitting)}"
+            if family not in self.fitting:
+                hint = f"measure {' or '.join(self.fitting)}"
                 message = f"{shown(family)} says nothing of {self.form.attacks} data"
                 yield ("measure", number), DecloakError(message, hint=hint)
-
-    @property
-    def _fitting(self) -> tuple[str, ...]:
-        return TORN_MEASURES if self.form.attacks == "disassociated" else SET_MEASURES
 
     def _knowledge(self) -> Found:
         if self.relate is not None and self.relate.closer not in self.form.closer:

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from decloak.store.inserting import insert, item_numbers, next_number
 
-__all__ = ["read_knowledge", "write_attacker"]
+__all__ = ["attacker_of", "read_knowledge", "write_attacker"]
 
 
 def write_attacker(
@@ -29,6 +29,14 @@ def write_attacker(
         ((first + at, items[item]) for at, itemset in enumerate(known) for item in itemset),
     )
     return number
+
+
+def attacker_of(connection: sqlite3.Connection, attack: int) -> tuple[int, str | None]:
+    """The number of who made an attack, and why there is no telling what they know."""
+    number, note = connection.execute(
+        "select k.id, k.note from attack a join attacker k on k.id = a.attacker where a.id = ?", (attack,)
+    ).fetchone()
+    return int(number), note
 
 
 def read_knowledge(connection: sqlite3.Connection, attacker: int) -> list[tuple[str, ...]] | None:

@@ -2,7 +2,7 @@
 
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -42,10 +42,23 @@ def schema_text() -> str:
     return (files("decloak.store") / "schema.sql").read_text(encoding="utf-8")
 
 
+def tables(words: Mapping[str, str] | None = None) -> tuple[Table, ...]:
+    """Every table and view in the order of schema.sql.
+
+    `words` go on with what schema.sql cannot know of a column, given as "table.column".
+    """
+    return tuple(table._replace(columns=tuple(_told(table, words or {}))) for table in _tables())
+
+
 @cache
-def tables() -> tuple[Table, ...]:
-    """Every table and view in the order of schema.sql."""
+def _tables() -> tuple[Table, ...]:
     return tuple(_read(match) for match in _OBJECT.finditer(schema_text()))
+
+
+def _told(table: Table, words: Mapping[str, str]) -> Iterable[Column]:
+    for column in table.columns:
+        more = words.get(f"{table.name}.{column.name}")
+        yield column if more is None else column._replace(meaning=f"{column.meaning}: {more}")
 
 
 def _read(match: re.Match[str]) -> Table:

@@ -14,7 +14,6 @@ from decloak.data.published import Element, Published
 
 __all__ = [
     "Outcome",
-    "holdings",
     "knows_originals",
     "lacks_context",
     "outcomes",
@@ -22,6 +21,7 @@ __all__ = [
     "read_published",
     "read_scores",
     "read_tree",
+    "struck_items",
 ]
 
 
@@ -162,35 +162,12 @@ def _outcome(number: int, cells: list[tuple[Any, ...]]) -> Outcome:
     )
 
 
-class Holdings(NamedTuple):
-    """What each published transaction may hold before an attack and after it, and what it truly holds."""
-
-    labels: list[str]
-    before: list[set[str]]
-    after: list[set[str]]
-    originals: list[set[str]] | None
-
-
-def holdings(connection: sqlite3.Connection, attack: int, release: int) -> Holdings:
-    """The transactions of a release as sets, with the members an attack struck taken out."""
-    published = read_published(connection, release)
-    before = [
-        {item for element in row for item in ((element,) if isinstance(element, str) else element)}
-        for row in published.transactions
-    ]
-    after = [set(items) for items in before]
-    places = {label: position for position, label in enumerate(published.labels)}
-    for label, item in connection.execute(
-        "select x.label, i.name from finding f join struck s on s.finding = f.id "
+def struck_items(connection: sqlite3.Connection, attack: int) -> Iterator[tuple[int, str]]:
+    """What an eliminate attack struck: the place of the transaction among those of the release, and the item."""
+    yield from connection.execute(
+        "select x.position, i.name from finding f join struck s on s.finding = f.id "
         "join distance_row r on r.distance_table = s.distance_table and r.row = s.row join txn x on x.id = r.txn "
         "join distance_col k on k.distance_table = s.distance_table and k.col = s.col join item i on i.id = k.item "
         "where f.attack = ?",
         (attack,),
-    ):
-        after[places[label]].discard(item)
-    row = connection.execute("select original from truth_release where release = ?", (release,)).fetchone()
-    if row is None:
-        return Holdings(list(published.labels), before, after, None)
-    original = read_dataset(connection, row[0])
-    truth = dict(zip(original.labels, map(set, original.transactions), strict=True))
-    return Holdings(list(published.labels), before, after, [truth[label] for label in published.labels])
+    )

@@ -393,7 +393,7 @@ CREATE TABLE measurement (
   id INTEGER PRIMARY KEY,        -- number of the measurement
   digest TEXT NOT NULL UNIQUE,   -- key of the stage: the attack, the measure and its settings
   attack INTEGER NOT NULL REFERENCES attack (id) ON DELETE CASCADE, -- the attack measured
-  family TEXT NOT NULL,          -- findings, recovery, link, accuracy, breakage, breach, utility or wmd
+  family TEXT NOT NULL,          -- what was measured together
   note TEXT                      -- why measures are missing, null when none is
 ) STRICT;
 

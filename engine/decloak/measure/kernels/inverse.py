@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from math import comb, prod
 
+from decloak.counting.release_structure import Violation, inner_joints, published_by
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
 from decloak.errors import DecloakError
-from decloak.measure.release_structure import Violation, inner_joints, published_by
 
 __all__ = ["MOST_PLACEMENTS", "enumerated", "guarantee_by_enumeration", "largest_supports", "reconstructions"]
 

@@ -1,4 +1,4 @@
-"""How much of what a disassociated release tore apart an attack put back where it belongs.
+"""How much of what a disassociated release took apart an attack put back where it belongs.
 
 Rows are those of the attack; truth[cluster][row] is the number of the row's record. A unit is truly in a row when the
 record, cut down to the items of the unit's chunk, is the unit. For a unit and a class of rows (of the same anchor), a
@@ -25,7 +25,7 @@ Truth = Sequence[Sequence[int]]
 """The number of the record of every row of every cluster."""
 
 Records = Sequence[Collection[str]]
-Torn = tuple[ChunkNumber, tuple[str, ...]]
+Unit = tuple[ChunkNumber, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -119,20 +119,20 @@ def check_truth(release: Disassociated, records: Records, truth: Truth) -> None:
         raise DecloakError(f"the truth does not name each of {len(records)} records once", hint="records count from 0")
 
 
-def _true_rows(cluster: Cluster, records: Records) -> dict[Torn, list[int]]:
+def _true_rows(cluster: Cluster, records: Records) -> dict[Unit, list[int]]:
     """The rows that truly have every unit of a cluster."""
     chunk_of: dict[str, ChunkNumber] = {
         item: j for j, chunk in enumerate(cluster.record_chunks) for item in chunk.items
     }
     chunk_of |= dict.fromkeys(cluster.term_chunk, "T")
-    found: dict[Torn, list[int]] = {}
+    found: dict[Unit, list[int]] = {}
     for row, record in enumerate(records):
-        for torn in _torn(record, chunk_of):
-            found.setdefault(torn, []).append(row)
+        for unit in _units(record, chunk_of):
+            found.setdefault(unit, []).append(row)
     return found
 
 
-def _torn(record: Collection[str], chunk_of: dict[str, ChunkNumber]) -> Iterator[Torn]:
+def _units(record: Collection[str], chunk_of: dict[str, ChunkNumber]) -> Iterator[Unit]:
     """The units of a record."""
     parts: dict[ChunkNumber, list[str]] = {}
     for item in sorted(record):

@@ -1,0 +1,57 @@
+"""`show`: the figures of a run."""
+
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from decloak.commands.options import form_option, store_option
+from decloak.errors import DecloakError, shown
+from decloak.measure.registry import figures, in_words
+from decloak.report.table import emit
+from decloak.store import results
+from decloak.store.opening import connect_readonly
+
+__all__ = ["show_command"]
+
+HELP = f"""\
+Print the measures of RUN: a number, a variant's name, or last.
+
+A value that is a share is the column part by the column of.
+
+{in_words()}
+"""
+
+
+@click.command("show", help=HELP)
+@click.argument("run", default="last")
+@click.option("--tables", is_flag=True, help="Every distance table instead of all of them pooled.")
+@store_option
+@form_option
+def show_command(run: str, tables: bool, store: Path, form: str) -> None:
+    """Print the measures of a run."""
+    counts = {figure.name for figure in figures().values() if figure.count}
+    with closing(connect_readonly(store)) as connection:
+        number = results.find_run(connection, run)
+        rows, notes = results.figures(connection, number, tables=tables), results.notes_of(connection, number)
+        if not rows:
+            raise DecloakError("the run has no such measures", hint="run its scenario with measure: [recovery]")
+    head = ("attack", *(("table",) if tables else ()), "measure", "value", "part", "of")
+    printed = [
+        (
+            attack,
+            *((table,) if tables else ()),
+            measure,
+            _whole(value) if measure in counts else value,
+            *map(_whole, of),
+        )
+        for attack, table, measure, value, *of in rows
+    ]
+    emit(head, printed, form)
+    for note in notes:
+        click.echo(f"note: {shown(note, 300)[1:-1]}", err=True)
+
+
+def _whole(value: float | None) -> float | None:
+    """A count as a whole number; what is expected of a count may be none."""
+    return int(value) if value is not None and value.is_integer() else value

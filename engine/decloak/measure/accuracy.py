@@ -1,0 +1,43 @@
+"""How much of what a disassociated release took apart an attack put back where it belongs."""
+
+from decloak.data.forms import FormName
+from decloak.measure.family import POOLED, Attacked, Family, FigureTitle, Measured
+from decloak.releases.held import UNKNOWN, HeldChunks
+
+__all__ = ["FAMILY"]
+
+
+def _measure(attacked: Attacked[HeldChunks]) -> Measured:
+    from decloak.measure.kernels.reassociation import accuracy
+
+    rows = attacked.release.rows
+    if rows is None:
+        return [], UNKNOWN.format("accuracy")
+    counts = accuracy(attacked.release.published, *rows, attacked.assignments)
+    return [
+        (POOLED, "assigned", counts.assigned, counts.assigned, None),
+        (POOLED, "true", counts.true, counts.true, None),
+        (POOLED, "accuracy", counts.accuracy, float(counts.correct_exp), counts.assigned),
+        (POOLED, "accuracy_row", counts.accuracy_row, counts.correct_row, counts.assigned),
+        (POOLED, "accuracy_class", counts.accuracy_class, counts.correct_class, counts.assigned),
+        (POOLED, "chance", counts.chance, float(counts.expected), counts.assigned),
+        (POOLED, "recall", counts.recall, float(counts.correct_exp), counts.true),
+    ], None
+
+
+FAMILY = Family(
+    name="accuracy",
+    about="What an attack on disassociated data puts back where it belongs",
+    figures=(
+        FigureTitle("assigned", "assigned", "rows that something was given to", count=True),
+        FigureTitle("true", "true", "rows that truly have something to be given", count=True, column=False),
+        FigureTitle("accuracy", "accuracy", "given to the right record, of what is given"),
+        FigureTitle("accuracy_row", "by row", "the same, identical anchors told apart", column=False),
+        FigureTitle("accuracy_class", "by class", "the same, any record behind an identical anchor right"),
+        FigureTitle("chance", "by chance", "what rows drawn at random would have right of as many"),
+        FigureTitle("recall", "recall", "given to the right record, of all there was to give"),
+    ),
+    measure=_measure,
+    fits=frozenset({FormName.DISASSOCIATED}),
+    rule_forms=frozenset({"reassociate"}),
+)

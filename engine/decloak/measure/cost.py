@@ -1,0 +1,23 @@
+"""What making a release took."""
+
+from decloak.measure.family import POOLED, SETS, Attacked, Family, Figure, FigureTitle, Measured
+from decloak.releases.held import HeldRelease
+
+__all__ = ["FAMILY"]
+
+FIGURES = (
+    FigureTitle("cpu_seconds", "CPU s", "seconds of work that making the release took"),
+    FigureTitle("seconds", "seconds", "the same by the clock"),
+)
+
+
+def _measure(attacked: Attacked[HeldRelease]) -> Measured:
+    making = attacked.release.making.loss
+    names = [figure.name for figure in FIGURES if figure.name in making]
+    figures: list[Figure] = [(POOLED, name, making[name], None, None) for name in names]
+    return figures, None if figures else "what making the release took is not known"
+
+
+FAMILY = Family(
+    name="cost", about="What making a release took", figures=FIGURES, measure=_measure, fits=SETS, of_release=True
+)

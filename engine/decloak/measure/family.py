@@ -1,0 +1,99 @@
+"""What a family of measures is: its figures in words, its settings, what it fits, and the function that measures it.
+
+A module of this folder holds one beside its function; `registry` lists them, and all else that there is to know of
+them is derived from it: what a scenario may measure, columns of tables, texts of help.
+"""
+
+import sqlite3
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Generic, TypeVar
+
+from decloak.data.assignment import Assignment
+from decloak.data.formats.folder import Folder
+from decloak.data.forms import FormName
+from decloak.releases.held import HeldRelease
+from decloak.store.assigned import read_assigned
+from decloak.store.relations import Derives
+from decloak.yaml.part import Part
+
+__all__ = ["POOLED", "SETS", "Attacked", "Family", "Figure", "FigureTitle", "Measured"]
+
+POOLED = -1
+"""The scope of a figure that pools all tables."""
+
+Figure = tuple[int, str, float | None, float | None, float | None]
+"""Scope, name, value, and the counts above and below the line of a ratio."""
+
+Measured = tuple[list[Figure], str | None]
+"""Figures, and why some are missing."""
+
+SETS = frozenset({FormName.SET_GENERALISED, FormName.GENERALISED, FormName.DISTANCES})
+"""The forms whose transactions show generalised items."""
+
+
+@dataclass(frozen=True)
+class FigureTitle:
+    """A figure in words."""
+
+    name: str
+    title: str  # what heads its column in the table of a run
+    help: str  # what it says, in a line
+    count: bool = False  # whether it is a whole number
+    column: bool = True  # whether the table of a run shows it; `show` always does
+
+
+@dataclass(frozen=True)
+class Family:
+    """Figures that are measured together.
+
+    `measure` takes an `Attacked` and the settings by name. `rule_forms` are those of rules whose findings it says
+    something of, None for any; `columns` are what a relation must have for that. Of one that is `of_release` all
+    attacks have the same figures; of one that is `knowing` they depend on what the attacker knows.
+    """
+
+    name: str
+    about: str
+    figures: tuple[FigureTitle, ...]
+    measure: Callable[..., Measured]
+    fits: frozenset[FormName]
+    settings: type[Part] | None = None
+    rule_forms: frozenset[str] | None = None
+    columns: frozenset[str] = frozenset()
+    of_release: bool = False
+    knowing: bool = False
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The settings without a default."""
+        fields = {} if self.settings is None else self.settings.model_fields
+        return tuple(name for name, field in fields.items() if field.is_required())
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The settings that name files."""
+        return () if self.settings is None else self.settings.FILES
+
+    def says_of(self, rule_form: str, columns: Collection[str]) -> bool:
+        """Whether it says something of the findings of a rule, given by its form and what its relation has."""
+        return (self.rule_forms is None or rule_form in self.rule_forms) and self.columns.issubset(columns)
+
+
+Held = TypeVar("Held", bound=HeldRelease, covariant=True)
+
+
+@dataclass(frozen=True)
+class Attacked(Generic[Held]):
+    """An attack of a number: what its rule derives, the release it was on, and where files of settings are."""
+
+    connection: sqlite3.Connection
+    number: int
+    derives: Derives
+    release: Held
+    folder: Folder
+
+    @cached_property
+    def assignments(self) -> list[Assignment]:
+        """What it gave to whom."""
+        return read_assigned(self.connection, self.number)

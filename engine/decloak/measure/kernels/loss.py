@@ -1,0 +1,110 @@
+"""What a generalised release loses, as whoever counts with it meets it: labels, information, supports of items.
+
+An element is what a transaction shows in one place: an item, or a label that stands for several. An item of a record
+none of whose elements stands for it was suppressed.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from math import fsum
+from typing import NamedTuple
+
+from decloak.data.dataset import Dataset
+from decloak.data.generalised import Generalised
+from decloak.data.published import Element, Published
+from decloak.data.share import Share
+from decloak.errors import DecloakError
+
+__all__ = ["Labels", "information_loss", "labels_left", "support_error"]
+
+Release = Generalised | Published
+
+
+class Labels(NamedTuple):
+    """How many different labels are left, items among them, and the share of all items the widest one stands for."""
+
+    left: int
+    widest: Share
+
+
+def labels_left(release: Release, items: Iterable[str] = ()) -> Labels:
+    """Count the labels that occur; a low information loss may hide that they are few.
+
+    `items` are those that no label may stand for: suppressed ones, and what the hierarchy has and no transaction.
+
+    >>> labels_left(Published((("knee", ("flu", "cold")), ("knee",)), ("1", "2")))
+    Labels(left=2, widest=0.6666666666666666)
+    """
+    used = {element for row in _rows(release) for element in row}
+    widest = max((len(_members(element)) for element in used), default=0)
+    return Labels(len(used), Share(Fraction(widest, max(1, len(_items(release).union(items))))))
+
+
+def information_loss(original: Dataset, release: Release) -> Share | None:
+    """The NCP of a release: what stands in place of an item, as a share of all items, on average over occurrences.
+
+    0 for an item that is published as it is, 1 for one that is suppressed. Of several labels above an item the one
+    that stands for the fewest counts. None without any occurrence.
+
+    >>> release = Published((("knee", ("flu", "cold")), ("knee",)), ("1", "2"))
+    >>> information_loss(Dataset((("knee", "flu"), ("knee",)), ("1", "2")), release)
+    0.2222222222222222
+    """
+    rows = _rows(release)
+    if len(rows) != len(original.transactions):
+        message = f"{len(rows)} published transactions, {len(original.transactions)} original ones"
+        raise DecloakError(message, hint="give the data that the release was made from")
+    everything = len(_items(release) | set(original.items))
+    above = _above(element for row in rows for element in row)
+    lost = [
+        next((len(_members(element)) for element in above.get(item, ()) if element in shown), everything)
+        for held, row in zip(original.transactions, rows, strict=True)
+        for shown in [frozenset(row)]
+        for item in dict.fromkeys(held)
+    ]
+    return Share(Fraction(sum(size for size in lost if size > 1), len(lost) * everything)) if lost else None
+
+
+def support_error(original: Dataset, release: Release) -> float | None:
+    """The mean of |e - s| / s over the items of the original; None without any.
+
+    s is the number of transactions that hold the item; e what an analyst takes it for who shares out the support of
+    every label evenly among the items it stands for: the sum of support / items over the labels above the item.
+
+    >>> release = Published((("knee", ("flu", "cold")), ("knee",)), ("1", "2"))
+    >>> support_error(Dataset((("knee", "flu"), ("knee",)), ("1", "2")), release)
+    0.25
+    """
+    supports = Counter(item for row in original.transactions for item in set(row))
+    expected = dict.fromkeys(supports, 0.0)
+    for element, support in Counter(element for row in _rows(release) for element in set(row)).items():
+        members = _members(element)
+        for item in supports.keys() & members:
+            expected[item] += support / len(members)
+    errors = [abs(expected[item] - support) / support for item, support in supports.items()]
+    return fsum(errors) / len(errors) if errors else None
+
+
+def _rows(release: Release) -> Sequence[Sequence[Element]]:
+    return (release.published if isinstance(release, Generalised) else release).transactions
+
+
+def _members(element: Element) -> tuple[str, ...]:
+    return (element,) if isinstance(element, str) else element
+
+
+def _items(release: Release) -> set[str]:
+    """All that the labels stand for; of a `Published` only labels that occur are known."""
+    if isinstance(release, Generalised):
+        return set(release.items)
+    return {item for row in release.transactions for element in row for item in _members(element)}
+
+
+def _above(elements: Iterable[Element]) -> dict[str, list[Element]]:
+    """The elements that stand for each item, narrow ones first."""
+    above: dict[str, list[Element]] = {}
+    for element in sorted(set(elements), key=lambda one: len(_members(one))):
+        for item in _members(element):
+            above.setdefault(item, []).append(element)
+    return above

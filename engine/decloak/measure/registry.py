@@ -1,0 +1,56 @@
+"""The families of measures, in the order of tables and texts. A further one is a module, and its name here."""
+
+from decloak.data.forms import FormName
+from decloak.measure import accuracy, breach, breakage, cost, findings, link, loss, mining, recovery, utility, wmd
+from decloak.measure.family import Family, FigureTitle
+
+__all__ = ["FAMILIES", "by_name", "choosable", "figures", "fitting", "in_words", "measuring", "words_of_columns"]
+
+_MODULES = (findings, recovery, link, loss, cost, mining, accuracy, breakage, breach, utility, wmd)
+FAMILIES: tuple[Family, ...] = tuple(module.FAMILY for module in _MODULES)
+"""The first is always counted, and so the one that nobody chooses."""
+
+
+def by_name(name: str) -> Family:
+    """The family of a name."""
+    return next(family for family in FAMILIES if family.name == name)
+
+
+def choosable() -> tuple[Family, ...]:
+    """What a scenario may list."""
+    return FAMILIES[1:]
+
+
+def fitting(form: FormName) -> tuple[str, ...]:
+    """What a scenario may list of a release of this form, by name; the first is measured if it lists nothing."""
+    return tuple(family.name for family in choosable() if form in family.fits)
+
+
+def measuring(figure: str) -> tuple[str, ...]:
+    """The families that have a figure, by name."""
+    return tuple(family.name for family in FAMILIES if figure in (one.name for one in family.figures))
+
+
+def figures() -> dict[str, FigureTitle]:
+    """Every figure by name; of one that several families have, the words of the first."""
+    named: dict[str, FigureTitle] = {}
+    for family in FAMILIES:
+        for figure in family.figures:
+            named.setdefault(figure.name, figure)
+    return named
+
+
+def words_of_columns() -> dict[str, str]:
+    """What there is to say of columns of the store."""
+    return {"measurement.family": ", ".join(family.name for family in FAMILIES)}
+
+
+def in_words() -> str:
+    """A paragraph for every family, with a line for each figure, as a command's help is written."""
+    return "\n\n".join(map(_in_words, FAMILIES))
+
+
+def _in_words(family: Family) -> str:
+    width = max(len(figure.name) for figure in family.figures)
+    lines = [f"  {figure.name:<{width}}  {figure.help}" for figure in family.figures]
+    return "\n".join(["\b", f"{family.name}: {family.about}", *lines])

@@ -1,0 +1,63 @@
+"""How far reconstructed records are from the true ones: the word mover's distance."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from decloak.data.formats.delimited import records
+from decloak.data.formats.distance_file import read_number
+from decloak.data.formats.lines import FilePath, read_lines
+from decloak.data.forms import FormName
+from decloak.measure.family import POOLED, Attacked, Family, FigureTitle, Measured
+from decloak.releases.held import UNKNOWN, HeldChunks
+from decloak.yaml.part import File, Part
+
+__all__ = ["FAMILY", "WmdSettings"]
+
+Records = Sequence[Collection[str]]
+
+
+class WmdSettings(Part):
+    """Word vectors for the word mover's distance."""
+
+    FILES = ("vectors",)
+    vectors: File
+    """Word vectors (GloVe or word2vec), or a CSV file without a header: an item, then the numbers of its vector."""
+
+
+def _measure(attacked: Attacked[HeldChunks], *, vectors: str) -> Measured:
+    from decloak.measure.kernels.reassociation import reconstructed
+    from decloak.measure.kernels.transport import mean_distance
+
+    release, rows = attacked.release.published, attacked.release.rows
+    if rows is None:
+        return [], UNKNOWN.format("wmd")
+    rebuilt = reconstructed(release, rows.of_row, attacked.assignments)
+    distance = mean_distance(rows.records, rebuilt, _vectors(attacked.folder / vectors, rebuilt, rows.records))
+    return [(POOLED, "wmd", distance.mean, None, distance.compared)], None
+
+
+def _vectors(path: FilePath, *transactions: Records) -> Mapping[str, Sequence[float]]:
+    """The vectors of items: those of a file of them, or by the words of a file of word vectors."""
+    from decloak.relate.vectors_file import is_vectors_file
+    from decloak.relate.word_vectors import vectors_of
+
+    if is_vectors_file(path):
+        items = {item for rows in transactions for row in rows for item in row}
+        return {item: vector.tolist() for item, vector in vectors_of(path, sorted(items)).items()}
+    vectors = {}
+    for line, (name, *numbers) in records(read_lines(path)):
+        try:
+            vectors[name] = [read_number(number) for number in numbers]
+        except ValueError:
+            raise line.wrong("a vector that is not all numbers", "write an item, then its numbers") from None
+    return vectors
+
+
+FAMILY = Family(
+    name="wmd",
+    about="How far reconstructed records are from the true ones",
+    figures=(FigureTitle("wmd", "WMD", "the mean cost of moving a record's items to its reconstruction's"),),
+    measure=_measure,
+    fits=frozenset({FormName.DISASSOCIATED}),
+    settings=WmdSettings,
+    rule_forms=frozenset({"reassociate"}),
+)
