@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from decloak.data.dataset import Dataset
 from decloak.data.formats.delimited import cells, join, records, split
-from decloak.data.formats.lines import Line
+from decloak.data.formats.lines import LONGEST_LINE, Line
 from decloak.data.formats.readers import FORMATS, read
 from decloak.data.formats.writers import write
 from decloak.data.generalised import Generalised
@@ -235,3 +235,13 @@ def test_records_over_several_lines_begin_where_they_begin(rows):
     lines = [Line("x", number, text) for number, text in enumerate("\n".join(texts).split("\n"), 1)] if rows else []
     begins = [1 + sum(text.count("\n") + 1 for text in texts[:row]) for row in range(len(rows))]
     assert [(line.number, row) for line, row in records(lines)] == list(zip(begins, rows, strict=True))
+
+
+def test_a_record_over_several_lines_is_bounded_as_a_line_is(tmp_path):
+    def csv(characters: int) -> str:
+        name = ("x" * 999 + "\n") * (characters // 1000) + "x" * (characters % 1000)
+        return f'tid,item\n1,"{name[4:]}"\n2,milk\n'
+
+    assert read_text(tmp_path, csv(LONGEST_LINE - 1), "long").labels == ("1", "2")
+    with pytest.raises(DecloakError, match=r":2: a quote that is never closed"):
+        read_text(tmp_path, csv(LONGEST_LINE + 1), "long")
