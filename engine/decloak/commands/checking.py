@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from decloak.cli import EXIT_EXPECTATION
-from decloak.commands.options import form_option
+from decloak.commands.options import EXIT_EXPECTATION, form_option
 from decloak.errors import DecloakError
 from decloak.report.table import emit
 
