@@ -5,7 +5,8 @@
 OLD and NEW are roots of checkouts. Without SCENARIO all of OLD's are run, by both. Compared are all figures (pooled and
 of each table, with the counts of the ratios), their means and intervals over repetitions, seeds, how many findings
 every attack has, exit codes, and what is said on stderr; seconds are not. A line for every scenario says how many
-figures it has, what differs, and the CPU seconds of both; the exit code is 1 where anything differs.
+figures it has, what differs, the CPU seconds of both, and NEW's exit code unless it is 0. The script's own exit code is
+1 where anything differs.
 
 It knows the command line and the store alone, so that modules may move between the two.
 """
@@ -54,6 +55,7 @@ class Outcome(NamedTuple):
 
 
 class Comparison(NamedTuple):
+    exit_code: int
     figures: int
     differences: list[str]
     seconds: tuple[float, float]
@@ -106,7 +108,8 @@ def compare(old: Checkout, new: Checkout, scenario: Path) -> Comparison:
         for key in keys
         if before.values.get(key, missing) != after.values.get(key, missing)
     ]
-    return Comparison(sum(key[0] == "figure" for key in keys), differences, (before.seconds, after.seconds))
+    figures = sum(key[0] == "figure" for key in keys)
+    return Comparison(after.values["exit code",], figures, differences, (before.seconds, after.seconds))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -118,18 +121,21 @@ def main(arguments: list[str] | None = None) -> int:
     with ThreadPoolExecutor(options.jobs) as pool:
         jobs = {pool.submit(compare, old, new, scenario): scenario for scenario in scenarios}
         for job in as_completed(jobs):
-            compared, name = job.result(), os.path.relpath(jobs[job], old.root)
+            compared, name = job.result(), jobs[job]
+            name = name.relative_to(old.root) if name.is_relative_to(old.root) else name
             figures += compared.figures
             differing += len(compared.differences)
             before, now = compared.seconds
+            ended = f", exit code {compared.exit_code}" if compared.exit_code else ""
             print(
                 f"{name}: {compared.figures:,} figures, {len(compared.differences)} differ, "
-                f"{before:.1f} s before, {now:.1f} s now",
+                f"{before:.1f} s before, {now:.1f} s now{ended}",
                 *compared.differences[:SHOWN],
                 sep="\n    ",
                 flush=True,
             )
-    print(f"{len(scenarios)} scenarios, {figures:,} figures, {differing:,} differ")
+    noun = "scenario" if len(scenarios) == 1 else "scenarios"
+    print(f"{len(scenarios)} {noun}, {figures:,} figures, {differing:,} differ")
     return 1 if differing else 0
 
 
