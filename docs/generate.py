@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from decloak.cli import COMMANDS
-from decloak.data.formats.releases import RELEASE_FORMATS
+from decloak.data.release_files import RELEASE_FORMATS
 from decloak.measure.registry import words_of_columns
 from decloak.rules.load import Catalogue
 from decloak.scenario.model import json_schema

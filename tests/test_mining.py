@@ -220,6 +220,24 @@ def test_what_is_suppressed_loses_everything():
     assert labels_left(Published(((), ()), ("1", "2"))) == (0, 0)
 
 
+LABELS = st.sets(st.sampled_from("abcdef"), min_size=2).map(sorted).map(tuple)
+
+
+@settings(max_examples=100)
+@given(st.lists(st.tuples(st.sets(st.sampled_from("abcdef")), st.lists(LABELS, unique=True, max_size=5)), max_size=4))
+def test_of_the_labels_of_a_transaction_above_an_item_the_narrowest_counts(rows):
+    rows = [*rows, ({"g", "h"}, [("g", "h")])]
+    original = dataset([sorted(held) for held, _ in rows])
+    release = Published(tuple(tuple(labels) for _, labels in rows), original.labels)
+    everything = len({item for held, labels in rows for items in (held, *labels) for item in items})
+    lost = [
+        min((len(label) for label in labels if item in label), default=everything)
+        for held, labels in rows
+        for item in held
+    ]
+    assert information_loss(original, release) == Fraction(sum(lost), len(lost) * everything)
+
+
 def test_labels_left_of_a_hierarchy_release():
     tree = Hierarchy.from_parents({"a": "A", "b": "A", "A": "*", "c": "C", "d": "C", "C": "*"})
     release = everywhere(tree, [["a", "c"], ["b", "c"]], ["A", "c", "d"])

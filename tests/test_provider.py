@@ -334,6 +334,14 @@ def test_a_service_is_left_alone_as_long_as_it_asks(server, header, wait, code):
     assert watch.waits == [wait]
 
 
+@pytest.mark.parametrize(("header", "waits"), [("1", [1, 2, 4]), ("3", [3, 3, 4]), ("5", [5, 5, 5])])
+def test_a_service_that_asks_for_less_than_the_usual_wait_is_left_alone_as_long_as_usual(server, header, waits):
+    server.faults = [status(503, Retry_After=header)] * 3
+    watch = Watch(TODAY)
+    assert counts(settings_of(server, retries=3), watch=watch) == [1]
+    assert watch.waits == waits
+
+
 @pytest.mark.parametrize("header", ["301", "9" * 400, formatdate(TODAY + 86_400, usegmt=True)])
 def test_a_service_that_asks_for_too_long_a_wait_ends_the_run(server, header):
     server.faults = [status(429, Retry_After=header)]

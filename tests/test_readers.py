@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from decloak.data.dataset import Dataset
 from decloak.data.formats.delimited import cells, join, records, split
-from decloak.data.formats.lines import Line
+from decloak.data.formats.lines import LONGEST_LINE, Line
 from decloak.data.formats.readers import FORMATS, read
 from decloak.data.formats.writers import write
 from decloak.data.generalised import Generalised
@@ -278,3 +278,13 @@ def test_a_format_is_one_module_of_its_folder_and_nothing_else(tmp_path):
     assert done.stderr == ""
     assert "  bars       names between bars: milk|bread\n" in done.stdout
     assert "basket, long, onehot, bars, jsonl, spmf" in " ".join(done.stdout.split())
+
+
+def test_a_record_over_several_lines_is_bounded_as_a_line_is(tmp_path):
+    def csv(characters: int) -> str:
+        name = ("x" * 999 + "\n") * (characters // 1000) + "x" * (characters % 1000)
+        return f'tid,item\n1,"{name[4:]}"\n2,milk\n'
+
+    assert read_text(tmp_path, csv(LONGEST_LINE - 1), "long").labels == ("1", "2")
+    with pytest.raises(DecloakError, match=r":2: a quote that is never closed"):
+        read_text(tmp_path, csv(LONGEST_LINE + 1), "long")

@@ -51,6 +51,17 @@ def test_an_assignment_is_the_best_of_all_ways(made, known, combine):
             assert sum(rows) == lowest
 
 
+@pytest.mark.parametrize("noise", [0, 1e-12, -1e-12])
+def test_of_several_best_assignments_it_is_the_one_of_the_lowest_rows(noise):
+    anchors, units = Chunk(("a", "b", "c"), (("a",), ("b",), ("c",))), Chunk(("x", "y"), (("x",), ("y",)))
+    release = Disassociated((Cluster(3, (anchors, units), ()),), k=2, m=2)
+    # Sums of 2 are x to 0 and y to 2, x to 1 and y to 2, x to 1 and y to 0; the first is what a solver happens on.
+    known = {("a", "x"): 1 + noise, ("b", "x"): 1, ("c", "x"): 0, ("a", "y"): 1, ("b", "y"): 0, ("c", "y"): 1 + noise}
+    assignment = Reassociation.build(combine="mean", match="assignment")
+    given_rows = chunks_of(release, reassociate(release, known, assignment))
+    assert given_rows == {(0, 1): {("x",): (1,), ("y",): (0,)}}
+
+
 @settings(max_examples=60)
 @given(releases(), scores())
 def test_an_assignment_gives_terms_and_lonely_subrecords_their_best_rows(made, known):

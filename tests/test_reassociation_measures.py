@@ -137,7 +137,7 @@ def test_units_given_to_nobody_lower_recall_not_accuracy():
     cluster = Cluster(2, (Chunk(("a",), (("a",), ("a",))), Chunk(("x",), (("x",),))), ("t",))
     release, records = Disassociated((cluster,)), [["a", "x", "t"], ["a"]]
     found = accuracy(release, records, [[0, 1]], [Assignment(0, "T", ("t",), (0,))])
-    assert (found.accuracy_row, found.recall_row, found.recall_class) == (1.0, 0.5, 0.5)
+    assert (found.accuracy_row, found.accuracy, found.recall) == (1.0, 0.5, 0.25)
     nothing = accuracy(release, records, [[0, 1]], [])
     assert (nothing.accuracy, nothing.accuracy_class, nothing.chance, nothing.recall) == (
         None,

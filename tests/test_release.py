@@ -10,11 +10,11 @@ import pytest
 import decloak
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.data.formats.lines import LONGEST_LINE
-from decloak.data.formats.releases import RELEASE_FORMATS, read_headed, read_header
 from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised
 from decloak.data.published import Published
 from decloak.data.release import Release
+from decloak.data.release_files import RELEASE_FORMATS, read_headed, read_header
 from decloak.errors import DecloakError
 
 DATA = decloak.Dataset((("a", "d"), ("a", "b", "g"), ("c", "f"), ("e", "h")), ("p1", "p2", "p3", "p4"))

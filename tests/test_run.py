@@ -268,6 +268,29 @@ def test_two_processes_may_run_one_scenario_into_one_store(example, tmp_path):
     assert content(store) == content(tmp_path / "whole.db")
 
 
+class Overtaken(Progress):
+    """Lets another run do all the work when the first is about to begin a stage: both find that it is not there."""
+
+    def __init__(self, stage: str, path: Path, store: Path) -> None:
+        self.name, self.path, self.store = stage, path, store
+
+    def stage(self, name: str) -> None:
+        if name == self.name:
+            self.name = ""
+            decloak.run(self.path, store=self.store)
+
+
+@pytest.mark.parametrize("stage", ["dataset", "release", "relatedness", "scoring", "attack", "measurement"])
+def test_a_run_that_another_overtakes_at_a_stage_takes_what_that_one_wrote(example, tmp_path, stage):
+    path, store = example / "scenario.yaml", tmp_path / "s.db"
+    overtaken = Overtaken(stage, path, store)
+    done = decloak.run(path, store=store, progress=overtaken)
+    assert overtaken.name == "", "nobody overtook"
+    assert [one.fresh for one in done.variants] == [False]
+    decloak.run(path, store=tmp_path / "whole.db")
+    assert content(store) == content(tmp_path / "whole.db")
+
+
 def test_a_fault_in_any_file_is_found_before_anything_is_written(example, tmp_path):
     good, store = decloak.run(example / "scenario.yaml", store=tmp_path / "good.db"), tmp_path / "s.db"
     assert good.variants[0].fresh
@@ -290,6 +313,16 @@ relate: {measure: ngd, source: scores, file: scores.csv, cap: none}
 attack: [ra, rba]
 repeat: {times: 3, seed: 1}
 """
+
+
+def test_the_table_shows_an_interval_where_repetitions_differ_and_the_value_where_they_do_not(example, tmp_path, call):
+    path = edited(example, "attack: [mda, tba, wba, gba, rba]", "attack: [ra, rba]\nrepeat: {times: 6, seed: 1}")
+    path.write_text(path.read_text().replace("measure: [recovery, {link: {k: 2, m: 2}}]", "measure: [recovery]"))
+    head, *lines = call("run", path, "--store", tmp_path / "s.db", "--format", "csv").out.splitlines()
+    cells = {line.split(",")[0]: dict(zip(head.split(","), line.split(","), strict=True)) for line in lines}
+    assert "±" in cells["ra"]["correct"]
+    assert not any("±" in cell for cell in cells["rba"].values())
+    assert cells["rba"]["correct"].isdecimal()
 
 
 def test_the_same_seed_gives_the_same_result_and_another_another(example, tmp_path):

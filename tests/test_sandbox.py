@@ -327,6 +327,18 @@ def test_a_rule_that_never_ends_is_stopped_when_it_is_checked(sql, way):
         assert sandbox.select("select count(*) from txn")[1] == [(0,)]
 
 
+def test_what_rules_may_store_is_bounded(store, scope):
+    hoard = COUNT + "select x, zeroblob(4000) from n limit {}"
+    for sandbox in (Sandbox.of(store, scope), Sandbox.empty({})):
+        with sandbox:
+            ((pages,),), ((size,),) = (sandbox.engine(f"pragma temp.{one}") for one in ("max_page_count", "page_size"))
+            assert pages * size == 1_024_000_000
+            sandbox.engine("pragma temp.max_page_count = 500")  # for the test not to take a gigabyte
+            assert refused(sandbox, hoard.format(1000), WAYS["step"]) == "the SQL takes too long, or too much memory"
+            sandbox.make("few", hoard.format(100))
+            assert sandbox.select("select count(*) from few")[1] == [(100,)]
+
+
 def test_checking_does_not_run_the_last_step(sandbox):
     assert sandbox.columns(ENDLESS[0]) == ("x",)
 

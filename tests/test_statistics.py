@@ -1,4 +1,4 @@
-"""Intervals of means, paired differences and shares, against published values."""
+"""Intervals of means and of paired differences, against published values."""
 
 import math
 import statistics
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decloak.errors import DecloakError
-from decloak.measure.kernels.statistics import Interval, interval, paired_difference, wilson
+from decloak.measure.kernels.statistics import Interval, interval, paired_difference
 
 NUMBERS = st.floats(-1e6, 1e6)
 
@@ -16,11 +16,6 @@ NUMBERS = st.floats(-1e6, 1e6)
 STUDENT = [
     (1, 0.95, 12.706), (2, 0.95, 4.303), (4, 0.95, 2.776), (9, 0.95, 2.262), (29, 0.95, 2.045),
     (1, 0.99, 63.657), (9, 0.99, 3.250), (9, 0.90, 1.833), (120, 0.95, 1.980),
-]  # fmt: skip
-
-# Newcombe 1998, Table I, method 3 (Wilson's score interval without continuity correction).
-NEWCOMBE = [
-    (81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0000, 0.1611), (1, 29, 0.0061, 0.1718),
 ]  # fmt: skip
 
 # Cushny and Peebles 1905, hours of sleep gained, as in Student 1908: two drugs, the same ten people.
@@ -81,27 +76,6 @@ def test_swapping_the_attacks_turns_the_difference_round(pairs):
     assert (back.mean, back.low, back.high) == (-there.mean, -there.high, -there.low)
 
 
-@pytest.mark.parametrize(("successes", "trials", "low", "high"), NEWCOMBE)
-def test_wilsons_interval_as_newcombe_prints_it(successes, trials, low, high):
-    found = wilson(successes, trials)
-    assert (found.mean, found.n) == (successes / trials, trials)
-    assert (found.low, found.high) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
-
-
-@given(st.integers(1, 500), st.data())
-def test_wilsons_bounds_solve_its_equation(trials, data):
-    successes = data.draw(st.integers(0, trials))
-    found = wilson(successes, trials)
-    assert 0 <= found.low <= found.mean <= found.high <= 1
-    for bound in (found.low, found.high):
-        distance = abs(found.mean - bound)
-        assert distance == pytest.approx(1.959964 * math.sqrt(bound * (1 - bound) / trials), abs=1e-6)
-
-
-def test_no_trials_have_no_share():
-    assert wilson(0, 0) == Interval(None, None, None, 0, 0)
-
-
 def test_series_of_different_length_cannot_be_paired():
     with pytest.raises(DecloakError, match="cannot pair 2 values with 1; measure both over the same seeds"):
         paired_difference([1.0, 2.0], [1.0])
@@ -109,6 +83,5 @@ def test_series_of_different_length_cannot_be_paired():
 
 @pytest.mark.parametrize("level", [0, 1, 95, -0.5, float("nan")])
 def test_a_level_lies_between_0_and_1(level):
-    for measured in (lambda: interval([1.0, 2.0], level), lambda: wilson(1, 2, level)):
-        with pytest.raises(DecloakError, match="a confidence level of"):
-            measured()
+    with pytest.raises(DecloakError, match="a confidence level of"):
+        interval([1.0, 2.0], level)

@@ -16,7 +16,8 @@ from decloak.digest import digest
 from decloak.errors import DecloakError
 from decloak.scenario import sweep
 from decloak.scenario.model import load
-from decloak.scenario.sweep import MOST, Variant, combinations, compact, together, variants
+from decloak.scenario.sweep import MOST, combinations, compact, together
+from decloak.scenario.variant import Variant, variants
 from decloak.yaml.source import Source
 
 BASE: dict[str, Any] = {

@@ -243,6 +243,50 @@ def test_what_an_attacker_knows_is_in_the_store_and_decides_the_breaches(clinic,
     assert values["findings", "breached"] == len(pairs)
 
 
+@pytest.mark.parametrize(
+    ("attacker", "different"),
+    [
+        ("{model: strong}", 1),
+        ("{model: strong_pairs}", 1),
+        ("{knowledge: known.txt}", 1),
+        ("{model: moderate}", 3),
+        ("{model: weak, foreign: foreign.txt}", 3),
+    ],
+)
+def test_every_repetition_has_an_attacker_of_its_own_where_chance_says_what_is_known(clinic, attacker, different):
+    Path("foreign.txt").write_text("".join(f"word{n}\n" for n in range(40)))
+    Path("known.txt").write_text("chest pain, smoking\n")
+    Path("clinic.yaml").write_text(f"{SCENARIO}attacker: {attacker}\nrepeat: {{times: 3, seed: 1}}\n")
+    decloak.run("clinic.yaml", store="s.db")
+    with open_store("s.db") as store:
+        numbers = [number for (number,) in store.connection.execute("select id from attacker")]
+        known = {str(read_knowledge(store.connection, number)) for number in numbers}
+    assert (len(numbers), len(known)) == (different, different)
+
+
+KNOWN_ITEMS = """\
+rule: known_items
+form: query
+about: Every item of an itemset that is known.
+derives: known_item(item)
+facts: select item from knows
+because: "somebody is known to have {item:item}"
+"""
+
+
+def test_a_rule_that_reads_nothing_but_what_is_known_is_run_again_for_another_attacker(clinic):
+    Path("known_items.yaml").write_text(KNOWN_ITEMS)
+    Path("known.txt").write_text("chest pain, smoking\n")
+    Path("more.txt").write_text("chest pain, smoking\nasthma, inhaler\n")
+    scenario = SCENARIO.replace("attack: [", "attack: [./known_items.yaml, ")
+    counts = []
+    for knowledge in ("known.txt", "more.txt", "known.txt"):
+        Path("clinic.yaml").write_text(f"{scenario}attacker: {{knowledge: {knowledge}}}\n")
+        (variant,) = decloak.run("clinic.yaml", store="s.db").variants
+        counts.append((variant.measures["findings", "known_items"], variant.fresh))
+    assert counts == [(2, True), (4, True), (2, False)]
+
+
 @pytest.mark.parametrize("reading", ["sound", "literal", "per_item", "sum"])
 def test_breaches_are_added_up_in_the_reading_asked_for(clinic, reading):
     Path("clinic.yaml").write_text(SCENARIO.replace("breach]", f"{{breach: {{reading: {reading}}}}}]"))

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from decloak.counting.guarantees import violations
     from decloak.data.dataset import Dataset
     from decloak.data.formats.readers import read
-    from decloak.data.formats.releases import read_release
     from decloak.data.formats.writers import write
     from decloak.data.hierarchy import Hierarchy
     from decloak.data.published import read_published
+    from decloak.data.release_files import read_release
     from decloak.rules.direct import eliminate, reassociate
     from decloak.runs.runner import Run, run
 

@@ -15,11 +15,10 @@ import click
 from decloak.errors import DecloakError, nearest, shown
 from decloak.version import __version__
 
-__all__ = ["EXIT_EXPECTATION", "EXIT_INPUT", "EXIT_INTERNAL", "EXIT_INTERRUPTED", "cli", "main"]
+__all__ = ["EXIT_INPUT", "EXIT_INTERNAL", "EXIT_INTERRUPTED", "cli", "main"]
 
 EXIT_INTERNAL = 1
 EXIT_INPUT = 2
-EXIT_EXPECTATION = 3
 EXIT_INTERRUPTED = 130
 
 COMMANDS = {

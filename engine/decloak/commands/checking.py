@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from decloak.cli import EXIT_EXPECTATION
-from decloak.commands.options import form_option, one_of
+from decloak.commands.options import EXIT_EXPECTATION, form_option, one_of
 from decloak.data.formats.readers import FORMATS, read
 from decloak.errors import DecloakError
 from decloak.report.table import emit
@@ -107,8 +106,8 @@ class _Plain(NamedTuple):
 def _read(file: Path, ids: bool, k: int | None, m: int | None) -> "Disassociated | _Plain":
     """A release file; k and m given on the command line replace its own."""
     from decloak.checks import check_km
-    from decloak.data.formats.releases import read_release
     from decloak.data.generalised import Generalised
+    from decloak.data.release_files import read_release
 
     if ids:
         raise DecloakError("a release file has no ids", hint="leave --ids out")

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import click
 
-__all__ = ["form_option", "one_of", "progress_bar", "store_option"]
+__all__ = ["EXIT_EXPECTATION", "form_option", "one_of", "progress_bar", "store_option"]
+
+EXIT_EXPECTATION = 3
+"""The exit code where all went well and something that was expected does not hold."""
 
 store_option = click.option(
     "--store",

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import click
 
-from decloak.cli import EXIT_EXPECTATION
-from decloak.commands.options import form_option
+from decloak.commands.options import EXIT_EXPECTATION, form_option
 from decloak.errors import DecloakError
 from decloak.report.table import emit
 

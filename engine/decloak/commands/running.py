@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from decloak.cli import EXIT_EXPECTATION
-from decloak.commands.options import form_option, store_option
+from decloak.commands.options import EXIT_EXPECTATION, form_option, store_option
 from decloak.data.formats.lines import place
 from decloak.errors import shown
 from decloak.report.table import emit, emit_json

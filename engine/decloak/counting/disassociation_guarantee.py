@@ -20,7 +20,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Violation", "check_release", "largest_support"]
+__all__ = ["Violation", "check_release"]
 
 
 def check_release(
@@ -62,22 +62,6 @@ def _stated(name: str, given: int | None, stated: int | None) -> int:
     if value is None:
         raise DecloakError(f"the release does not say its {name}", hint=f"give {name}")
     return value
-
-
-def largest_support(cluster: Cluster, itemset: Iterable[str]) -> int:
-    """The support an itemset has at most in a data set that the cluster may have been, by the closed form.
-
-    >>> cluster = Cluster(3, (Chunk(("a", "b"), (("a",), ("a", "b"))),), ("c",))
-    >>> [largest_support(cluster, itemset) for itemset in ("a", "ab", "ac", "c", "cd")]
-    [2, 1, 2, 3, 0]
-    """
-    wanted = set(itemset)
-    supports = [cluster.size]
-    for chunk in cluster.record_chunks:
-        if part := wanted.intersection(chunk.items):
-            supports.append(sum(part.issubset(subrecord) for subrecord in chunk.subrecords))
-            wanted -= part
-    return 0 if wanted.difference(cluster.term_chunk) else min(supports)
 
 
 def _sizes(release: Disassociated, k: int) -> Iterator[Violation]:

@@ -13,7 +13,7 @@ from decloak.counting.itemsets import Coded, coded, sizes
 from decloak.counting.rare import rare
 from decloak.data.dataset import Dataset
 
-__all__ = ["is_anonymous", "violations"]
+__all__ = ["violations"]
 
 
 def violations(transactions: Iterable[Iterable[str]] | Dataset, *, k: int, m: int) -> list[tuple[frozenset[str], int]]:
@@ -36,17 +36,6 @@ def violations(transactions: Iterable[Iterable[str]] | Dataset, *, k: int, m: in
             (larger if covers else minimal).append((itemset, support))
         violating = {itemset for itemset, _ in found}
     return minimal + larger
-
-
-def is_anonymous(transactions: Iterable[Iterable[str]] | Dataset, *, k: int, m: int) -> bool:
-    """Tell whether no itemset violates; stops at the first that does.
-
-    >>> is_anonymous([["milk", "tea"], ["milk", "tea"]], k=2, m=2)
-    True
-    """
-    check_km(k, m)
-    data = _coded(transactions)
-    return not any(True for size in sizes(data.records, m) for _ in rare(data.records, size, k))
 
 
 def _coded(transactions: Iterable[Iterable[str]] | Dataset) -> Coded:

@@ -13,9 +13,8 @@ from decloak.errors import DecloakError, shown
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["FORMS", "emit", "emit_json"]
+__all__ = ["emit", "emit_json"]
 
-FORMS = ("table", "json", "csv")
 GAP = 3
 """Blanks between two columns of a table."""
 WORD = 24
@@ -24,7 +23,7 @@ INTERVAL = re.compile(r"-?[\d.]+( ±| to -?)[\d.]+")
 
 
 def emit(columns: Sequence[str], rows: Iterable[Sequence[Any]], form: str = "table") -> None:
-    """Print rows in one of FORMS."""
+    """Print rows in one of the forms table, json and csv."""
     if form == "json":
         if len(set(columns)) < len(columns):
             raise DecloakError("two columns have one name, which JSON cannot hold", hint="name one: select a as b")

@@ -18,7 +18,8 @@ from decloak.rules.model import Settings
 from decloak.runs.inputs import Inputs
 from decloak.scenario.model import Scenario
 from decloak.scenario.parts import Attack
-from decloak.scenario.sweep import Variant, compact
+from decloak.scenario.sweep import compact
+from decloak.scenario.variant import Variant
 from decloak.version import __version__
 
 __all__ = ["Plan", "Planned", "check_bounds", "check_fits", "plan"]

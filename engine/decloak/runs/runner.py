@@ -19,7 +19,8 @@ from decloak.runs.plan import plan as plan_of
 from decloak.runs.stages import Session, execute
 from decloak.scenario.model import Case, Document, load
 from decloak.scenario.parts import Attack
-from decloak.scenario.sweep import Variant, together, variants
+from decloak.scenario.sweep import together
+from decloak.scenario.variant import Variant, variants
 from decloak.store.counts import kept_counts
 from decloak.store.inserting import find
 from decloak.store.opening import connect_readonly, open_store

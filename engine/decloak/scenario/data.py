@@ -17,7 +17,6 @@ from decloak.data.formats.generalised_file import METHOD as GENERALISATION
 from decloak.data.formats.readers import FORMATS, read
 from decloak.data.formats.record import Options
 from decloak.data.formats.release_header import Header
-from decloak.data.formats.releases import read_header, read_release
 from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised, read_generalised
 from decloak.data.generators.baskets import baskets
@@ -25,6 +24,7 @@ from decloak.data.generators.clinic import generate as clinic
 from decloak.data.pair import check_pair
 from decloak.data.published import Published as PublishedRelease
 from decloak.data.published import read_published
+from decloak.data.release_files import read_header, read_release
 from decloak.data.tables import DistanceTable
 from decloak.data.text.headers import check_pattern
 from decloak.errors import DecloakError, shown

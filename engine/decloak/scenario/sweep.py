@@ -1,27 +1,18 @@
-"""Every combination of what a scenario varies, each with a name and a seed of its own.
-
-A seed is drawn from the digest of the data, `repeat.seed` and the repetition, and of nothing else: variants that are
-compared, whatever they vary, are dealt the same hand. Two measures of relatedness are tried on the same release, two
-values of k in the same random hierarchy, and one attack more changes nothing for the others.
-"""
+"""Every combination of what a scenario varies, each with a name, and what is wrong with some of them."""
 
 import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from decloak.digest import digest
 from decloak.errors import DecloakError, Faults, shown
 from decloak.yaml.source import Fault, Source
 from decloak.yaml.tree import Node, Place, number_or_text
 
-if TYPE_CHECKING:
-    from decloak.scenario.model import Document, Scenario
-
-__all__ = ["MOST", "Variant", "combinations", "compact", "seed_of", "together", "variants"]
+__all__ = ["MOST", "combinations", "compact", "name_of", "together"]
 
 MOST = 10_000
 """Variants a scenario may have, repetitions counted."""
@@ -29,43 +20,9 @@ MOST = 10_000
 _PLAIN = re.compile(r"[\w./][\w./-]*(?: [\w./-]+)*")
 
 
-@dataclass(frozen=True)
-class Variant:
-    """One run: the scenario with one value for each key that varies, and one repetition, counted from 1."""
-
-    name: str
-    settings: Mapping[str, Any]
-    repetition: int
-    seed: int
-    config: Mapping[str, Any]
-    scenario: "Scenario"
-
-    @property
-    def title(self) -> str:
-        """The name, with the repetition when there are several."""
-        return f"{self.name} #{self.repetition}" if self.scenario.repeat.times > 1 else self.name
-
-
-def variants(document: "Document") -> list[Variant]:
-    """Every combination in the order of the file, the last key varying fastest, each repeated."""
-    return [
-        Variant(
-            _name(case.settings) or "base", case.settings, number,
-            seed_of(case.scenario, number), case.source.value, case.scenario,
-        )
-        for case in document.cases
-        for number in range(1, case.scenario.repeat.times + 1)
-    ]  # fmt: skip
-
-
-def _name(settings: Mapping[str, Any]) -> str:
+def name_of(settings: Mapping[str, Any]) -> str:
+    """What a combination is called."""
     return ", ".join(f"{key}={compact(value)}" for key, value in settings.items())
-
-
-def seed_of(scenario: "Scenario", repetition: int) -> int:
-    """The seed of one repetition, below 2^63; a default written out is the same as left out."""
-    data = scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True, include={"data"})
-    return int(digest([data, scenario.repeat.seed, repetition])[:16], 16) >> 1
 
 
 def combinations(source: Source, times: int) -> Iterator[Source]:
@@ -114,7 +71,7 @@ def _told(
     """
     settings = some[0].settings if some else {}
     telling = {key: node for key, node in settings.items() if _chosen(key, some) < everywhere[key]} or settings
-    name = _name({key: node.value for key, node in telling.items() if place not in _places(node)})
+    name = name_of({key: node.value for key, node in telling.items() if place not in _places(node)})
     message = f"{error.message} in the variant {shown(name, 300)[1:-1]}" if name else error.message
     return DecloakError(message, error.place, error.hint)
 

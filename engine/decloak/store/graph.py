@@ -11,11 +11,10 @@ import networkx as nx
 
 from decloak.errors import DecloakError, nearest, shown
 
-__all__ = ["FORMATS", "around", "evidence", "facts", "serialise", "whole"]
+__all__ = ["around", "evidence", "facts", "serialise", "whole"]
 
 Graph: TypeAlias = "nx.MultiDiGraph[str]"
 
-FORMATS = ("graphml", "gexf", "json")
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

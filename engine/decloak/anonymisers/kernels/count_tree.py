@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from decloak.anonymisers.kernels.raising import Raised, ranks
+from decloak.anonymisers.kernels.raising import Raised
 from decloak.data.hierarchy import Hierarchy, Ints
 
-__all__ = ["CountTree", "count_tree", "extended", "held", "supporting"]
+__all__ = ["CountTree", "extended", "held", "supporting"]
 
 Itemset = tuple[int, ...]
 """Nodes, in tree order."""
@@ -74,25 +74,12 @@ class CountTree:
         self._everywhere = _Places(np.arange(columns.shape[0]), self._start[:-1])
         self._all = np.ones(len(nodes), bool)
 
-    def counts(self, size: int) -> Iterator[tuple[Itemset, int]]:
-        """Every itemset of 1 to `size` nodes with its support."""
-        yield from self._counts((), self._everywhere, self._all, size)
-
     def breaches(self, raised: Raised, k: int, size: int) -> Iterator[tuple[Itemset, int]]:
         """The leaves that fewer than k records hold: itemsets of `size` nodes, or shorter ones nothing can join.
 
         The cut may be raised as the walk goes on: itemsets with a node that is dead by then are passed over.
         """
         yield from self._breaches((), self._everywhere, self._all, raised, k, size)
-
-    def _counts(
-        self, itemset: Itemset, places: _Places, free: NDArray[np.bool_], size: int
-    ) -> Iterator[tuple[Itemset, int]]:
-        for column, below in self._children(*self._grown(places, free)):
-            child = (*itemset, int(self._nodes[column]))
-            yield child, len(below.record)
-            if len(child) < size:
-                yield from self._counts(child, below, self._unrelated(free, column), size)
 
     def _breaches(
         self, itemset: Itemset, places: _Places, free: NDArray[np.bool_], raised: Raised, k: int, size: int
@@ -135,15 +122,3 @@ class CountTree:
         """Without the nodes on one path with that of a column."""
         apart: NDArray[np.bool_] = (self._first >= self._end[column]) | (self._end <= self._first[column])
         return free & apart
-
-
-def count_tree(tree: Hierarchy, records: sparse.csr_array[Any], m: int) -> Iterator[tuple[Itemset, int]]:
-    """Every itemset of 1 to m nodes that a record holds, with its support, in preorder of the count tree.
-
-    >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
-    >>> [([tree.labels[node] for node in nodes], n) for nodes, n in count_tree(tree, tree.code([["a1", "b"]]), 2)]
-    [(['A'], 1), (['A', 'b'], 1), (['a1'], 1), (['a1', 'b'], 1), (['b'], 1)]
-    """
-    holding = extended(tree, records)
-    order = np.argsort(ranks(tree, np.bincount(holding.indices, minlength=len(tree.labels))))
-    yield from CountTree(tree, holding, order[order > 0]).counts(m)

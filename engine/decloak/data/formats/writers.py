@@ -4,7 +4,6 @@ from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import FilePath, check_name, place, write_lines
 from decloak.data.formats.readers import find_format
 from decloak.data.formats.record import Options, check_labels
-from decloak.data.published import Published
 from decloak.errors import DecloakError
 
 __all__ = ["write"]
@@ -39,11 +38,8 @@ def write(
 def _check_kind(value: object) -> None:
     if isinstance(value, Dataset):
         return
-    hint = "make one by decloak.Dataset.of(transactions)"
-    if isinstance(value, Published):
-        hint = "write it by decloak.data.formats.published.write_published(release, path)"
-    elif hasattr(value, "write"):
-        hint = "it writes itself: release.write(path)"
+    writes = hasattr(value, "write")
+    hint = "it writes itself: release.write(path)" if writes else "make one by decloak.Dataset.of(transactions)"
     raise DecloakError(f"a {type(value).__name__} is not a Dataset", hint=hint)
 
 

@@ -61,14 +61,6 @@ class Accuracy:
         return _ratio(self.correct_exp, self.true)
 
     @property
-    def recall_row(self) -> float | None:
-        return _ratio(self.correct_row, self.true)
-
-    @property
-    def recall_class(self) -> float | None:
-        return _ratio(self.correct_class, self.true)
-
-    @property
     def chance(self) -> float | None:
         """The accuracy that as many rows drawn at random would have."""
         return _ratio(self.expected, self.assigned)

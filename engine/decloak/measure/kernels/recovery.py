@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.measure.kernels.statistics import Interval, wilson
-
 __all__ = ["Recovery", "mean_density", "pool", "recovery"]
 
 EPSILON = 1e-9
@@ -69,14 +67,6 @@ class Recovery:
         return _ratio(self.expected, self.struck)
 
     @property
-    def chance_recall(self) -> float | None:
-        return _ratio(self.expected, self.added)
-
-    @property
-    def chance_f(self) -> float | None:
-        return _ratio(2 * self.expected, self.struck + self.added)
-
-    @property
     def lift(self) -> float | None:
         """How many times better than chance; the same number for precision, recall and F."""
         return _ratio(self.correct, self.expected)
@@ -85,10 +75,6 @@ class Recovery:
     def auc(self) -> float | None:
         """The probability that an added cell is more suspicious than an original one of its table."""
         return _ratio(self.concordance, 2 * self.pairs)
-
-    def precision_interval(self, level: float = 0.95) -> Interval:
-        """Return Wilson's interval of the precision, as if every strike were an independent trial."""
-        return wilson(self.correct, self.struck, level)
 
 
 def _ratio(part: float, whole: float) -> float | None:

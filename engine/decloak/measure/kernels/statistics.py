@@ -1,19 +1,18 @@
-"""Means over repeats, and shares of trials, with their confidence intervals.
+"""Means over repeats, with their confidence intervals.
 
-n: values that count; s: their standard deviation (divisor n - 1); t, z: quantiles of Student's and of the
-normal distribution. A mean has the interval mean -+ t s / sqrt(n) with n - 1 degrees of freedom; a share has
-Wilson's (1927), which stays inside 0..1 and says something even when every trial went the same way.
+n: values that count; s: their standard deviation (divisor n - 1); t: a quantile of Student's distribution. A mean
+has the interval mean -+ t s / sqrt(n) with n - 1 degrees of freedom.
 """
 
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from scipy.special import ndtri, stdtrit
+from scipy.special import stdtrit
 
 from decloak.errors import DecloakError
 
-__all__ = ["Interval", "interval", "paired_difference", "wilson"]
+__all__ = ["Interval", "interval", "paired_difference"]
 
 
 class Interval(NamedTuple):
@@ -59,21 +58,6 @@ def paired_difference(first: Sequence[float | None], second: Sequence[float | No
             f"cannot pair {len(first)} values with {len(second)}", hint="measure both over the same seeds"
         )
     return interval([None if a is None or b is None else a - b for a, b in zip(first, second, strict=True)], level)
-
-
-def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
-    """Return the share of successes among independent trials with Wilson's interval.
-
-    >>> [round(x, 3) for x in wilson(0, 20)[:3]]
-    [0.0, 0.0, 0.161]
-    """
-    z = float(ndtri(1 - _tail(level)))
-    if not trials:
-        return Interval(None, None, None, 0)
-    share = successes / trials
-    centre = (share + z * z / (2 * trials)) / (1 + z * z / trials)
-    half = z * math.sqrt(share * (1 - share) / trials + (z / (2 * trials)) ** 2) / (1 + z * z / trials)
-    return Interval(share, min(share, max(0.0, centre - half)), max(share, min(1.0, centre + half)), trials)
 
 
 def _tail(level: float) -> float:
