@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from decloak.errors import DecloakError
-from decloak.relate.relatedness import Similarities, SimilaritySource
+from decloak.relate.protocols import Similarities
+from decloak.relate.relatedness import SimilaritySource
 from decloak.yaml.part import File, Found
 
 __all__ = ["EmbeddingSource"]

@@ -7,50 +7,29 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
 from decloak.data.assignment import Closer
 from decloak.errors import DecloakError
+from decloak.relate.protocols import Similarities, Source
 from decloak.yaml.part import Found, Part
 
 if TYPE_CHECKING:
     from decloak.data.tables import Pair
     from decloak.relate.counting import Cache, Progress
     from decloak.relate.ngd import Scored
-    from decloak.relate.similar import Similar
 
 __all__ = [
-    "CountedSource", "Distance", "Documents", "NgdSource", "PseudoCount", "Related", "Relatedness", "Similarities",
-    "SimilaritySource", "Source", "Supplies",
+    "CountedSource", "Distance", "Documents", "NgdSource", "PseudoCount", "Related", "Relatedness", "SimilaritySource",
+    "Supplies",
 ]  # fmt: skip
 
 Documents = Callable[[], Iterable[Iterable[str]]]
 """Gives what items stand together in, for a source that counts nothing else."""
 Distance = Annotated[float, Field(ge=0)] | Literal["none"]
 Cap = Annotated[float, Field(gt=0)] | Literal["none"]
-
-
-class Source(Protocol):
-    """Counts of terms: alone, in pairs, and of everything there is; None where the source cannot tell."""
-
-    @property
-    def n(self) -> float:
-        """N, the number of pages."""
-
-    def counts(self, terms: Sequence[str]) -> dict[str, int | None]:
-        """f(x) of every term."""
-
-    def joint(self, pairs: "Sequence[Pair]") -> "dict[Pair, int | None]":
-        """f(x,y) of every pair."""
-
-
-class Similarities(Protocol):
-    """What embeddings and WordNet have in common."""
-
-    def scores(self, pairs: "Iterable[Pair]") -> "Similar":
-        """How similar the terms of every pair are."""
 
 
 class Supplies(NamedTuple):

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from decloak.relate.relatedness import Similarities, SimilaritySource
+from decloak.relate.protocols import Similarities
+from decloak.relate.relatedness import SimilaritySource
 from decloak.relate.wordnet_files import files_in
 from decloak.yaml.part import File
 
