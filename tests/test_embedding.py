@@ -18,7 +18,8 @@ from scipy.stats import pearsonr, spearmanr
 from decloak.errors import DecloakError
 from decloak.relate import vectors_file
 from decloak.relate.packaged import PackagedVectors
-from decloak.relate.similar import Similar, apart, compared
+from decloak.relate.protocols import Similar
+from decloak.relate.similar import apart, compared
 from decloak.relate.vectors_cache import cache_folder, vector_table
 from decloak.relate.vectors_file import blocks, is_vectors_file
 from decloak.relate.word_vectors import Embedding, FileVectors, vectors_of

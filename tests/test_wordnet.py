@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 
 from decloak.errors import DecloakError
-from decloak.relate.similar import Similar, apart
+from decloak.relate.protocols import Similar
+from decloak.relate.similar import apart
 from decloak.relate.wordnet_similarity import WordNet
 from naive_wordnet import naive_similarity
 

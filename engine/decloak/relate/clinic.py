@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from importlib.resources import files
 from typing import TYPE_CHECKING, Literal
 
+from decloak.relate.protocols import Source
 from decloak.relate.relatedness import CountedSource, Supplies
-from decloak.relate.source import Source
 
 if TYPE_CHECKING:
     from decloak.data.tables import Pair

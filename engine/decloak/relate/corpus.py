@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar, Literal
 
+from decloak.relate.protocols import Source
 from decloak.relate.relatedness import CountedSource, Supplies
-from decloak.relate.source import Source
 from decloak.yaml.part import File
 
 __all__ = ["CorpusSource"]

@@ -4,8 +4,8 @@ from typing import ClassVar, Literal
 
 from decloak.data.formats.folder import Folder
 from decloak.errors import DecloakError
+from decloak.relate.protocols import Similarities
 from decloak.relate.relatedness import SimilaritySource
-from decloak.relate.source import Similarities
 from decloak.yaml.part import File, Found
 
 __all__ = ["EmbeddingSource"]

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError, nearest, shown
-from decloak.relate.source import Source
+from decloak.relate.protocols import Source
 
 __all__ = ["Scored", "Unseen", "distances", "ngd", "settled"]
 

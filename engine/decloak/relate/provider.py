@@ -13,10 +13,10 @@ from pydantic import AfterValidator, Field
 
 from decloak.data.query import Both, Query
 from decloak.errors import DecloakError, nearest, shown
+from decloak.relate.protocols import Source
 from decloak.relate.provider_http import CLOCK, Client, Clock, check_url
 from decloak.relate.provider_kinds import KINDS, Elasticsearch, Json, Kind, MediaWiki, Question, SearXNG, can_be_asked
 from decloak.relate.relatedness import CountedSource, Supplies
-from decloak.relate.source import Source
 from decloak.yaml.part import Found
 from decloak.yaml.source import Mistakes
 

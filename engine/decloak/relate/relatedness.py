@@ -13,7 +13,7 @@ from pydantic import Field
 from decloak.data.assignment import Closer
 from decloak.data.formats.folder import Folder
 from decloak.errors import DecloakError
-from decloak.relate.source import Similarities, Source
+from decloak.relate.protocols import Similarities, Source
 from decloak.yaml.part import Found, Part
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from decloak.relate.ngd import Scored
 
 __all__ = [
-    "CountedSource", "Distance", "Documents", "NgdSource", "PseudoCount", "Related", "Relatedness",
-    "SimilaritySource", "Supplies",
+    "CountedSource", "Distance", "Documents", "NgdSource", "PseudoCount", "Related", "Relatedness", "SimilaritySource",
+    "Supplies",
 ]  # fmt: skip
 
 Documents = Callable[[], Iterable[Iterable[str]]]

@@ -5,7 +5,7 @@ asked for are picked out of these.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from decloak.data.tables import Pair
 from decloak.errors import shown
 from decloak.relate.ngd import Scored
+from decloak.relate.protocols import Similar
 
-__all__ = ["CELLS", "FEW", "Similar", "apart", "compared", "share"]
+__all__ = ["CELLS", "FEW", "apart", "compared", "share"]
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.int64]
@@ -24,13 +25,6 @@ CELLS = 4_000_000
 
 FEW = 3
 """Terms that a line of warning names."""
-
-
-class Similar(NamedTuple):
-    """Similarities as asked for, None where there is no score; and how the terms were found, a line a kind."""
-
-    scores: dict[Pair, float | None]
-    warnings: list[str]
 
 
 def apart(similar: Similar) -> Scored:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from decloak.data.formats.lines import FilePath
 from decloak.data.tables import Pair
-from decloak.relate.similar import CELLS, FEW, Similar, compared, share
+from decloak.relate.protocols import Similar
+from decloak.relate.similar import CELLS, FEW, compared, share
 from decloak.relate.vectors_cache import Table, vector_table
 
 __all__ = ["Embedded", "Embedder", "Embedding", "FileVectors", "vectors_of"]

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from decloak.data.formats.folder import Folder
+from decloak.relate.protocols import Similarities
 from decloak.relate.relatedness import SimilaritySource
-from decloak.relate.source import Similarities
 from decloak.relate.wordnet_files import files_in
 from decloak.yaml.part import File
 

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from decloak.data.formats.lines import FilePath
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
-from decloak.relate.similar import CELLS, FEW, Similar, compared, share
+from decloak.relate.protocols import Similar
+from decloak.relate.similar import CELLS, FEW, compared, share
 from decloak.relate.wordnet_files import Nouns, packaged_nouns, read_nouns
 
 __all__ = ["Taxonomy", "WordNet", "taxonomy", "wu_palmer"]

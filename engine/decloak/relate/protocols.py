@@ -1,13 +1,12 @@
-"""What sources of relatedness answer: counts of terms, or how similar they are."""
+"""What gives counts of terms, and what compares them: the seams that every source of relatedness fits."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from decloak.data.tables import Pair
-    from decloak.relate.similar import Similar
 
-__all__ = ["Similarities", "Source"]
+__all__ = ["Similar", "Similarities", "Source"]
 
 
 class Source(Protocol):
@@ -24,8 +23,15 @@ class Source(Protocol):
         """f(x,y) of every pair."""
 
 
+class Similar(NamedTuple):
+    """Similarities as asked for, None where there is no score; and how the terms were found, a line a kind."""
+
+    scores: "dict[Pair, float | None]"
+    warnings: list[str]
+
+
 class Similarities(Protocol):
     """What embeddings and WordNet have in common."""
 
-    def scores(self, pairs: "Iterable[Pair]") -> "Similar":
+    def scores(self, pairs: "Iterable[Pair]") -> Similar:
         """How similar the terms of every pair are."""
