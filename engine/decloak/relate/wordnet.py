@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal
 
+from decloak.data.formats.folder import Folder
 from decloak.relate.protocols import Similarities
 from decloak.relate.relatedness import SimilaritySource
 from decloak.relate.wordnet_files import files_in
