@@ -19,6 +19,7 @@ test-all: $(VENV)/tested
 lint: $(VENV)/developed
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/lint-imports --no-cache
 
 types: $(VENV)/developed
 	$(BIN)/mypy
