@@ -627,15 +627,26 @@ def test_what_a_hierarchy_could_not_be_related_by_is_told(folder):
     assert [note for note in notes if note.startswith("no count (or a negative one), so no score, for 'a2'")]
 
 
-def test_a_release_in_the_wrong_place_of_a_scenario_is_told_its_place(folder, call):
+def test_a_release_file_is_attacked_as_what_its_header_says(folder, call):
     decloak.run(written(folder, METHODS["cut"]), store="store.db")
     assert call("publish", "last", "release.jsonl", "--cut", "nowhere/cut.csv").code == 2
     assert not (folder / "release.jsonl").exists()
     assert call("publish", "last", "release.jsonl").code == 0
-    (folder / "t.yaml").write_text("scenario: t\ndata: {release: release.jsonl}\nattack: [cover]\n")
+    attack = "attack: [{rule: km_violation, k: 3, m: 2}]\nmeasure: [loss]\n"
+    said = []
+    for key in ("release", "published"):
+        (folder / "t.yaml").write_text(f"scenario: t\ndata: {{{key}: release.jsonl}}\n{attack}")
+        said.append(call("run", "t.yaml", "--store", f"{key}.db", "--format", "csv"))
+    assert said[0].code == said[1].code == 0
+    assert said[0].out == said[1].out
+
+
+def test_a_disassociated_release_in_the_wrong_place_of_a_scenario_is_told_its_place(folder, call):
+    decloak.anonymise([["a", "b"]] * 4, "disassociation", k=2, m=2, max_cluster=4).write(folder / "r.jsonl")
+    (folder / "t.yaml").write_text("scenario: t\ndata: {published: r.jsonl}\nattack: [km_violation]\n")
     said = call("run", "t.yaml")
     assert said.code == 2
-    assert "a release by generalisation; in a scenario that is data: {published: FILE}" in said.err
+    assert "a release by disassociation; in a scenario that is data: {release: FILE}" in said.err
 
 
 def test_a_deep_chain_of_single_nodes_is_no_more_work(folder):

@@ -171,7 +171,7 @@ def test_writing_loses_nothing_silently(tmp_path):
         ),
         (
             Published((("a",),), ("1",)),
-            "a Published is not a Dataset; write it by decloak.data.formats.published.",
+            "a Published is not a Dataset; it writes itself: release.write(path)",
         ),
         ([["a"]], "a list is not a Dataset; make one by decloak.Dataset.of"),
     ],

@@ -51,7 +51,7 @@ _HOMES = {
     "eliminate": "rules.direct",
     "read": "data.formats.readers",
     "read_published": "data.published",
-    "read_release": "data.formats.releases",
+    "read_release": "data.release_files",
     "reassociate": "rules.direct",
     "run": "runs.runner",
     "violations": "counting.guarantees",

@@ -74,9 +74,11 @@ class SetGeneralisedForm(Form[HeldSets]):
     def publish(self, held: HeldSets, file: Path, wish: Publishing) -> None:
         if wish.text:
             raise DecloakError("the release is set-generalised, and a text as it is", hint="leave --text out")
+        # Worked out first: a name that CSV cannot carry leaves neither file behind.
+        labels = [] if wish.cut is None else ["label,item", *_items_of_labels(held.labels)]
         held.published.write(file, ids=wish.ids)
         if wish.cut is not None:
-            write_lines(["label,item", *_items_of_labels(held.labels)], wish.cut)
+            write_lines(labels, wish.cut)
 
 
 class GeneralisedForm(SetGeneralisedForm):
