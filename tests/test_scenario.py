@@ -21,9 +21,10 @@ from decloak.errors import DecloakError, Faults
 from decloak.measure.registry import FAMILIES, fitting
 from decloak.rules.load import Catalogue
 from decloak.scenario import parts
-from decloak.scenario.data import Distances, Original, Pair, Published, PublishedFile
 from decloak.scenario.model import Document, Scenario, json_schema, load
+from decloak.scenario.originals import Original
 from decloak.scenario.parts import Attack
+from decloak.scenario.published import Distances, Pair, Published, PublishedFile
 
 MEASURES = {family.name: tuple(figure.name for figure in family.figures) for family in FAMILIES}
 TORN_MEASURES = fitting(FormName.DISASSOCIATED)

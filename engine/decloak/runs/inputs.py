@@ -9,7 +9,7 @@ from decloak.data.formats.folder import Folder
 from decloak.digest import digest
 from decloak.relate.wordnet_files import FILES as WORDNET
 from decloak.relate.wordnet_files import check_database
-from decloak.scenario.data import Progress
+from decloak.scenario.data_part import Progress
 from decloak.scenario.model import Scenario
 from decloak.yaml.part import Part
 

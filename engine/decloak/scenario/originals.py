@@ -1,0 +1,172 @@
+"""Original transactions of a scenario: a file, made up, or drawn from text."""
+
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, Field
+
+from decloak.data.dataset import Dataset
+from decloak.data.formats.delimited import check_separator
+from decloak.data.formats.folder import Folder
+from decloak.data.formats.readers import FORMATS, read
+from decloak.data.formats.record import Options
+from decloak.data.generators.baskets import baskets
+from decloak.data.generators.clinic import generate as clinic
+from decloak.data.text.headers import check_pattern
+from decloak.errors import DecloakError, shown
+from decloak.scenario.data_part import DataPart, Progress
+from decloak.yaml.part import File, Found
+from decloak.yaml.source import Mistakes
+
+__all__ = ["Generated", "Notes", "Original", "Searchlog"]
+
+
+def _pattern(text: str) -> str:
+    try:
+        check_pattern(text)
+    except DecloakError as error:
+        raise Mistakes(((), error)) from None
+    return text
+
+
+Pattern = Annotated[str, Field(min_length=1), AfterValidator(_pattern)]
+
+
+class Original(DataPart):
+    """Transactions as they were collected."""
+
+    collected: ClassVar = True
+    anonymised: ClassVar = False
+
+    FILES: ClassVar[tuple[str, ...]] = ("file",)
+
+    file: File
+    """The path of the file."""
+    format: Literal[tuple(FORMATS)]  # type: ignore[valid-type]
+    """How it is written; `decloak import --help` describes the formats."""
+    ids: bool = False
+    """Whether the first name of a line is the transaction's id."""
+    separator: str | None = None
+    """The character between names, when it is not a comma."""
+    transaction: str = Options().transaction
+    """The column that holds the transaction's id (format long)."""
+    item: str = Options().item
+    """The column that holds the item (format long)."""
+
+    def mistakes(self) -> Found:
+        """Options that mean nothing to the format."""
+        known = FORMATS[self.format].options
+        for option in Options._fields:
+            if option in self.model_fields_set and option not in known:
+                yield (
+                    (option,),
+                    DecloakError(f"the format {self.format} has no option {shown(option)}", hint="delete it"),
+                )
+        if self.transaction == self.item:
+            message = f"{shown(self.item)} cannot hold both the transaction and the item"
+            yield ("item",), DecloakError(message, hint="name two columns")
+        if self.separator is not None:
+            try:
+                check_separator(self.separator)
+            except DecloakError as error:
+                yield ("separator",), error
+
+    @property
+    def kept_as(self) -> str:  # type: ignore[override]
+        """The format of the file."""
+        return str(self.format)
+
+    def read_original(self, folder: Folder, progress: Progress | None = None) -> Dataset:
+        """The transactions of the file."""
+        columns = {"transaction": self.transaction, "item": self.item} if self.format == "long" else {}
+        data = read(folder / self.file, self.format, ids=self.ids, separator=self.separator, **columns)
+        return Dataset(data.transactions, data.labels, self.file)
+
+
+class Generated(DataPart):
+    """Transactions that are made up, the same for the same seed."""
+
+    collected: ClassVar = True
+    anonymised: ClassVar = False
+    kept_as: ClassVar = "generated"
+
+    generate: Literal["clinic", "baskets"]
+    """A clinic's records, or baskets whose items have nothing to do with one another, evenly long-tailed."""
+    transactions: int = Field(ge=1, le=10_000_000)
+    """How many."""
+    items: int = Field(1_000, ge=2, le=1_000_000)
+    """Baskets: how many different items."""
+    length: float = Field(6.5, ge=1)
+    """Baskets: items in a transaction, on average."""
+    seed: int = Field(1, ge=0)
+    """What they are drawn from."""
+
+    def mistakes(self) -> Found:
+        """The clinic has its own items."""
+        for key in sorted({"items", "length"} & self.model_fields_set):
+            if self.generate == "clinic":
+                yield (key,), DecloakError(f"the clinic has no {shown(key)} to choose", hint="delete it")
+        if self.length > self.items:
+            yield ("length",), DecloakError(f"{self.items} items make no baskets of {self.length:g}", hint="write less")
+
+    def read_original(self, folder: Folder, progress: Progress | None = None) -> Dataset:
+        """The transactions, made anew."""
+        if self.generate == "clinic":
+            return clinic(self.transactions, self.seed)
+        return baskets(self.transactions, self.items, self.length, self.seed)
+
+
+class _Words(DataPart):
+    collected: ClassVar = True
+    anonymised: ClassVar = False
+    quick: ClassVar = False
+
+
+class Notes(_Words):
+    """Documents, each a transaction of its nouns and noun phrases (the extra 'text')."""
+
+    FILES: ClassVar = ("text",)
+    kept_as: ClassVar = "text"
+
+    text: File
+    """A folder with a document a file, or a .csv, .tsv or .jsonl file with one a record."""
+    field: File | None = None
+    """Tables: the column or key that holds the text."""
+    ids: File | None = None
+    """Tables: the column or key that names the document."""
+    headers: tuple[Pattern, ...] = ()
+    """Regular expressions; a line in which one is found belongs to no document: a header, a footer."""
+
+    def read_original(self, folder: Folder, progress: Progress | None = None) -> Dataset:
+        """A transaction for every document."""
+        from decloak.data.text.notes import read_text
+
+        data = read_text(folder / self.text, field=self.field, ids=self.ids, headers=self.headers, progress=progress)
+        return Dataset(data.transactions, data.labels, self.text)
+
+
+class Searchlog(_Words):
+    """Search logs, each person a transaction of what was looked for (the extra 'text')."""
+
+    kept_as: ClassVar = "searchlog"
+
+    searchlog: File | Annotated[tuple[File, ...], Field(min_length=1)]
+    """Files in the form of AOL's: AnonID, Query, QueryTime, ItemRank, ClickURL, tabs between them."""
+    short: int = Field(2, ge=0, le=20)
+    """Words of a query that is an item as it stands; of a longer one the noun phrases are."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files, also when there is only one."""
+        return (self.searchlog,) if isinstance(self.searchlog, str) else self.searchlog
+
+    def named(self) -> Iterator[str]:
+        """The files."""
+        yield from self.files
+
+    def read_original(self, folder: Folder, progress: Progress | None = None) -> Dataset:
+        """A transaction for everybody who looked for something."""
+        from decloak.data.text.searchlog import read_searchlog
+
+        data = read_searchlog([folder / file for file in self.files], short=self.short, progress=progress)
+        return Dataset(data.transactions, data.labels, ", ".join(self.files))

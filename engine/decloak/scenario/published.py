@@ -1,0 +1,176 @@
+"""What was published before a scenario was written: files of releases, or of distance tables."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import ClassVar, Self
+
+from pydantic import PrivateAttr, ValidationInfo, model_validator
+
+from decloak.anonymisers.method import Made
+from decloak.attack.unmarked import mark
+from decloak.data.dataset import Dataset
+from decloak.data.formats.distance_file import read_distances
+from decloak.data.formats.folder import Folder
+from decloak.data.formats.generalised_file import METHOD as GENERALISATION
+from decloak.data.formats.readers import read
+from decloak.data.formats.release_header import Header
+from decloak.data.forms import FormName
+from decloak.data.generalised import Generalised, read_generalised
+from decloak.data.pair import check_pair
+from decloak.data.published import Published as PublishedRelease
+from decloak.data.published import read_published
+from decloak.data.release_files import read_header, read_release
+from decloak.data.tables import DistanceTable
+from decloak.errors import DecloakError, shown
+from decloak.releases.attacker import Attacker
+from decloak.releases.distances import made_of_tables
+from decloak.scenario.data_part import DataPart
+from decloak.scenario.originals import Original
+from decloak.yaml.part import File, Found, Part
+
+__all__ = ["Distances", "Pair", "Published", "PublishedFile", "Release"]
+
+
+class PublishedFile(Part):
+    """A file of set-generalised transactions: `heart disease, (icd, limbs), weakness`, or a release file (.jsonl)."""
+
+    FILES: ClassVar = ("file",)
+
+    file: File
+    """The path of the file."""
+    ids: bool = False
+    """Whether the first name of a line is the transaction's id."""
+    marked: bool = True
+    """Whether brackets show which items are generalised; if not, the attacker goes by k and utility."""
+
+    @property
+    def is_release(self) -> bool:
+        """Whether it is a release file, which says itself what it is."""
+        return self.file.endswith(".jsonl")
+
+    def mistakes(self) -> Found:
+        """A release file says both itself."""
+        for key in sorted({"ids", "marked"} & self.model_fields_set):
+            if self.is_release:
+                yield (key,), DecloakError(f"a release file says itself what {shown(key)} would", hint="delete it")
+
+    def read(self, folder: Folder, attacker: Attacker) -> PublishedRelease:
+        """What is published; where nothing is marked, as the attacker takes it."""
+        path = folder / self.file
+        if self.is_release:
+            release = read_generalised(path).published
+        elif self.marked:
+            release = read_published(path, ids=self.ids)
+        else:
+            plain = read(path, "basket", ids=self.ids)
+            release = mark(plain.transactions, plain.labels, k=attacker.k, utility=attacker.utility)
+        return PublishedRelease(release.transactions, release.labels, self.file, release.names)
+
+
+class _WithRelease(DataPart):
+    FILES: ClassVar[tuple[str, ...]] = ("published",)
+    anonymised: ClassVar = True
+
+    published: File | PublishedFile
+    """What was published: a path, or a file and how to read it."""
+
+    @property
+    def published_file(self) -> PublishedFile:
+        """The published file with its options."""
+        return PublishedFile(file=self.published) if isinstance(self.published, str) else self.published
+
+    @property
+    def form(self) -> FormName:
+        """Release files are of labels."""
+        return FormName.GENERALISED if self.published_file.is_release else FormName.SET_GENERALISED
+
+    @property
+    def marked(self) -> bool:
+        """Whether brackets show which items are generalised."""
+        return self.published_file.marked
+
+    def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> Made:
+        """What the file publishes, and what it suppressed."""
+        published = self.published_file.read(folder, attacker)
+        if original is None:
+            return Made(published, "unknown", {})
+        try:
+            suppressed = check_pair(original, published)
+        except DecloakError as error:
+            place = str(folder.path / (error.place or self.published_file.file))
+            raise DecloakError(error.message, place, error.hint) from None
+        return Made(published, "unknown", {"suppressed": len(suppressed)})
+
+    def read_header(self, folder: Folder) -> Header | None:
+        """What the release file says, None where it is text."""
+        return (
+            read_header(folder / self.published_file.file, GENERALISATION) if self.published_file.is_release else None
+        )
+
+
+class Pair(_WithRelease, Original):
+    """The original transactions, and what was published of them."""
+
+    FILES: ClassVar = ("file", "published")
+
+    def original_files(self) -> Iterator[str]:
+        """Not that of the release."""
+        yield self.file
+
+
+class Published(_WithRelease):
+    """Only what was published."""
+
+
+class Distances(DataPart):
+    """Distance tables made elsewhere, to be attacked as they are."""
+
+    FILES: ClassVar = ("distances",)
+
+    distances: File
+    """The path of the file of distance tables."""
+
+    @property
+    def form(self) -> FormName:
+        """Tables."""
+        return FormName.DISTANCES
+
+    def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> Made:
+        """The transactions that the tables show."""
+        return made_of_tables(read_distances(folder / self.distances), self.distances)
+
+    def read_tables(self, folder: Folder) -> Iterable[DistanceTable]:
+        """The tables."""
+        return read_distances(folder / self.distances).tables
+
+
+class Release(DataPart):
+    """A release file: disassociated, or generalised in a hierarchy, as it says itself."""
+
+    FILES: ClassVar = ("release",)
+
+    release: File
+    """The path of the release file."""
+    _form: FormName = PrivateAttr(FormName.DISASSOCIATED)
+
+    @property
+    def form(self) -> FormName:
+        """What the file says, where it could be looked at."""
+        return self._form
+
+    @model_validator(mode="after")
+    def _look(self, info: ValidationInfo) -> Self:
+        """See which form the release has; what is wrong with the file is told when it is read."""
+        with suppress(DecloakError, KeyError):
+            if self.read_header((info.context or {})["folder"]).method == GENERALISATION:
+                self._form = FormName.GENERALISED
+        return self
+
+    def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> Made:
+        """What the file publishes."""
+        release = read_release(folder / self.release)
+        return Made(release.published if isinstance(release, Generalised) else release, "unknown", {})
+
+    def read_header(self, folder: Folder) -> Header:
+        """Its first line."""
+        return read_header(folder / self.release)
