@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from decloak.measure.family import POOLED, SETS, Attacked, Family, Figure, FigureTitle, Measured
 from decloak.releases.held import UNKNOWN, HeldSets
-from decloak.store.reading import knows_originals, outcomes
+from decloak.store.outcomes import outcomes, scoring_of
+from decloak.store.reading import knows_originals
 
 if TYPE_CHECKING:
     from decloak.measure.kernels.recovery import Recovery
@@ -17,10 +18,11 @@ def _measure(attacked: Attacked[HeldSets]) -> Measured:
     """Precision and the like, per table and pooled; only the number of strikes when originals are unknown."""
     from decloak.measure.kernels.recovery import mean_density, pool, recovery
 
+    scoring = scoring_of(attacked.connection, attacked.number)
     known = knows_originals(attacked.connection, attacked.release.number)
     tables = {
-        table.table: recovery(table.order, table.original, table.scored, table.weight)
-        for table in outcomes(attacked.connection, attacked.number)
+        outcome.table.number: recovery(outcome.order, outcome.table.original, outcome.table.scored, outcome.weight)
+        for outcome in outcomes(attacked.connection, attacked.number, attacked.release.true_tables(scoring))
     }
     figures = [figure for table, counts in tables.items() for figure in _figures(table, counts, counts.density, known)]
     every = list(tables.values())

@@ -17,6 +17,7 @@ from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.published import Published
 from decloak.store.disassociated import read_clusters, read_origins
+from decloak.store.outcomes import TrueTable, true_tables
 from decloak.store.reading import read_dataset, read_published, read_tree
 
 __all__ = ["UNKNOWN", "HeldChunks", "HeldRelease", "HeldSets", "Making", "Rows"]
@@ -69,6 +70,8 @@ class HeldRelease(ABC):
 class HeldSets(HeldRelease):
     """A release of transactions that show items and generalised items."""
 
+    _true_tables: tuple[int, list[TrueTable]] | None = None
+
     @cached_property
     def published(self) -> Published:
         """What is published."""
@@ -95,6 +98,12 @@ class HeldSets(HeldRelease):
             return None
         of_label = dict(zip(self.original.labels, map(frozenset, self.original.transactions), strict=True))
         return [of_label[label] for label in self.published.labels]
+
+    def true_tables(self, scoring: int) -> list[TrueTable]:
+        """Truth: the cells of the distance tables of a scoring; those last asked for are kept."""
+        if self._true_tables is None or self._true_tables[0] != scoring:
+            self._true_tables = scoring, true_tables(self.connection, scoring)
+        return self._true_tables[1]
 
     @cached_property
     def tree(self) -> Hierarchy | None:

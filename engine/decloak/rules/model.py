@@ -19,7 +19,7 @@ def is_path(rule: str) -> bool:
 class Model(BaseModel):
     """A part of a rule file or of a rule's test."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 class Settings(Model):

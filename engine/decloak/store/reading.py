@@ -3,20 +3,14 @@
 import sqlite3
 from collections.abc import Iterator
 from itertools import groupby
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from decloak.data.dataset import Dataset
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.published import Element, Published
 
 __all__ = [
-    "Outcome",
     "knows_originals",
     "lacks_context",
-    "outcomes",
     "read_dataset",
     "read_published",
     "read_scores",
@@ -115,51 +109,6 @@ def lacks_context(connection: sqlite3.Connection, attack: int) -> bool:
         (attack,),
     ).fetchone()
     return bool(lacking)
-
-
-class Outcome(NamedTuple):
-    """What an eliminate attack did to one distance table; arrays of the table's shape."""
-
-    table: int
-    order: NDArray[np.int64]  # when the cell was struck, from 0; -1 where it was spared
-    original: NDArray[np.bool_]
-    scored: NDArray[np.bool_]
-    weight: NDArray[np.float64]  # the weight of the cells spared
-
-
-def outcomes(connection: sqlite3.Connection, attack: int) -> Iterator[Outcome]:
-    """Every distance table an attack worked on, with the truth beside it."""
-    rows = connection.execute(
-        "select t.number, c.row, c.col, c.d >= 0 and c.d < 9e999, e.original, coalesce(f.id, -1), p.weight "
-        "from attack a join distance_table t on t.scoring = a.scoring "
-        "join cell c on c.distance_table = t.id "
-        "join truth_cell e on e.distance_table = c.distance_table and e.row = c.row and e.col = c.col "
-        "left join (select s.distance_table, s.row, s.col, f.id from struck s join finding f on f.id = s.finding "
-        "           where f.attack = ?1) f "
-        "  on f.distance_table = c.distance_table and f.row = c.row and f.col = c.col "
-        "left join spared p on p.attack = a.id and p.distance_table = c.distance_table "
-        "  and p.row = c.row and p.col = c.col "
-        "where a.id = ?1 order by t.number, c.row, c.col",
-        (attack,),
-    )
-    for number, group in groupby(rows, key=lambda row: row[0]):
-        yield _outcome(number, list(group))
-
-
-def _outcome(number: int, cells: list[tuple[Any, ...]]) -> Outcome:
-    shape = (cells[-1][1] + 1, cells[-1][2] + 1)
-    columns = list(zip(*cells, strict=True))
-    findings = np.array(columns[5], np.int64)
-    struck = findings >= 0
-    order = np.full(len(cells), -1, np.int64)
-    order[struck] = np.argsort(np.argsort(findings[struck]))
-    return Outcome(
-        number,
-        order.reshape(shape),
-        np.array(columns[4], bool).reshape(shape),
-        np.array([bool(one) for one in columns[3]]).reshape(shape),
-        np.array(columns[6], np.float64).reshape(shape),
-    )
 
 
 def struck_items(connection: sqlite3.Connection, attack: int) -> Iterator[tuple[int, str]]:

@@ -135,6 +135,7 @@ def validated(
     source: Source, model: type[Model], loc: Loc = (), context: Mapping[str, Any] | None = None
 ) -> tuple[Model | None, list[Fault]]:
     """Validate the value at `loc`: the model, or None and the mistakes, each once; validators may see the context."""
+    model.model_rebuild()  # parts are built when they are first checked
     core: Any = model.__pydantic_core_schema__
     node = source.find(loc)
     try:
