@@ -57,7 +57,7 @@ def run_command(scenario: Path, store: Path, overrides: tuple[str, ...], form: s
 @set_option
 def validate_command(scenarios: tuple[Path, ...], overrides: tuple[str, ...]) -> None:
     """Check scenarios without running them: every key, rule and variant, and that the files are there."""
-    from decloak.runs.runner import plans
+    from decloak.runs.checking import plans
     from decloak.scenario.model import load
 
     for scenario in scenarios:

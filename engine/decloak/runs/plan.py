@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from decloak.data.formats.folder import Folder
-from decloak.data.forms import FormName
 from decloak.digest import digest
-from decloak.errors import DecloakError
 from decloak.measure.family import Family
 from decloak.measure.registry import FAMILIES, by_name
 from decloak.rules.load import Catalogue, Rule, in_order
@@ -18,16 +16,13 @@ from decloak.rules.model import Settings
 from decloak.runs.inputs import Inputs
 from decloak.scenario.model import Scenario
 from decloak.scenario.parts import Attack
-from decloak.scenario.sweep import compact
 from decloak.scenario.variant import Variant
 from decloak.version import __version__
 
-__all__ = ["Plan", "Planned", "check_bounds", "check_fits", "plan"]
+__all__ = ["Plan", "Planned", "left_open", "plan", "settings_of"]
 
 KNOWING = {"model", "share", "foreign", "knowledge"}
 """What an attacker knows of disassociated data."""
-USUAL = {"k": 3, "m": 2}
-"""What is suggested where nothing is told."""
 
 
 class Planned(NamedTuple):
@@ -81,7 +76,7 @@ def plan(variant: Variant, inputs: Inputs, catalogue: Catalogue) -> Plan:
     attacks = tuple(_planned(scenario, catalogue, inputs, scoring, attacker, variant.seed))
     run = _key(
         "run", scenario.scenario, variant.name, variant.repetition, variant.seed, config, release, scoring, attacker,
-        [(one.label, one.digest, [key for _, key, _ in one.measures]) for one in attacks],
+        [(planned.label, planned.digest, [key for _, key, _ in planned.measures]) for planned in attacks],
     )  # fmt: skip
     return Plan(variant, original, release, relatedness, scoring, attacker, attacks, run)
 
@@ -101,63 +96,43 @@ def _planned(
     scenario: Scenario, catalogue: Catalogue, inputs: Inputs, scoring: str, attacker: str | None, seed: int
 ) -> Iterable[Planned]:
     """The attacks in the order they must run, with the rules they depend on before them."""
-    asked = [(attack, catalogue.rule(attack.rule, inputs.folder.path)) for attack in scenario.attacks]
-    needed = {rule.name: rule for _, one in asked for rule in catalogue.needed(one)}
-    order = {rule.name: at for at, rule in enumerate(in_order([*needed.values(), *(rule for _, rule in asked)]))}
-    listed = {rule.name for _, rule in asked}
-    jobs: list[tuple[Attack | None, Rule]] = [*asked]
+    named = [(attack, catalogue.rule(attack.rule, inputs.folder.path)) for attack in scenario.attacks]
+    needed = {rule.name: rule for _, reader in named for rule in catalogue.needed(reader)}
+    order = {
+        rule.name: position for position, rule in enumerate(in_order([*needed.values(), *(rule for _, rule in named)]))
+    }
+    listed = {rule.name for _, rule in named}
+    jobs: list[tuple[Attack | None, Rule]] = [*named]
     jobs += [(None, rule) for rule in needed.values() if rule.name not in listed]
-    done: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for attack, rule in sorted(jobs, key=lambda job: order[job[1].name]):
         needs = tuple(sorted(name for name in map(catalogue.deriving, rule.reads) if name and name != rule.name))
-        settings = _settings(attack, rule, scenario, inputs.folder, seed)
+        settings = settings_of(attack, rule, scenario, inputs.folder, seed)
         knowing = attacker if "knows" in rule.reads or _measured_by_knowledge(rule) else None
-        key = _key("attack", rule.digest, scoring, knowing, settings.model_dump(), [done[name] for name in needs])
-        done.setdefault(rule.name, key)
+        key = _key("attack", rule.digest, scoring, knowing, settings.model_dump(), [digests[name] for name in needs])
+        digests.setdefault(rule.name, key)
         measures = tuple(_measures(scenario, rule, key, inputs)) if attack else ()
         yield Planned(attack.name if attack else None, rule, settings, key, needs, measures)
 
 
-def check_fits(scenario: Scenario, rule: Rule) -> None:
-    """An operator needs the data it works on, and most need to know how items are related."""
-    form = scenario.form
-    if form.name not in rule.operator.fits:
-        others = {FormName.DISASSOCIATED: FormName.SET_GENERALISED, FormName.SET_GENERALISED: FormName.DISASSOCIATED}
-        message = f"the rule {rule.name} attacks {others[form.attacks]} data, these are {form.attacks}"
-        raise DecloakError(message, hint="leave it out")
-    if form.related and scenario.relate is None and rule.operator.by_relatedness(rule):
-        raise DecloakError(f"the rule {rule.name} goes by how items are related", hint="add relate to the scenario")
-
-
-def check_bounds(scenario: Scenario, attack: Attack | None, rule: Rule, folder: Folder) -> None:
-    """A rule that counts itemsets needs to know k and m; `attack` is None for one that another reads."""
-    settings = _settings(attack, rule, scenario, folder, 0).model_dump()
-    missing = [name for name in _open(rule) if settings[name] is None]
-    if missing:
-        said = {"rule": rule.name} if attack is None else attack.model_dump(by_alias=True, exclude_none=True)
-        whole = compact(said | {name: settings[name] or USUAL[name] for name in _open(rule)})
-        hint = f"add {whole} to the attacks" if attack is None else f"write {whole}"
-        raise DecloakError(f"the rule {rule.name} needs {' and '.join(missing)}", hint=hint)
-
-
-def _open(rule: Rule) -> tuple[str, ...]:
+def left_open(rule: Rule) -> tuple[str, ...]:
     """Which of k and m a rule leaves to the scenario."""
     heeded = rule.operator.heeds(rule)
     return tuple(name for name in ("k", "m") if name in heeded)
 
 
-def _settings(attack: Attack | None, rule: Rule, scenario: Scenario, folder: Folder, seed: int) -> Settings:
+def settings_of(attack: Attack | None, rule: Rule, scenario: Scenario, folder: Folder, seed: int) -> Settings:
     """What a scenario says of a rule; one that counts itemsets goes by the k and m of the method, or of the release
     file, unless told others.
     """
-    bounds = {name: getattr(attack, name, None) or getattr(scenario.anonymise, name, None) for name in _open(rule)}
+    bounds = {name: getattr(attack, name, None) or getattr(scenario.anonymise, name, None) for name in left_open(rule)}
     if None in bounds.values() and (header := scenario.data.read_header(folder)) is not None:
-        bounds = {name: told or getattr(header, name) for name, told in bounds.items()}
+        bounds = {name: bound or getattr(header, name) for name, bound in bounds.items()}
     settings = Settings(seed=seed if rule.random else 0, k=bounds.get("k"), m=bounds.get("m"))
     if attack is None:
         return settings
-    given = {"threshold": attack.threshold, "ratio": 1.0 if attack.ratio is None else attack.ratio}
-    return settings.model_copy(update=given)
+    heeded = {"threshold": attack.threshold, "ratio": 1.0 if attack.ratio is None else attack.ratio}
+    return settings.model_copy(update=heeded)
 
 
 def _measured_by_knowledge(rule: Rule) -> bool:

@@ -140,7 +140,7 @@ class Execution:
             self.inputs.folder,
             documents=lambda: form.documents(held),
             cache=StoredCounts(self.store),
-            progress=lambda answered, asked: self.progress(f"relatedness: {answered:,} of {asked:,} counts"),
+            progress=lambda count, total: self.progress(f"relatedness: {count:,} of {total:,} counts"),
         )
         scored = relate.related(form.pairs(held, self.scenario.attacker), supplies)
         self._scores = scored.scores

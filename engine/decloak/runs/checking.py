@@ -1,0 +1,109 @@
+"""What is amiss with the attacks and measures of a scenario, told at its place before anything runs."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from decloak.data.formats.folder import Folder
+from decloak.data.forms import FormName
+from decloak.errors import DecloakError, shown
+from decloak.measure.family import Family
+from decloak.measure.registry import by_name
+from decloak.rules.load import Catalogue, Rule, bundled_names
+from decloak.runs.inputs import Inputs
+from decloak.runs.plan import Plan, left_open, settings_of
+from decloak.runs.plan import plan as plan_of
+from decloak.scenario.model import Case, Document, Scenario
+from decloak.scenario.parts import Attack
+from decloak.scenario.sweep import compact, together
+from decloak.scenario.variant import variants
+from decloak.yaml.source import Fault
+
+__all__ = ["plans"]
+
+USUAL = {"k": 3, "m": 2}
+"""What is suggested where nothing is told."""
+
+
+def plans(document: Document, inputs: Inputs | None = None) -> list[Plan]:
+    """Check everything a scenario names, and plan its variants."""
+    inputs = inputs or Inputs(Folder(document.path.parent))
+    folder = inputs.folder
+    catalogue = Catalogue()
+    for case in document.cases:  # first all of them, for rules may read what those below derive
+        for attack in case.scenario.attacks:
+            catalogue.path(attack.rule, folder.path)
+    # The first of each variant: what is amiss with one attack is mostly so with all of them.
+    faults = [list(islice(_faults(case, catalogue, folder), 1)) for case in document.cases]
+    if any(faults):
+        raise together([case.source for case in document.cases], faults)
+    return [plan_of(variant, inputs, catalogue) for variant in variants(document)]
+
+
+def _faults(case: Case, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
+    """What the attacks of a variant lack, or say in vain, each at its place in the scenario."""
+    listed = {str(catalogue.path(attack.rule, folder.path)) for attack in case.scenario.attacks}
+    for number, attack in enumerate(case.scenario.attacks):
+        try:
+            rule = catalogue.rule(attack.rule, folder.path)
+            _require_effect(attack, rule)
+            _check_fits(case.scenario, rule)
+            _check_bounds(case.scenario, attack, rule, folder)
+            for other in catalogue.needed(rule):
+                _check_fits(case.scenario, other)
+                if other.path not in listed:
+                    _check_bounds(case.scenario, None, other, folder)
+        except DecloakError as error:
+            if error.place:  # in the file of a rule, or of a release
+                raise
+            place = case.source.spot(("attack", number))
+            yield place, DecloakError(error.message, str(place), error.hint)
+    yield from _pointless(case, catalogue, folder)
+
+
+def _pointless(case: Case, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
+    """What a variant says is to be measured, though there is no attack to measure it of."""
+    scenario = case.scenario
+    rules = [catalogue.rule(attack.rule, folder.path) for attack in scenario.attacks]
+    for number, family in enumerate(map(by_name, scenario.families if scenario.measure else ())):
+        if not any(_measured_by(family, rule) for rule in rules):
+            others = [name for name in scenario.fitting if any(_measured_by(by_name(name), rule) for rule in rules)]
+            attacks = [name for name in bundled_names() if _measured_by(family, catalogue.rule(name))]
+            hints = [f"attack with {' or '.join(attacks)}"] if attacks else []
+            hints += [f"measure {' or '.join(others)}"] if others else []
+            place = case.source.spot(("measure", number))
+            message = f"{shown(family.name)} says nothing of any attack here"
+            yield place, DecloakError(message, str(place), ", or ".join(hints))
+
+
+def _measured_by(family: Family, rule: Rule) -> bool:
+    return family.says_of(rule.model.form, rule.derives.columns)
+
+
+def _require_effect(attack: Attack, rule: Rule) -> None:
+    """Refuse a setting that the rule would take no notice of."""
+    heeded = rule.operator.heeds(rule)
+    for key in ("threshold", "ratio", "k", "m"):
+        if getattr(attack, key) is not None and key not in heeded:
+            raise DecloakError(f"the rule {rule.name} takes no {key}", hint="delete it")
+
+
+def _check_fits(scenario: Scenario, rule: Rule) -> None:
+    """An operator needs the data it works on, and most need to know how items are related."""
+    form = scenario.form
+    if form.name not in rule.operator.fits:
+        others = {FormName.DISASSOCIATED: FormName.SET_GENERALISED, FormName.SET_GENERALISED: FormName.DISASSOCIATED}
+        message = f"the rule {rule.name} attacks {others[form.attacks]} data, these are {form.attacks}"
+        raise DecloakError(message, hint="leave it out")
+    if form.related and scenario.relate is None and rule.operator.by_relatedness(rule):
+        raise DecloakError(f"the rule {rule.name} goes by how items are related", hint="add relate to the scenario")
+
+
+def _check_bounds(scenario: Scenario, attack: Attack | None, rule: Rule, folder: Folder) -> None:
+    """A rule that counts itemsets needs to know k and m; `attack` is None for one that another reads."""
+    settings = settings_of(attack, rule, scenario, folder, 0).model_dump()
+    missing = [name for name in left_open(rule) if settings[name] is None]
+    if missing:
+        said = {"rule": rule.name} if attack is None else attack.model_dump(by_alias=True, exclude_none=True)
+        whole = compact(said | {name: settings[name] or USUAL[name] for name in left_open(rule)})
+        hint = f"add {whole} to the attacks" if attack is None else f"write {whole}"
+        raise DecloakError(f"the rule {rule.name} needs {' and '.join(missing)}", hint=hint)
