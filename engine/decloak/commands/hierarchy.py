@@ -75,9 +75,9 @@ def _candidates(
     if (tree is None) != (tree_format is None):
         raise DecloakError("a hierarchy and its format go together", hint="give --tree and --tree-format, or neither")
     if tree is not None:
-        own = Hierarchy.read(tree, str(tree_format))
-        own.code(data)  # what it lacks is told before others are made
-        yield own
+        user_tree = Hierarchy.read(tree, str(tree_format))
+        user_tree.code(data)  # what it lacks is told before others are made
+        yield user_tree
     for order in ORDERS:
         yield ordered(data, order, fanout, seed)
     if len(data.items) <= MOST:

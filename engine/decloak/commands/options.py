@@ -46,8 +46,8 @@ def one_of(names: Iterable[str]) -> str:
     >>> one_of(["basket", "long", "onehot"])
     'basket, long or onehot'
     """
-    *others, last = names
-    return f"{', '.join(others)} or {last}"
+    *rest, last = names
+    return f"{', '.join(rest)} or {last}"
 
 
 @contextmanager

@@ -34,10 +34,10 @@ def runs_command(store: Path, form: str) -> None:
 def compare_command(first: str, second: str, store: Path, form: str) -> None:
     """Compare the pooled measures of two runs, attack by attack."""
     with closing(connect_readonly(store)) as connection:
-        one, other = (results.pooled(connection, results.find_run(connection, run)) for run in (first, second))
+        before, after = (results.pooled(connection, results.find_run(connection, run)) for run in (first, second))
     rows = []
-    for measure, attack in dict.fromkeys((*one, *other)):
-        values = one.get((measure, attack)), other.get((measure, attack))
+    for measure, attack in dict.fromkeys((*before, *after)):
+        values = before.get((measure, attack)), after.get((measure, attack))
         change = None if None in values else values[1] - values[0]  # type: ignore[operator]
         rows.append((attack, measure, *values, change))
     names = (first, second) if first != second else (first, f"{second} again")
@@ -88,15 +88,21 @@ def _explain_item(
 ) -> None:
     from decloak.rules.explain import explain
 
-    found = explain(connection, run, transaction, item, label)
+    explanations = explain(connection, run, transaction, item, label)
     if graph:
-        _print_graph(connection, [one.finding for one in found if one.finding is not None])
+        _print_graph(
+            connection, [explanation.finding for explanation in explanations if explanation.finding is not None]
+        )
     elif form == "json":
-        emit_json([one.as_json() for one in found])
+        emit_json([explanation.as_json() for explanation in explanations])
     elif form == "csv":
-        emit(("attack", "finding", "because"), [(one.attack, one.finding, one.sentence) for one in found], form)
+        emit(
+            ("attack", "finding", "because"),
+            [(explanation.attack, explanation.finding, explanation.sentence) for explanation in explanations],
+            form,
+        )
     else:
-        click.echo("\n".join(line for one in found for line in _lines(one)))
+        click.echo("\n".join(line for explanation in explanations for line in _lines(explanation)))
 
 
 def _explain_finding(
@@ -105,18 +111,18 @@ def _explain_finding(
     from decloak.rules.explain import explain_finding
     from decloak.store import graph as graphs
 
-    found, evidence = explain_finding(connection, store, run, finding)
+    explained, evidence = explain_finding(connection, store, run, finding)
     if graph and evidence:
         click.echo(graphs.serialise(graphs.facts(finding, evidence), "json"))
     elif graph:
         _print_graph(connection, [finding])
     elif form == "json":
-        emit_json(found._asdict() | {"evidence": [one._asdict() for one in evidence]})
+        emit_json(explained._asdict() | {"evidence": [step._asdict() for step in evidence]})
     else:
-        click.echo(f"{shown(found.attack)[1:-1]}: {shown(found.sentence, 1000)[1:-1]}")
-        for one in evidence:
-            click.echo(f"\n{one.step}:")
-            emit(one.columns, one.rows, form)
+        click.echo(f"{shown(explained.attack)[1:-1]}: {shown(explained.sentence, 1000)[1:-1]}")
+        for step in evidence:
+            click.echo(f"\n{step.step}:")
+            emit(step.columns, step.rows, form)
 
 
 def _print_graph(connection: sqlite3.Connection, findings: list[int]) -> None:
@@ -127,9 +133,9 @@ def _print_graph(connection: sqlite3.Connection, findings: list[int]) -> None:
     click.echo(serialise(evidence(connection, findings), "json"))
 
 
-def _lines(one: Any) -> list[str]:
-    text = [f"{shown(one.attack)[1:-1]}: {shown(one.sentence, 1000)[1:-1]}"]
-    text += [f"  {shown(context.item)[1:-1]}: {_score(context.score)}" for context in one.contexts]
+def _lines(explanation: Any) -> list[str]:
+    text = [f"{shown(explanation.attack)[1:-1]}: {shown(explanation.sentence, 1000)[1:-1]}"]
+    text += [f"  {shown(context.item)[1:-1]}: {_score(context.score)}" for context in explanation.contexts]
     return text
 
 

@@ -17,9 +17,9 @@ def _measure(attacked: Attacked[HeldSets]) -> Measured:
     from decloak.measure.kernels.loss import labels_left
 
     release = attacked.release
-    loss, shown, original, tree = release.making.loss, release.labels, release.original, release.tree
-    items = {*shown.items, *(original.items if original else ()), *(tree.items if tree else ())}
-    labels = labels_left(shown, items)
+    loss, published, original, tree = release.making.loss, release.labels, release.original, release.tree
+    items = {*published.items, *(original.items if original else ()), *(tree.items if tree else ())}
+    labels = labels_left(published, items)
     figures: list[Figure] = [
         (POOLED, name, loss[name], None, None) for name in ("ul_log10", "suppressed") if name in loss
     ]

@@ -22,13 +22,13 @@ def _measure(attacked: Attacked[HeldSets], *, support: float, top: int) -> Measu
     from decloak.measure.kernels.mining import least_support, ml2, tkd_labels
 
     release = attacked.release
-    shown, original, tree = release.labels, release.original, release.tree
+    published, original, tree = release.labels, release.original, release.tree
     if original is None:
         return [], UNKNOWN.format("what mining finds")
-    figures: list[Figure] = [(POOLED, "tkd", tkd_labels(shown, original.transactions, top), None, None)]
+    figures: list[Figure] = [(POOLED, "tkd", tkd_labels(published, original.transactions, top), None, None)]
     if tree is None:
         return figures, "ML2 needs the hierarchy that the release was generalised in"
-    levels = ml2(tree, original, shown, least_support(support, len(original.transactions)))
+    levels = ml2(tree, original, published, least_support(support, len(original.transactions)))
     values = {"ml2": levels.ml2, "dml2": levels.dml2_eq2, "dml2_lost": levels.dml2_experiments}
     figures += [(POOLED, name, None if value is None else float(value), None, None) for name, value in values.items()]
     return figures, None

@@ -17,20 +17,22 @@ def _measure(attacked: Attacked[HeldSets]) -> Measured:
     """Precision and the like, per table and pooled; only the number of strikes when originals are unknown."""
     from decloak.measure.kernels.recovery import mean_density, pool, recovery
 
-    known = knows_originals(attacked.connection, attacked.release.number)
+    has_originals = knows_originals(attacked.connection, attacked.release.number)
     tables = {
         table.table: recovery(table.order, table.original, table.scored, table.weight)
         for table in outcomes(attacked.connection, attacked.number)
     }
-    figures = [figure for table, counts in tables.items() for figure in _figures(table, counts, counts.density, known)]
+    figures = [
+        figure for table, counts in tables.items() for figure in _figures(table, counts, counts.density, has_originals)
+    ]
     every = list(tables.values())
-    figures += _figures(POOLED, pool(every), mean_density(every), known)
-    return figures, None if known else UNKNOWN.format("recovery")
+    figures += _figures(POOLED, pool(every), mean_density(every), has_originals)
+    return figures, None if has_originals else UNKNOWN.format("recovery")
 
 
-def _figures(scope: int, counts: "Recovery", density: float | None, known: bool) -> Iterator[Figure]:
+def _figures(scope: int, counts: "Recovery", density: float | None, has_originals: bool) -> Iterator[Figure]:
     yield scope, "struck", counts.struck, counts.struck, counts.scored
-    if not known:
+    if not has_originals:
         return
     yield scope, "correct", counts.correct, counts.correct, counts.struck
     yield scope, "added", counts.added, counts.added, counts.cells

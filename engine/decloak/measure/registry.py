@@ -28,7 +28,7 @@ def fitting(form: FormName) -> tuple[str, ...]:
 
 def measuring(figure: str) -> tuple[str, ...]:
     """The families that have a figure, by name."""
-    return tuple(family.name for family in FAMILIES if figure in (one.name for one in family.figures))
+    return tuple(family.name for family in FAMILIES if figure in (title.name for title in family.figures))
 
 
 def figures() -> dict[str, FigureTitle]:

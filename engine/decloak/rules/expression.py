@@ -124,9 +124,9 @@ def _check(tree: Node, cells: Collection[str], constants: Collection[str], summa
             raise DecloakError(f"{name} differs from cell to cell", hint=f"write mean({name}) or max({name})")
 
 
-def _check_name(name: str, known: Collection[str]) -> None:
-    if name not in known:
-        hint = nearest(name, known) or f"names are {', '.join(sorted(known))}"
+def _check_name(name: str, readable: Collection[str]) -> None:
+    if name not in readable:
+        hint = nearest(name, readable) or f"names are {', '.join(sorted(readable))}"
         if name in FUNCTIONS:
             hint = f"{name} is a function: write {name}(...)"
         raise DecloakError(f"unknown name {shown(name)} in a formula", hint=hint)
@@ -143,7 +143,7 @@ def _check_call(call: Call, cells: Collection[str]) -> None:
     if not _is_aggregate(call):
         return
     inner = call.arguments[0]
-    if any(isinstance(one, Call) and _is_aggregate(one) for one in walk(inner)):
+    if any(isinstance(node, Call) and _is_aggregate(node) for node in walk(inner)):
         raise DecloakError(f"an aggregate within {call.name}(...)", hint="take one of them out")
     if not names(inner) & set(cells):
         raise DecloakError(f"{call.name}(...) of one argument is over cells, and reads no column of theirs")
@@ -185,7 +185,7 @@ def _compile(node: Node, finite: Callable[[Array], Array]) -> _Evaluate:
         case Call(name, arguments):
             parts = [_compile(argument, finite) for argument in arguments]
             pick = np.minimum if name == "min" else np.maximum
-            return lambda columns, aggregates: reduce(pick, [one(columns, aggregates) for one in parts])
+            return lambda columns, aggregates: reduce(pick, [part(columns, aggregates) for part in parts])
         case Operation("-", (only,)):
             x = _compile(only, finite)
             return lambda columns, aggregates: np.negative(x(columns, aggregates))
@@ -212,10 +212,10 @@ def _aggregate(name: str, values: Array) -> Array:
     with np.errstate(all="ignore"):
         match name:
             case "min":
-                found = np.fmin.reduce(values, axis=-1, keepdims=True, initial=np.nan)
+                value = np.fmin.reduce(values, axis=-1, keepdims=True, initial=np.nan)
             case "max":
-                found = np.fmax.reduce(values, axis=-1, keepdims=True, initial=np.nan)
+                value = np.fmax.reduce(values, axis=-1, keepdims=True, initial=np.nan)
             case _:
                 total = np.where(there, values, 0.0).sum(axis=-1, keepdims=True)
-                found = np.where(count > 0, total / (count if name == "mean" else 1), np.nan)
-    return scores(found)
+                value = np.where(count > 0, total / (count if name == "mean" else 1), np.nan)
+    return scores(value)

@@ -49,8 +49,8 @@ class _Writer:
             case Call("ln", (argument,)):
                 return f"ln({self.text(argument)})"
             case Call(name, (argument,)):
-                found = f"{_AGGREGATE[name]}({self.finite(argument)}){self.over}"
-                return f"cast({found} as real)" if name == "count" else found
+                aggregate = f"{_AGGREGATE[name]}({self.finite(argument)}){self.over}"
+                return f"cast({aggregate} as real)" if name == "count" else aggregate
             case Call(name, arguments):
                 return f"{name}({', '.join(map(self.finite, arguments))})"
             case Operation("-", (only,)):

@@ -36,7 +36,7 @@ __all__ = [
 if TYPE_CHECKING:
     AnyModel = RuleModel
 else:
-    AnyModel = Annotated[reduce(or_, (one.model for one in OPERATORS.values())), Field(discriminator="form")]
+    AnyModel = Annotated[reduce(or_, (operator.model for operator in OPERATORS.values())), Field(discriminator="form")]
 
 
 class _RuleFile(RootModel[AnyModel]):
@@ -66,12 +66,12 @@ def parse_rule(text: str, path: str = "rule") -> RuleText[Any, Any]:
 
 
 @lru_cache(_KEPT)
-def _checked(rule: RuleText[Any, Any], others: tuple[Derives, ...]) -> Rule:
+def _checked(rule: RuleText[Any, Any], derived: tuple[Derives, ...]) -> Rule:
     """Check a rule that may read the relations that others derive."""
-    known = {name: relation.columns for name, relation in RELATIONS.items()} | dict(others)
-    with Sandbox.empty(known) as sandbox:
+    columns = {name: relation.columns for name, relation in RELATIONS.items()} | dict(derived)
+    with Sandbox.empty(columns) as sandbox:
         compiled = rule.operator.compile(rule, sandbox)
-        reads = frozenset(sandbox.read & known.keys())
+        reads = frozenset(sandbox.read & columns.keys())
     try:
         rule.because_sql("x")
     except DecloakError as error:
@@ -95,9 +95,9 @@ def _admit(rules: Texts, path: Path) -> RuleText[Any, Any]:
     if earlier.path != rule.path:
         problem = f"the rule {shown(rule.name)} is also in {earlier.path}"
         raise rule.source.error(("rule",), problem, "rename one of them")
-    for other in rules.values():
-        if other.derives.name == rule.derives.name and other is not earlier:
-            message = f"the rule {other.name} derives {rule.derives.name} already"
+    for rival in rules.values():
+        if rival.derives.name == rule.derives.name and rival is not earlier:
+            message = f"the rule {rival.name} derives {rule.derives.name} already"
             raise rule.source.error(("derives",), message, "give the relation another name")
     rules[rule.name] = rule
     return rule
@@ -178,9 +178,9 @@ def bundled_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in bundled_files()))
 
 
-def no_rule(name: str, known: Sequence[str]) -> DecloakError:
+def no_rule(name: str, names: Sequence[str]) -> DecloakError:
     """The answer to a name that no rule has."""
-    hint = nearest(name, known) or f"rules are {', '.join(known)}; a rule of yours goes by path"
+    hint = nearest(name, names) or f"rules are {', '.join(names)}; a rule of yours goes by path"
     return DecloakError(f"no rule named {shown(name)}", hint=hint)
 
 

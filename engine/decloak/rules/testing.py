@@ -61,42 +61,42 @@ def _tested(rule: Rule, catalogue: Catalogue) -> list[Outcome]:
 
 
 def _fault(rule: Rule, case: TestCase, catalogue: Catalogue, source: Source, number: int) -> str | None:
-    known: Columns = {name: relation.columns for name, relation in RELATIONS.items()}
-    known = {**known, **dict(catalogue.derived(rule))}
-    with Sandbox.empty(known) as sandbox:
-        for name, rows in _relations(case, known, source, ("cases", number, "given")):
-            sandbox.fill(name, known[name], rows)
+    columns: Columns = {name: relation.columns for name, relation in RELATIONS.items()}
+    columns = {**columns, **dict(catalogue.derived(rule))}
+    with Sandbox.empty(columns) as sandbox:
+        for name, rows in _relations(case, columns, source, ("cases", number, "given")):
+            sandbox.fill(name, columns[name], rows)
         sight = Sight(sandbox, case.release, case.distances)
         return rule.operator.run(rule, sight, case.settings).fault(case)
 
 
 def _relations(
-    case: TestCase, known: Columns, source: Source, loc: tuple[str | int, ...]
+    case: TestCase, columns: Columns, source: Source, loc: tuple[str | int, ...]
 ) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
     """The relations of a case with their rows."""
-    for name, given in case.given.items():
-        if name not in known:
-            hint = nearest(name, known) or f"relations are {', '.join(known)}"
+    for name, content in case.given.items():
+        if name not in columns:
+            hint = nearest(name, columns) or f"relations are {', '.join(columns)}"
             raise DecloakError(f"no relation {shown(name)}", source.place((*loc, name), key=True), hint)
-        yield name, _rows(given, name, known[name], source, (*loc, name))
+        yield name, _rows(content, name, columns[name], source, (*loc, name))
 
 
 def _rows(
-    given: Grid | Sequence[dict[str, Any]],
+    content: Grid | Sequence[dict[str, Any]],
     name: str,
     columns: Sequence[str],
     source: Source,
     loc: tuple[str | int, ...],
 ) -> list[tuple[Any, ...]]:
-    if isinstance(given, Grid):
+    if isinstance(content, Grid):
         if name != "distance":
             raise source.error(loc, "a grid is a distance table", "write rows as {column: value}")
         return [
-            (0, row, col, value) for row, values in enumerate(given.rows.values()) for col, value in enumerate(values)
+            (0, row, col, value) for row, values in enumerate(content.rows.values()) for col, value in enumerate(values)
         ]
-    for number, row in enumerate(given):
+    for number, row in enumerate(content):
         unknown = sorted(row.keys() - set(columns))
         if unknown:
             hint = f"its columns are {', '.join(columns)}"
             raise source.error((*loc, number), f"{name} has no column {shown(unknown[0])}", hint)
-    return [tuple(row.get(column) for column in columns) for row in given]
+    return [tuple(row.get(column) for column in columns) for row in content]

@@ -44,16 +44,16 @@ def _readable(text: str) -> str:
 
 
 def _variable(vary: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
-    found: list[tuple[Loc, DecloakError]] = []
+    mistakes: list[tuple[Loc, DecloakError]] = []
     for key, values in vary.items():
-        found.extend(((key,), error) for error in _not_variable(key, vary))
+        mistakes.extend(((key,), error) for error in _not_variable(key, vary))
         seen: set[str] = set()
         for number, value in enumerate(map(compact, values)):
             if value in seen:
-                found.append(((key, number), DecloakError(f"{shown(value)} is written twice", hint="delete one")))
+                mistakes.append(((key, number), DecloakError(f"{shown(value)} is written twice", hint="delete one")))
             seen.add(value)
-    if found:
-        raise Mistakes(*found)
+    if mistakes:
+        raise Mistakes(*mistakes)
     return vary
 
 
@@ -66,7 +66,7 @@ def _not_variable(key: str, vary: Mapping[str, Any]) -> Iterator[DecloakError]:
         hint = near or f"what may vary: {', '.join(VARIED)}"
         yield DecloakError(f"{shown(keys[0])} cannot vary", hint=hint)
     else:
-        outer = [other for n in range(1, len(keys)) if (other := ".".join(keys[:n])) in vary]
+        outer = [prefix for n in range(1, len(keys)) if (prefix := ".".join(keys[:n])) in vary]
         if outer:
             yield DecloakError(f"{shown(key)} lies inside {shown(outer[0])}, which varies too", hint="vary one of them")
 
@@ -112,7 +112,7 @@ class Scenario(_Plan):
     @property
     def attacks(self) -> tuple[Attack, ...]:
         """The attacks with their settings."""
-        return tuple(Attack(rule=one) if isinstance(one, str) else one for one in self.attack)
+        return tuple(Attack(rule=entry) if isinstance(entry, str) else entry for entry in self.attack)
 
     @property
     def form(self) -> Form[Any]:
@@ -155,7 +155,9 @@ class Scenario(_Plan):
         yield from self._twice()
         unknown = dict(self._unknown())
         yield from unknown.items()
-        yield from self._expected([one.name for at, one in enumerate(self.attacks) if ("attack", at) not in unknown])
+        yield from self._expected(
+            [attack.name for number, attack in enumerate(self.attacks) if ("attack", number) not in unknown]
+        )
 
     def _unknown(self) -> Found:
         """Rules that there are not; those in files are looked for when the scenario is planned."""
@@ -167,13 +169,13 @@ class Scenario(_Plan):
         """What expectations name and there is not, each once; when a rule is unknown, any attack may be meant by it."""
         here = (figure.name for family in map(by_name, self.families) for figure in family.figures)
         measures = tuple(dict.fromkeys([*here, *figures()]))
-        said: set[str] = set()
+        reported: set[str] = set()
         for number, expectation in enumerate(self.expectations):
             meant = (attack for _, attack in expectation.measures()) if len(attacks) < len(self.attacks) else ()
             for error in (*expectation.faults(measures, (*attacks, *meant)), *self._unmeasured(expectation)):
-                if str(error) not in said:
+                if str(error) not in reported:
                     yield ("expect", number), error
-                said.add(str(error))
+                reported.add(str(error))
 
     def _unmeasured(self, expectation: Expectation) -> Iterator[DecloakError]:
         for figure in dict.fromkeys([*expectation.alone(), *(measure for measure, _ in expectation.measures())]):
@@ -265,10 +267,14 @@ def load(path: str | Path, overrides: Sequence[str] = ()) -> Document:
     check_effect(places, plan.vary)
     variants = tuple(combinations(source, plan.repeat.times))
     context = {"folder": Folder(Path(path).parent)}
-    found = [validated(variant, Scenario, context=context) for variant in variants]
-    cases = tuple(Case(variant, one) for variant, (one, _) in zip(variants, found, strict=True) if one is not None)
+    checked = [validated(variant, Scenario, context=context) for variant in variants]
+    cases = tuple(
+        Case(variant, scenario)
+        for variant, (scenario, _) in zip(variants, checked, strict=True)
+        if scenario is not None
+    )
     if len(cases) < len(variants):
-        raise together(variants, [faults for _, faults in found])
+        raise together(variants, [faults for _, faults in checked])
     return Document(Path(path), source, cases)
 
 

@@ -45,16 +45,16 @@ def together(variants: Sequence[Source], faults: Sequence[Sequence[Fault]]) -> F
     """
     places: dict[str, Fault] = {}
     having: dict[str, list[Source]] = {}
-    for variant, found in zip(variants, faults, strict=True):
-        for fault in found:
+    for variant, variant_faults in zip(variants, faults, strict=True):
+        for fault in variant_faults:
             places.setdefault(str(fault[1]), fault)
             having.setdefault(str(fault[1]), []).append(variant)
     everywhere = {key: _chosen(key, variants) for key in variants[0].settings}
-    told = []
-    for text, (place, error) in sorted(places.items(), key=lambda one: one[1][0][1:]):
-        some = having[text] if len(having[text]) < len(variants) else []
-        told.append(_told(error, place, some, everywhere))
-    return Faults(told)
+    merged = []
+    for text, (place, error) in sorted(places.items(), key=lambda entry: entry[1][0][1:]):
+        affected = having[text] if len(having[text]) < len(variants) else []
+        merged.append(_told(error, place, affected, everywhere))
+    return Faults(merged)
 
 
 def _chosen(key: str, variants: Sequence[Source]) -> set[int]:
@@ -63,14 +63,14 @@ def _chosen(key: str, variants: Sequence[Source]) -> set[int]:
 
 
 def _told(
-    error: DecloakError, place: Place, some: Sequence[Source], everywhere: Mapping[str, set[int]]
+    error: DecloakError, place: Place, affected: Sequence[Source], everywhere: Mapping[str, set[int]]
 ) -> DecloakError:
     """A fault of some variants with the settings of the first of them that the others have not.
 
     A value that is at fault itself is told by its place.
     """
-    settings = some[0].settings if some else {}
-    telling = {key: node for key, node in settings.items() if _chosen(key, some) < everywhere[key]} or settings
+    settings = affected[0].settings if affected else {}
+    telling = {key: node for key, node in settings.items() if _chosen(key, affected) < everywhere[key]} or settings
     name = name_of({key: node.value for key, node in telling.items() if place not in _places(node)})
     message = f"{error.message} in the variant {shown(name, 300)[1:-1]}" if name else error.message
     return DecloakError(message, error.place, error.hint)
@@ -104,7 +104,7 @@ def compact(value: object) -> str:
     """
     match value:
         case dict():
-            return f"{{{', '.join(f'{compact(key)}: {compact(one)}' for key, one in value.items())}}}"
+            return f"{{{', '.join(f'{compact(key)}: {compact(element)}' for key, element in value.items())}}}"
         case list():
             return f"[{', '.join(map(compact, value))}]"
         case str() if _reads_as_itself(value):

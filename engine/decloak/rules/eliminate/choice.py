@@ -68,8 +68,8 @@ class WholeTable:
         taken._may_go = self._may_go.reshape(size, -1)[keep].ravel()
         return taken
 
-    def _refresh(self, batch: Batch, at: Integers) -> None:
-        self._may_go[at] = np.where(batch.eligible(at), batch.w[at], LOWEST)
+    def _refresh(self, batch: Batch, entries: Integers) -> None:
+        self._may_go[entries] = np.where(batch.eligible(entries), batch.w[entries], LOWEST)
 
     def _everything(self, batch: Batch) -> Integers:
         return np.arange(len(batch.w)).reshape(batch.size, -1)
@@ -142,9 +142,9 @@ class Lines:
 
     def _remeasure(self, batch: Batch, which: NDArray[np.bool_]) -> None:
         tables, groups = np.nonzero(which)
-        for some, at in batch.by_axis(tables, groups):
-            v = self._measure(batch, at)
-            self._bound[tables[some], groups[some]] = np.where(np.isnan(v), LOWEST, v)
+        for selected, lines in batch.by_axis(tables, groups):
+            v = self._measure(batch, lines)
+            self._bound[tables[selected], groups[selected]] = np.where(np.isnan(v), LOWEST, v)
         self._state[tables, groups] = _KNOWN
 
     def _open(
@@ -163,8 +163,8 @@ class Lines:
     def _heaviest(self, batch: Batch, tables: Integers, groups: Integers) -> tuple[Integers, NDArray[np.bool_]]:
         """The heaviest cell of each group, and whether it may go; the group is shut when it may not."""
         entries = np.empty_like(tables)
-        for some, at in batch.by_axis(tables, groups):
-            entries[some] = at[np.arange(len(at)), heaviest(batch.w[at])]
+        for selected, lines in batch.by_axis(tables, groups):
+            entries[selected] = lines[np.arange(len(lines)), heaviest(batch.w[lines])]
         may_go = batch.eligible(entries)
         if not may_go.all():
             self._state[tables[~may_go], groups[~may_go]] = _SHUT

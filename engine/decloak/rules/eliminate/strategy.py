@@ -65,7 +65,7 @@ class Strategy:
         """
         place = (places or {}).get
         with at(place("groups")):
-            kinds = tuple(one_of(one, GROUP_KINDS) for one in groups)
+            kinds = tuple(one_of(group, GROUP_KINDS) for group in groups)
         with at(place("redistribute")):
             shared: Redistribute = one_of(redistribute, get_args(Redistribute))
         with at(place("strike")):

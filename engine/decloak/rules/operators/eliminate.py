@@ -178,11 +178,11 @@ def _cells(rule: CheckedRule[EliminateRule, Strategy], sandbox: Sandbox) -> list
     if not columns:
         return []
     further = rule.compiled.further
-    at = [_whole(name, columns[name], place) for name in ("table", "row", "col")]
+    positions = [_whole(name, columns[name], place) for name in ("table", "row", "col")]
     values = [_numbers(name, columns[name], place) for name in ("d", *further)]
-    order = np.lexsort(at[::-1])
-    cut = np.flatnonzero(np.diff(at[0][order])) + 1
-    return [_table(part, at, values, further, place) for part in np.split(order, cut)]
+    order = np.lexsort(positions[::-1])
+    cut = np.flatnonzero(np.diff(positions[0][order])) + 1
+    return [_table(part, positions, values, further, place) for part in np.split(order, cut)]
 
 
 def _whole(name: str, column: tuple[Any, ...], place: str) -> NDArray[np.int64]:
@@ -201,12 +201,12 @@ def _numbers(name: str, column: tuple[Any, ...], place: str) -> NDArray[np.float
 
 def _table(
     part: NDArray[np.intp],
-    at: Sequence[NDArray[np.int64]],
+    positions: Sequence[NDArray[np.int64]],
     values: Sequence[NDArray[np.float64]],
     further: Sequence[str],
     place: str,
 ) -> _Cells:
-    number, row, col = int(at[0][part[0]]), at[1][part], at[2][part]
+    number, row, col = int(positions[0][part[0]]), positions[1][part], positions[2][part]
     shape = (int(row.max()) + 1, int(col.max()) + 1)
     if shape[0] * shape[1] > 10 * len(part) + 10_000:
         cells = f"table {number} has {len(part)} cells in {shape[0]} rows and {shape[1]} columns"

@@ -53,12 +53,12 @@ def odds_ratios(
     >>> odds_ratios({"a": 50, "b": 20}, {("a", "b"): 10}, 100)
     {('a', 'b'): 0.0}
     """
-    found = {}
+    ratios = {}
     for pair in joint if pairs is None else pairs:
         fx, fy, both = counts.get(pair[0]), counts.get(pair[1]), joint.get(pair)
         if fx is not None and fy is not None and both is not None:
-            found[pair] = _odds_ratio(pair, fx, fy, both, n)
-    return found
+            ratios[pair] = _odds_ratio(pair, fx, fy, both, n)
+    return ratios
 
 
 def _odds_ratio(pair: Pair, fx: float, fy: float, both: float, n: float) -> float:

@@ -43,7 +43,7 @@ def limits(release: Disassociated, k: int) -> dict[int, Limits]:
     for problem in cover_problems(release):
         if problem.earlier == 0:
             covered[problem.cluster] += [(problem.chunk, problem.item, y) for y in problem.covered]
-    return {number: Limits(k - 1, tuple(some)) for number, some in covered.items()}
+    return {number: Limits(k - 1, tuple(joins)) for number, joins in covered.items()}
 
 
 def consistent(case: Case, values: Array, rows: Sequence[tuple[int, ...]], ruled_out: Limits) -> list[tuple[int, ...]]:
@@ -61,15 +61,15 @@ def consistent(case: Case, values: Array, rows: Sequence[tuple[int, ...]], ruled
     return spread(case, z, chunks)
 
 
-def _replace(case: Case, values: Array, z: Integers, own: slice, rules: Sequence[Rule]) -> None:
-    found = flow(case, values, own, rules)
-    if found is not None:
-        z[own] = found
+def _replace(case: Case, values: Array, z: Integers, units: slice, rules: Sequence[Rule]) -> None:
+    replaced = flow(case, values, units, rules)
+    if replaced is not None:
+        z[units] = replaced
 
 
 def _counted(case: Case, rows: Sequence[tuple[int, ...]], anchors: int) -> Integers:
     of_row = np.array(case.rows.of_row)
-    return np.array([np.bincount(of_row[list(own)], minlength=anchors) for own in rows], dtype=np.int64)
+    return np.array([np.bincount(of_row[list(unit_rows)], minlength=anchors) for unit_rows in rows], dtype=np.int64)
 
 
 def _covers(case: Case, ruled_out: Limits) -> Iterator[Rule]:
@@ -81,12 +81,12 @@ def _covers(case: Case, ruled_out: Limits) -> Iterator[Rule]:
 
 def _no_empty_record(case: Case) -> Iterator[Rule]:
     everything = np.ones(len(case.units), dtype=np.bool_)
-    for c, (anchor, some) in enumerate(zip(case.rows.anchors, classes(case.rows), strict=True)):
+    for c, (anchor, members) in enumerate(zip(case.rows.anchors, classes(case.rows), strict=True)):
         if not anchor:
-            yield Rule(everything, np.arange(len(case.rows.anchors)) == c, len(some), UNBOUNDED)
+            yield Rule(everything, np.arange(len(case.rows.anchors)) == c, len(members), UNBOUNDED)
 
 
 def _left_empty(case: Case, rows: Sequence[tuple[int, ...]]) -> bool:
     """Whether a row that shows nothing got nothing."""
-    given = {row for own in rows for row in own}
-    return any(not case.rows.anchors[one] and row not in given for row, one in enumerate(case.rows.of_row))
+    filled = {row for unit_rows in rows for row in unit_rows}
+    return any(not case.rows.anchors[anchor] and row not in filled for row, anchor in enumerate(case.rows.of_row))

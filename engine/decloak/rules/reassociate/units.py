@@ -42,10 +42,10 @@ def rows_of(cluster: Cluster) -> Rows:
     >>> rows_of(Cluster(4, (Chunk(("a", "b"), (("a",), ("a", "b"), ("a",))),), ()))
     Rows(anchors=(('a',), ('a', 'b'), ()), of_row=(0, 1, 0, 2))
     """
-    shown = [*map(_items, cluster.record_chunks[0].subrecords)] if cluster.record_chunks else []
-    shown += [()] * (cluster.size - len(shown))
+    anchors = [*map(_items, cluster.record_chunks[0].subrecords)] if cluster.record_chunks else []
+    anchors += [()] * (cluster.size - len(anchors))
     number: dict[Items, int] = {}
-    of_row = tuple([number.setdefault(anchor, len(number)) for anchor in shown])
+    of_row = tuple([number.setdefault(anchor, len(number)) for anchor in anchors])
     return Rows(tuple(number), of_row)
 
 
@@ -55,10 +55,10 @@ def classes(rows: Rows) -> list[list[int]]:
     >>> classes(Rows((("a",), ()), (0, 1, 0)))
     [[0, 2], [1]]
     """
-    found: list[list[int]] = [[] for _ in rows.anchors]
-    for row, one in enumerate(rows.of_row):
-        found[one].append(row)
-    return found
+    members: list[list[int]] = [[] for _ in rows.anchors]
+    for row, anchor in enumerate(rows.of_row):
+        members[anchor].append(row)
+    return members
 
 
 def units_of(release: Disassociated, strategy: Reassociation, k: int | None) -> Iterator[tuple[int, list[Unit]]]:
