@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from decloak.commands.options import EXIT_EXPECTATION, form_option, one_of
+from decloak.commands.options import EXIT_EXPECTATION, form_option, listed_choices
 from decloak.data.formats.readers import FORMATS, read
 from decloak.errors import DecloakError
 from decloak.report.table import emit
@@ -29,7 +29,7 @@ ITEMSETS = ("itemset", "support")
     "kind",
     default="release",
     show_default=True,
-    help=f"What the file is: {one_of(['release (a release file)', 'published', *FORMATS])}.",
+    help=f"What the file is: {listed_choices(['release (a release file)', 'published', *FORMATS])}.",
 )
 @click.option("--ids", is_flag=True, help="The first name of a line is the transaction's id.")
 @click.option("--separator", help="The character between names of a data file, when it is not a comma.")
@@ -137,19 +137,17 @@ def _plain(file: Path, kind: str, ids: bool, separator: str | None, k: int | Non
         data = read(file, kind, ids=ids, separator=separator)
         return _Plain(data.transactions, data.items, k, m)
     release = read_published(file, ids=ids)
-    return _Plain(
-        [tuple(written(_sorted(element)) for element in row) for row in release.transactions], (), k, m, False
-    )
+    rows = [tuple(written(_sorted(element)) for element in row) for row in release.transactions]
+    return _Plain(rows, (), k, m, False)
 
 
 def _broken(release: "Disassociated") -> tuple[Sequence[str], list[tuple[Any, ...]]]:
     from decloak.counting.disassociation_guarantee import check_release
     from decloak.measure.kernels.inverse import enumerated
 
-    faults = [*check_release(release), *enumerated(release)]
     rows = [
         (fault.kind, fault.cluster, fault.chunk, ", ".join(fault.itemset), fault.support, fault.message)
-        for fault in faults
+        for fault in (*check_release(release), *enumerated(release))
     ]
     return ("kind", "cluster", "chunk", "itemset", "support", "what is wrong"), rows
 
@@ -176,9 +174,7 @@ def _negative(plain: _Plain, most: int) -> tuple[Sequence[str], list[tuple[Any, 
     from decloak.counting.generalisation_guarantee import negative_violations
 
     broken = islice(negative_violations(plain.records, plain.domain, plain.k, plain.m), most)
-    rows = [
-        (plain.listed(violation.present), plain.listed(violation.absent), violation.support) for violation in broken
-    ]
+    rows = [(plain.listed(fault.present), plain.listed(fault.absent), fault.support) for fault in broken]
     return ("has", "has not", "support"), rows
 
 

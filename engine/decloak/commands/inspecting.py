@@ -31,9 +31,9 @@ def schema_command(names: tuple[str, ...], scenario: bool, relations: bool, as_m
     from decloak.store.documentation import markdown, tables
 
     if scenario:
-        from decloak.scenario.model import json_schema
+        from decloak.scenario.model import scenario_schema
 
-        emit_json(json_schema())
+        emit_json(scenario_schema())
         return
     if relations:
         from decloak.store.relations import RELATIONS

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["run_command", "validate_command"]
 
-scenario_argument = click.argument("scenario", type=click.Path(path_type=Path))
 set_option = click.option(
     "--set",
     "overrides",
@@ -29,7 +28,7 @@ set_option = click.option(
 
 
 @click.command("run")
-@scenario_argument
+@click.argument("scenario", type=click.Path(path_type=Path))
 @store_option
 @set_option
 @form_option
@@ -67,25 +66,21 @@ def validate_command(scenarios: tuple[Path, ...], overrides: tuple[str, ...]) ->
 
 def measure_rows(done: "Run") -> tuple[list[str], list[list[Any]]]:
     """The results as a table: a row per variant and attack, a column per measure."""
-    from decloak.measure.registry import figures
+    from decloak.measure.registry import figure_titles
 
     several = len({variant.name for variant in done.variants}) > 1
     cells = {(measure.variant, measure.attack, measure.measure): measure for measure in done.measures}
     measured = {measure.measure for measure in done.measures}
     # Every strike is a finding: the column says something new only beside rules that strike nothing.
-    telling = measured if _others(done) else measured - {"findings"}
-    present = [figure for figure in figures().values() if figure.column and figure.name in telling]
+    strikers = {measure.attack for measure in done.measures if measure.measure in ("struck", "assigned")}
+    telling = measured if any(measure.attack not in strikers for measure in done.measures) else measured - {"findings"}
+    present = [figure for figure in figure_titles().values() if figure.column and figure.name in telling]
     columns = [*(["variant"] if several else []), "attack", *(figure.title for figure in present)]
     rows = []
     for variant, attack in dict.fromkeys((measure.variant, measure.attack) for measure in done.measures):
         values = [_with_interval(cells.get((variant, attack, figure.name)), figure.count) for figure in present]
         rows.append([*([variant] if several else []), attack, *values])
     return columns, rows
-
-
-def _others(done: "Run") -> bool:
-    counted = {measure.attack for measure in done.measures if measure.measure in ("struck", "assigned")}
-    return any(measure.attack not in counted for measure in done.measures)
 
 
 def _with_interval(measure: "Measure | None", count: bool) -> str | float | int | None:
@@ -111,14 +106,8 @@ def _as_json(done: "Run") -> dict[str, Any]:
 
 
 def _run(variant: "RunVariant") -> dict[str, Any]:
-    facts = {
-        "run": variant.run,
-        "variant": variant.name,
-        "repetition": variant.repetition,
-        "seed": variant.seed,
-        "fresh": variant.fresh,
-    }
-    return {**facts, "notes": variant.notes}
+    attributes = ("run", "name", "repetition", "seed", "fresh", "notes")
+    return {"variant" if key == "name" else key: getattr(variant, key) for key in attributes}
 
 
 def notes(done: "Run") -> list[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from decloak.commands.options import one_of, progress_bar, store_option
+from decloak.commands.options import listed_choices, progress_bar, store_option
 from decloak.data.formats.readers import FORMATS, read
 from decloak.data.formats.record import Options
 from decloak.errors import DecloakError, nearest, shown
@@ -83,7 +83,7 @@ _HELP = f"Read a data file into the store, to be looked at with SQL or as a grap
 
 @click.command("import", help=_HELP)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--format", "form", required=True, help=f"{one_of(IMPORTABLE)}.")
+@click.option("--format", "form", required=True, help=f"{listed_choices(IMPORTABLE)}.")
 @click.option("--ids", is_flag=True, help="The first name of a line is the transaction's id.")
 @click.option("--separator", help="The character between names, when it is not a comma.")
 @click.option("--transaction", help="The column of the transaction's id (long; default tid).")

@@ -1,13 +1,13 @@
 """How many records, and how many protected itemsets, an attack on a disassociated release lays open."""
 
 from decloak.data.forms import FormName
-from decloak.measure.family import POOLED, Attacked, Family, Figure, FigureTitle, Measured
+from decloak.measure.family import POOLED, AttackedRelease, Family, Figure, FigureTitle, Measured
 from decloak.releases.held import UNKNOWN, HeldChunks
 
 __all__ = ["FAMILY"]
 
 
-def _measure(attacked: Attacked[HeldChunks]) -> Measured:
+def _measure(attacked: AttackedRelease[HeldChunks]) -> Measured:
     from decloak.measure.kernels.breakage import km_breakage, transaction_breakage
 
     release, rows = attacked.release.published, attacked.release.rows

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from decloak.data.dataset import Dataset
-from decloak.measure.family import POOLED, SETS, Attacked, Family, Figure, FigureTitle, Measured
+from decloak.measure.family import POOLED, SETS, AttackedRelease, Family, Figure, FigureTitle, Measured
 from decloak.releases.held import UNKNOWN, HeldSets
 
 __all__ = ["FAMILY"]
@@ -13,7 +13,7 @@ FEW_CUTS = 50_000
 """Cuts of a hierarchy that are all looked at for the optimum: a second's work."""
 
 
-def _measure(attacked: Attacked[HeldSets]) -> Measured:
+def _measure(attacked: AttackedRelease[HeldSets]) -> Measured:
     from decloak.measure.kernels.loss import labels_left
 
     release = attacked.release

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from decloak.measure.family import POOLED, SETS, Attacked, Family, Figure, FigureTitle, Measured
+from decloak.measure.family import POOLED, SETS, AttackedRelease, Family, Figure, FigureTitle, Measured
 from decloak.releases.held import UNKNOWN, HeldSets
 from decloak.yaml.part import Part
 
@@ -18,7 +18,7 @@ class MiningSettings(Part):
     """How many of the most frequent itemsets are compared."""
 
 
-def _measure(attacked: Attacked[HeldSets], *, support: float, top: int) -> Measured:
+def _measure(attacked: AttackedRelease[HeldSets], *, support: float, top: int) -> Measured:
     from decloak.measure.kernels.mining import least_support, ml2, tkd_labels
 
     release = attacked.release

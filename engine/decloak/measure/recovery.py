@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from decloak.measure.family import POOLED, SETS, Attacked, Family, Figure, FigureTitle, Measured
+from decloak.measure.family import POOLED, SETS, AttackedRelease, Family, Figure, FigureTitle, Measured
 from decloak.releases.held import UNKNOWN, HeldSets
 from decloak.store.reading import knows_originals, outcomes
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["FAMILY"]
 
 
-def _measure(attacked: Attacked[HeldSets]) -> Measured:
+def _measure(attacked: AttackedRelease[HeldSets]) -> Measured:
     """Precision and the like, per table and pooled; only the number of strikes when originals are unknown."""
     from decloak.measure.kernels.recovery import mean_density, pool, recovery
 

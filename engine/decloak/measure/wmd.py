@@ -6,7 +6,7 @@ from decloak.data.formats.delimited import records
 from decloak.data.formats.distance_file import read_number
 from decloak.data.formats.lines import FilePath, read_lines
 from decloak.data.forms import FormName
-from decloak.measure.family import POOLED, Attacked, Family, FigureTitle, Measured
+from decloak.measure.family import POOLED, AttackedRelease, Family, FigureTitle, Measured
 from decloak.releases.held import UNKNOWN, HeldChunks
 from decloak.yaml.part import File, Part
 
@@ -23,7 +23,7 @@ class WmdSettings(Part):
     """Word vectors (GloVe or word2vec), or a CSV file without a header: an item, then the numbers of its vector."""
 
 
-def _measure(attacked: Attacked[HeldChunks], *, vectors: str) -> Measured:
+def _measure(attacked: AttackedRelease[HeldChunks], *, vectors: str) -> Measured:
     from decloak.measure.kernels.reassociation import reconstructed
     from decloak.measure.kernels.transport import mean_distance
 

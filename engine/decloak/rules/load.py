@@ -5,10 +5,11 @@ read anew.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache, reduce
 from operator import or_
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import networkx as nx
 from pydantic import Field, RootModel
@@ -16,22 +17,13 @@ from pydantic import Field, RootModel
 from decloak.errors import DecloakError, nearest, shown
 from decloak.resources import bundled
 from decloak.rules.model import RuleModel, is_path
-from decloak.rules.operators.operator import CheckedRule, Rule, RuleText
+from decloak.rules.operators.operator import Rule
 from decloak.rules.operators.registry import OPERATORS
 from decloak.store.relations import RELATIONS, Derives
 from decloak.store.sandbox import Sandbox
 from decloak.yaml.source import Source, check, read_text
 
-__all__ = [
-    "Catalogue",
-    "Rule",
-    "bundled_files",
-    "bundled_names",
-    "in_order",
-    "no_rule",
-    "parse_rule",
-    "rule_files",
-]
+__all__ = ["Catalogue", "Rule", "bundled_files", "bundled_names", "in_order", "no_rule", "parse_rule", "rule_files"]
 
 if TYPE_CHECKING:
     AnyModel = RuleModel
@@ -43,7 +35,7 @@ class _RuleFile(RootModel[AnyModel]):
     """A rule file of any form."""
 
 
-Texts = dict[str, RuleText[Any, Any]]
+Texts = dict[str, Rule]
 """Rules by name, their SQL not checked yet."""
 
 _KEPT = 1000
@@ -56,17 +48,17 @@ def _source(text: str, name: str) -> Source:
 
 
 @lru_cache(_KEPT)
-def parse_rule(text: str, path: str = "rule") -> RuleText[Any, Any]:
+def parse_rule(text: str, path: str = "rule") -> Rule:
     """Read a rule text, of a file or as the store keeps it."""
     source = _source(text, shown(path, 300)[1:-1])
     model = check(source, _RuleFile).root
     operator = OPERATORS[model.form]
     lines = text.replace("\r\n", "\n").replace("\r", "\n")  # the same rule, wherever it was written
-    return RuleText(operator, model, source, lines, path, operator.derives(model, source))
+    return Rule(operator, model, source, lines, path, operator.derives(model, source))
 
 
 @lru_cache(_KEPT)
-def _checked(rule: RuleText[Any, Any], derived: tuple[Derives, ...]) -> Rule:
+def _checked(rule: Rule, derived: tuple[Derives, ...]) -> Rule:
     """Check a rule that may read the relations that others derive."""
     columns = {name: relation.columns for name, relation in RELATIONS.items()} | dict(derived)
     with Sandbox.empty(columns) as sandbox:
@@ -76,11 +68,11 @@ def _checked(rule: RuleText[Any, Any], derived: tuple[Derives, ...]) -> Rule:
         rule.because_sql("x")
     except DecloakError as error:
         raise rule.source.error(("because",), error.message, error.hint) from None
-    return CheckedRule(**vars(rule), reads=reads, compiled=compiled)
+    return replace(rule, reads=reads, compiled=compiled)
 
 
 @cache
-def _bundled() -> Mapping[str, RuleText[Any, Any]]:
+def _bundled() -> Mapping[str, Rule]:
     """The rules that come with decloak."""
     rules: Texts = {}
     for path in bundled_files():
@@ -88,7 +80,7 @@ def _bundled() -> Mapping[str, RuleText[Any, Any]]:
     return rules
 
 
-def _admit(rules: Texts, path: Path) -> RuleText[Any, Any]:
+def _admit(rules: Texts, path: Path) -> Rule:
     """Put the rule of a file beside others, unless they have its name or what it derives."""
     rule = parse_rule(read_text(path), str(path))
     earlier = rules.get(rule.name, rule)
@@ -108,12 +100,12 @@ class Catalogue:
 
     def __init__(self, paths: Iterable[Path] = ()) -> None:
         self._texts: Texts = dict(_bundled())
-        self._files: dict[Path, RuleText[Any, Any]] = {}
+        self._files: dict[Path, Rule] = {}
         self._rules: dict[str, Rule] = {}
         for path in paths:
             self._add(path)
 
-    def _add(self, path: Path) -> RuleText[Any, Any]:
+    def _add(self, path: Path) -> Rule:
         """The rule of a file, read once in the life of a catalogue."""
         path = path.resolve()
         if path not in self._files:
@@ -129,7 +121,7 @@ class Catalogue:
         """The file of a rule named or given by a path relative to `folder`."""
         return Path(self._text(where, folder).path)
 
-    def _text(self, where: str, folder: Path) -> RuleText[Any, Any]:
+    def _text(self, where: str, folder: Path) -> Rule:
         if is_path(where):
             return self._add(folder / where)
         if where not in self._texts:
@@ -140,8 +132,7 @@ class Catalogue:
         """Read and check a rule."""
         text = self._text(where, folder)
         if text.name not in self._rules:
-            others = tuple(one.derives for one in self._texts.values() if one.name != text.name)
-            self._rules[text.name] = _checked(text, others)
+            self._rules[text.name] = _checked(text, tuple(self.derived(text)))
         return self._rules[text.name]
 
     def deriving(self, relation: str) -> str | None:
@@ -211,9 +202,6 @@ def in_order(rules: Iterable[Rule]) -> list[Rule]:
         return [by_name[name] for name in nx.lexicographical_topological_sort(graph)]
     except nx.NetworkXUnfeasible:
         circle = [edge[0] for edge in nx.find_cycle(graph)]
-        place = by_name[circle[0]].source.place(("rule",))
-        raise DecloakError(
-            f"rules read each other in a circle: {' → '.join([*circle, circle[0]])}",
-            place,
-            "let one rule derive both, with start: and repeat:",
-        ) from None
+        message = f"rules read each other in a circle: {' → '.join([*circle, circle[0]])}"
+        source, hint = by_name[circle[0]].source, "let one rule derive both, with start: and repeat:"
+        raise source.error(("rule",), message, hint) from None

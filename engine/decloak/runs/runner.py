@@ -17,9 +17,9 @@ from decloak.runs.inputs import Inputs
 from decloak.runs.plan import Plan, check_bounds, check_fits
 from decloak.runs.plan import plan as plan_of
 from decloak.runs.stages import Session, execute
-from decloak.scenario.model import Case, Document, load
+from decloak.scenario.model import Combination, Document, load
 from decloak.scenario.parts import Attack
-from decloak.scenario.sweep import together
+from decloak.scenario.sweep import merged_faults
 from decloak.scenario.variant import Variant, variants
 from decloak.store.counts import kept_counts
 from decloak.store.inserting import find
@@ -142,11 +142,11 @@ def plans(document: Document, inputs: Inputs | None = None) -> list[Plan]:
     # The first of each variant: what is amiss with one attack is mostly so with all of them.
     faults = [list(islice(_faults(case, catalogue, folder), 1)) for case in document.cases]
     if any(faults):
-        raise together([case.source for case in document.cases], faults)
+        raise merged_faults([case.source for case in document.cases], faults)
     return [plan_of(variant, inputs, catalogue) for variant in variants(document)]
 
 
-def _faults(case: Case, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
+def _faults(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
     """What the attacks of a variant lack, or say in vain, each at its place in the scenario."""
     listed = {str(catalogue.path(attack.rule, folder.path)) for attack in case.scenario.attacks}
     for number, attack in enumerate(case.scenario.attacks):
@@ -167,7 +167,7 @@ def _faults(case: Case, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]
     yield from _pointless(case, catalogue, folder)
 
 
-def _pointless(case: Case, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
+def _pointless(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
     """What a variant says is to be measured, though there is no attack to measure it of."""
     scenario = case.scenario
     rules = [catalogue.rule(attack.rule, folder.path) for attack in scenario.attacks]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 from pydantic import Field, create_model
 
 from decloak.measure.family import Family
-from decloak.measure.registry import by_name, choosable, figures, measuring
+from decloak.measure.registry import by_name, choosable, figure_titles, measuring
 from decloak.yaml.part import Part
 from decloak.yaml.wording import Remedies
 
@@ -17,7 +17,7 @@ def _measure() -> Any:
     """The type of an entry: a name, or a mapping of a name to settings."""
     plain = tuple(family.name for family in choosable() if not family.needed)
     choices = (Literal[plain], *(_with_settings(family) for family in choosable() if family.settings is not None))
-    return Annotated[Union[choices], Remedies({figure: _instead(figure) for figure in figures()})]  # noqa: UP007
+    return Annotated[Union[choices], Remedies({figure: _instead(figure) for figure in figure_titles()})]  # noqa: UP007
 
 
 def _with_settings(family: Family) -> Any:

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 from decloak.anonymisers.registry import AnyMethod
 from decloak.data.formats.folder import Folder
 from decloak.errors import DecloakError, Faults, nearest, shown
-from decloak.measure.registry import by_name, figures, fitting
+from decloak.measure.registry import by_name, figure_titles, fitting
 from decloak.relate.registry import Relate
 from decloak.releases.attacker import Attacker
 from decloak.releases.form import Form
@@ -25,11 +25,11 @@ from decloak.scenario.expect import Expectation
 from decloak.scenario.measures import Measure, family_of, missing_family, settings_of
 from decloak.scenario.overriding import DEEPEST, check_effect, overridden
 from decloak.scenario.parts import Attack, Repeat
-from decloak.scenario.sweep import combinations, compact, together
+from decloak.scenario.sweep import combinations, compact, merged_faults
 from decloak.yaml.part import Found, Part
 from decloak.yaml.source import Loc, Mistakes, Source, check, read, validated
 
-__all__ = ["Case", "Document", "Scenario", "json_schema", "load"]
+__all__ = ["Combination", "Document", "Scenario", "load", "scenario_schema"]
 
 VARIED = ("data", "anonymise", "relate", "attacker", "attack", "measure")
 """The parts of a scenario that may vary."""
@@ -168,7 +168,7 @@ class Scenario(_Plan):
     def _expected(self, attacks: Sequence[str]) -> Found:
         """What expectations name and there is not, each once; when a rule is unknown, any attack may be meant by it."""
         here = (figure.name for family in map(by_name, self.families) for figure in family.figures)
-        measures = tuple(dict.fromkeys([*here, *figures()]))
+        measures = tuple(dict.fromkeys([*here, *figure_titles()]))
         reported: set[str] = set()
         for number, expectation in enumerate(self.expectations):
             meant = (attack for _, attack in expectation.measures()) if len(attacks) < len(self.attacks) else ()
@@ -220,7 +220,7 @@ class Scenario(_Plan):
 
 
 @dataclass(frozen=True)
-class Case:
+class Combination:
     """One combination of what varies, as the file would say it, and as it was understood."""
 
     source: Source
@@ -238,7 +238,7 @@ class Document:
 
     path: Path
     source: Source
-    cases: tuple[Case, ...]
+    cases: tuple[Combination, ...]
 
     @property
     def raw(self) -> dict[str, Any]:
@@ -269,12 +269,12 @@ def load(path: str | Path, overrides: Sequence[str] = ()) -> Document:
     context = {"folder": Folder(Path(path).parent)}
     checked = [validated(variant, Scenario, context=context) for variant in variants]
     cases = tuple(
-        Case(variant, scenario)
+        Combination(variant, scenario)
         for variant, (scenario, _) in zip(variants, checked, strict=True)
         if scenario is not None
     )
     if len(cases) < len(variants):
-        raise together(variants, [faults for _, faults in checked])
+        raise merged_faults(variants, [faults for _, faults in checked])
     return Document(Path(path), source, cases)
 
 
@@ -285,7 +285,7 @@ def _says_what_varies(source: Source) -> bool:
     return all(source.find(loc) is not source.find(loc[:-1]) for loc in keys)
 
 
-def json_schema() -> dict[str, Any]:
+def scenario_schema() -> dict[str, Any]:
     """The JSON Schema of scenario files, as editors read it."""
     schema = Scenario.model_json_schema(by_alias=True)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "decloak scenario"}

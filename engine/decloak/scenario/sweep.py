@@ -12,7 +12,7 @@ from decloak.errors import DecloakError, Faults, shown
 from decloak.yaml.source import Fault, Source
 from decloak.yaml.tree import Node, Place, number_or_text
 
-__all__ = ["MOST", "combinations", "compact", "name_of", "together"]
+__all__ = ["MOST", "combination_name", "combinations", "compact", "merged_faults"]
 
 MOST = 10_000
 """Variants a scenario may have, repetitions counted."""
@@ -20,7 +20,7 @@ MOST = 10_000
 _PLAIN = re.compile(r"[\w./][\w./-]*(?: [\w./-]+)*")
 
 
-def name_of(settings: Mapping[str, Any]) -> str:
+def combination_name(settings: Mapping[str, Any]) -> str:
     """What a combination is called."""
     return ", ".join(f"{key}={compact(value)}" for key, value in settings.items())
 
@@ -38,7 +38,7 @@ def combinations(source: Source, times: int) -> Iterator[Source]:
         yield variant
 
 
-def together(variants: Sequence[Source], faults: Sequence[Sequence[Fault]]) -> Faults:
+def merged_faults(variants: Sequence[Source], faults: Sequence[Sequence[Fault]]) -> Faults:
     """The faults of all variants of a document as one error, in the order of the file.
 
     What several have is told once; what only some have is told with the settings that make the difference.
@@ -71,7 +71,7 @@ def _told(
     """
     settings = affected[0].settings if affected else {}
     telling = {key: node for key, node in settings.items() if _chosen(key, affected) < everywhere[key]} or settings
-    name = name_of({key: node.value for key, node in telling.items() if place not in _places(node)})
+    name = combination_name({key: node.value for key, node in telling.items() if place not in _places(node)})
     message = f"{error.message} in the variant {shown(name, 300)[1:-1]}" if name else error.message
     return DecloakError(message, error.place, error.hint)
 

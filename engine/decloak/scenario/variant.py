@@ -11,7 +11,7 @@ from typing import Any
 
 from decloak.digest import digest
 from decloak.scenario.model import Document, Scenario
-from decloak.scenario.sweep import name_of
+from decloak.scenario.sweep import combination_name
 
 __all__ = ["Variant", "seed_of", "variants"]
 
@@ -37,7 +37,7 @@ def variants(document: Document) -> list[Variant]:
     """Every combination in the order of the file, the last key varying fastest, each repeated."""
     return [
         Variant(
-            name_of(case.settings) or "base", case.settings, number,
+            combination_name(case.settings) or "base", case.settings, number,
             seed_of(case.scenario, number), case.source.value, case.scenario,
         )
         for case in document.cases

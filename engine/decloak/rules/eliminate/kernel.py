@@ -18,7 +18,7 @@ from decloak.errors import DecloakError
 from decloak.rules.eliminate.choice import LOWEST, Lines, WholeTable
 from decloak.rules.eliminate.one_pass import strike_in_one_pass
 from decloak.rules.eliminate.rounds import strike_in_rounds
-from decloak.rules.eliminate.state import Array, Batch, Integers, Remainder, Strikes, Table, make_batch
+from decloak.rules.eliminate.state import Array, Batch, DistanceTable, Integers, Remainder, StrikeLog, make_batch
 from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
 from decloak.rules.expression import scores
 
@@ -116,7 +116,9 @@ def _check(strategy: Strategy, threshold: float | None, ratio: float, seeds: Seq
         raise DecloakError(f"a coin needs a seed per table: {tables}", hint="give seeds")
 
 
-def _read(tables: Sequence[ArrayLike], strategy: Strategy, further: Mapping[str, Sequence[ArrayLike]]) -> list[Table]:
+def _read(
+    tables: Sequence[ArrayLike], strategy: Strategy, further: Mapping[str, Sequence[ArrayLike]]
+) -> list[DistanceTable]:
     for name in strategy.further:
         if len(further.get(name, ())) != len(tables):
             raise DecloakError(f"weigh reads {name}, which is not given for each of {len(tables)} tables")
@@ -128,7 +130,7 @@ def _read(tables: Sequence[ArrayLike], strategy: Strategy, further: Mapping[str,
         for name, column in columns.items():
             if column.shape != d.shape:
                 raise DecloakError(f"{name} of table {number} has the shape {column.shape}, the table {d.shape}")
-        read.append(Table(d, columns))
+        read.append(DistanceTable(d, columns))
     return read
 
 
@@ -172,18 +174,18 @@ def _thresholds(batch: Batch, strategy: Strategy, suspicions: Array, threshold: 
     return ratio * np.where(np.isnan(computed), 0.0, computed)
 
 
-def _by_table(log: Sequence[Strikes], number: Sequence[int]) -> Iterator[Strikes]:
+def _by_table(log: Sequence[StrikeLog], number: Sequence[int]) -> Iterator[StrikeLog]:
     """The strikes of each table in order; those of one table are in order in the log."""
-    none = Strikes(*(np.empty(0, dtype=np.intp),) * 3, *(np.empty(0),) * 2)
+    none = StrikeLog(*(np.empty(0, dtype=np.intp),) * 3, *(np.empty(0),) * 2)
     columns = [np.concatenate(parts) for parts in zip(none, *log, strict=True)]
     order = np.argsort(columns[0], kind="stable")
     ordered = [column[order] for column in columns]
     first, last = (np.searchsorted(ordered[0], number, side) for side in ("left", "right"))
     for low, high in zip(first.tolist(), last.tolist(), strict=True):
-        yield Strikes(*(column[low:high] for column in ordered))
+        yield StrikeLog(*(column[low:high] for column in ordered))
 
 
-def _steps(strikes: Strikes, batch: Batch, whole: bool, threshold: float | None) -> Steps:
+def _steps(strikes: StrikeLog, batch: Batch, whole: bool, threshold: float | None) -> Steps:
     """The strikes of a table, its groups and cells by row and column."""
     count = len(strikes.cell)
     row, col = np.divmod(strikes.cell, batch.width)

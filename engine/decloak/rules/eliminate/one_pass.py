@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from decloak.rules.eliminate.groups import heaviest
-from decloak.rules.eliminate.state import EPS, Array, Batch, Integers, Remainder, Strikes
+from decloak.rules.eliminate.state import EPS, Array, Batch, Integers, Remainder, StrikeLog
 from decloak.rules.eliminate.strategy import Strike
 
 __all__ = ["strike_in_one_pass"]
@@ -24,9 +24,9 @@ _MASK = (1 << 64) - 1
 
 def strike_in_one_pass(
     batch: Batch, strike: Strike, threshold: Array, seeds: Sequence[int] | None, rounds: int | None
-) -> tuple[list[Strikes], dict[int, Remainder]]:
+) -> tuple[list[StrikeLog], dict[int, Remainder]]:
     """Strike from the tables of a batch; `seeds` are those of all tables, by number."""
-    log: list[Strikes] = []
+    log: list[StrikeLog] = []
     remaining: dict[int, Remainder] = {}
     for index, number in enumerate(batch.number.tolist()):
         w = batch.remainder(index, "none").weight
@@ -35,7 +35,7 @@ def strike_in_one_pass(
         row, col = np.divmod(_struck_in_turn(tried, *w.shape)[:rounds], w.shape[1])
         weight, none = w[row, col], np.zeros_like(row)
         suspicion = np.full_like(weight, np.nan) if strike == "coin" else weight
-        log.append(Strikes(none + number, row * batch.width + col, none, suspicion, weight))
+        log.append(StrikeLog(none + number, row * batch.width + col, none, suspicion, weight))
         w[row, col] = np.nan
         remaining[number] = Remainder(w, None, None)
     return log, remaining

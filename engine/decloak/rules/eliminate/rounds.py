@@ -9,7 +9,7 @@ import numpy as np
 
 from decloak.rules.eliminate.choice import Choice, Lines, WholeTable
 from decloak.rules.eliminate.groups import inheritance
-from decloak.rules.eliminate.state import Array, Batch, Remainder, Strikes
+from decloak.rules.eliminate.state import Array, Batch, Remainder, StrikeLog
 from decloak.rules.eliminate.strategy import Redistribute
 
 __all__ = ["strike_in_rounds"]
@@ -17,10 +17,10 @@ __all__ = ["strike_in_rounds"]
 
 def strike_in_rounds(
     batch: Batch, chooser: Lines | WholeTable, redistribute: Redistribute, threshold: Array, rounds: int | None
-) -> tuple[list[Strikes], dict[int, Remainder]]:
+) -> tuple[list[StrikeLog], dict[int, Remainder]]:
     """Strike from the tables of a batch until each is done."""
     limit, count = threshold.copy(), np.zeros(batch.size, dtype=np.intp)
-    log: list[Strikes] = []
+    log: list[StrikeLog] = []
     remaining: dict[int, Remainder] = {}
     while batch.size:
         if rounds is not None:
@@ -39,9 +39,9 @@ def strike_in_rounds(
     return log, remaining
 
 
-def _strikes(batch: Batch, choice: Choice) -> Strikes:
+def _strikes(batch: Batch, choice: Choice) -> StrikeLog:
     weight = batch.w[choice.tables * batch.stride + choice.cells]
-    return Strikes(batch.number[choice.tables], choice.cells, choice.groups, choice.suspicion, weight)
+    return StrikeLog(batch.number[choice.tables], choice.cells, choice.groups, choice.suspicion, weight)
 
 
 def _strike(batch: Batch, chooser: Lines | WholeTable, choice: Choice, redistribute: Redistribute) -> None:

@@ -23,7 +23,7 @@ from decloak.formula import Call
 from decloak.rules.eliminate.strategy import Strategy
 from decloak.rules.expression import Expression
 
-__all__ = ["EPS", "Array", "Batch", "Integers", "Remainder", "Strikes", "Table", "make_batch"]
+__all__ = ["EPS", "Array", "Batch", "DistanceTable", "Integers", "Remainder", "StrikeLog", "make_batch"]
 
 EPS = 1e-9
 """Values this near are equal."""
@@ -33,14 +33,14 @@ Integers = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Table:
+class DistanceTable:
     """Distances of one generalised item, NaN where unscored, and the further columns of its cells."""
 
     d: Array
     further: Mapping[str, Array]
 
 
-class Strikes(NamedTuple):
+class StrikeLog(NamedTuple):
     """Some strikes, an entry each: from which table, which cell of it, as the heaviest of which group."""
 
     table: Integers
@@ -161,7 +161,7 @@ class Batch:
         return flat.reshape(self.size, self.height, self.width)[index, : self.rows[index], : self.cols[index]]
 
 
-def make_batch(tables: Sequence[Table], number: Integers, strategy: Strategy) -> Batch:
+def make_batch(tables: Sequence[DistanceTable], number: Integers, strategy: Strategy) -> Batch:
     """Put tables side by side and weigh their cells for the first time."""
     weigh = strategy.weigh
     rows = np.array([table.d.shape[0] for table in tables], dtype=np.intp)

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from decloak.rules.reassociate.scores import Array, Case, Integers
+from decloak.rules.reassociate.scores import Array, ClusterCase, Integers
 from decloak.rules.reassociate.units import Unit, classes
 
-__all__ = ["Rule", "by_chunk", "capacities", "finite", "flow", "spread"]
+__all__ = ["Rule", "by_chunk", "capacities", "deal_rows", "finite", "flow"]
 
 
 class Rule(NamedTuple):
@@ -42,7 +42,7 @@ def by_chunk(units: Sequence[Unit]) -> Iterator[slice]:
         start = stop
 
 
-def capacities(case: Case, chunks: Sequence[slice]) -> Iterator[Rule]:
+def capacities(case: ClusterCase, chunks: Sequence[slice]) -> Iterator[Rule]:
     """No row takes two sub-records of a chunk."""
     for chunk in chunks:
         units = np.zeros(len(case.units), dtype=np.bool_)
@@ -60,7 +60,7 @@ def finite(values: Array, count: int) -> Array:
     return np.where(np.isfinite(values), values, low - (high - low + 1) * (count + 1))
 
 
-def flow(case: Case, values: Array, part: slice, rules: Sequence[Rule]) -> Integers | None:
+def flow(case: ClusterCase, values: Array, part: slice, rules: Sequence[Rule]) -> Integers | None:
     """The z of some units whose sum of values is largest under the rules, None where no z obeys them."""
     times = np.array([unit.times for unit in case.units[part]])
     sizes = np.array([len(members) for members in classes(case.rows)])
@@ -78,7 +78,7 @@ def flow(case: Case, values: Array, part: slice, rules: Sequence[Rule]) -> Integ
     return None if solution.x is None else np.rint(solution.x).astype(np.int64).reshape(most.shape)
 
 
-def spread(case: Case, z: Integers, chunks: Sequence[slice]) -> list[tuple[int, ...]]:
+def deal_rows(case: ClusterCase, z: Integers, chunks: Sequence[slice]) -> list[tuple[int, ...]]:
     """The rows of every unit from how many of each anchor it gets: the lowest, but evenly where nothing is shown."""
     rows: list[list[int]] = [[] for _ in case.units]
     alone = [slice(u, u + 1) for u in range(chunks[-1].stop if chunks else 0, len(rows))]

@@ -15,9 +15,9 @@ from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError
 from decloak.rules.reassociate.consistent import Limits, consistent, limits
 from decloak.rules.reassociate.match import assign, best, by_chance
-from decloak.rules.reassociate.scores import Array, Case, batches, read_scores, values
+from decloak.rules.reassociate.scores import Array, ClusterCase, batches, coded_scores, values
 from decloak.rules.reassociate.strategy import Reassociation
-from decloak.rules.reassociate.units import rows_of, units_of
+from decloak.rules.reassociate.units import rows_of_cluster, units_of
 
 __all__ = ["AttackedCluster", "attack", "reassociate"]
 
@@ -31,7 +31,7 @@ class AttackedCluster(NamedTuple):
     nothing is known. `rows` are the rows of each unit.
     """
 
-    case: Case
+    case: ClusterCase
     values: Array
     rows: list[tuple[int, ...]]
 
@@ -82,7 +82,7 @@ def attack(
     unrelated: float | None = None,
 ) -> Iterator[AttackedCluster]:
     """The same with the values, cluster by cluster in any order."""
-    coded = read_scores(scores, closer, _items(release), unrelated)
+    coded = coded_scores(scores, closer, _items(release), unrelated)
     k = release.k if k is None else k
     ruled_out = _limits(release, k) if strategy.consistent else None
     for batch in batches(list(_cases(release, strategy, k))):
@@ -92,7 +92,7 @@ def attack(
             yield AttackedCluster(case, unit_values[units, : len(case.rows.anchors)], rows[units])
 
 
-def _by_case(batch: list[Case]) -> Iterator[tuple[Case, slice]]:
+def _by_case(batch: list[ClusterCase]) -> Iterator[tuple[ClusterCase, slice]]:
     """The units of each cluster among those of a batch."""
     first = 0
     for case in batch:
@@ -112,10 +112,10 @@ def _items(release: Disassociated) -> list[str]:
     return sorted(items)
 
 
-def _cases(release: Disassociated, strategy: Reassociation, k: int | None) -> Iterator[Case]:
+def _cases(release: Disassociated, strategy: Reassociation, k: int | None) -> Iterator[ClusterCase]:
     for number, units in units_of(release, strategy, k):
         if units:
-            yield Case(number, rows_of(release.clusters[number]), units)
+            yield ClusterCase(number, rows_of_cluster(release.clusters[number]), units)
 
 
 def _limits(release: Disassociated, k: int | None) -> dict[int, Limits]:
@@ -124,14 +124,18 @@ def _limits(release: Disassociated, k: int | None) -> dict[int, Limits]:
     return limits(release, k)
 
 
-def _unknown(batch: list[Case]) -> Array:
+def _unknown(batch: list[ClusterCase]) -> Array:
     """The values that chance goes by: none is known."""
     anchors = max(len(case.rows.anchors) for case in batch)
     return np.full((sum(len(case.units) for case in batch), anchors), -np.inf)
 
 
 def _matched(
-    batch: list[Case], strategy: Reassociation, unit_values: Array, seed: int, ruled_out: Mapping[int, Limits] | None
+    batch: list[ClusterCase],
+    strategy: Reassociation,
+    unit_values: Array,
+    seed: int,
+    ruled_out: Mapping[int, Limits] | None,
 ) -> list[tuple[int, ...]]:
     """The rows of every unit of a batch, cluster after cluster."""
     if strategy.match == "random":
@@ -143,7 +147,7 @@ def _matched(
 
 
 def _consistent(
-    batch: list[Case], unit_values: Array, rows: list[tuple[int, ...]], ruled_out: Mapping[int, Limits]
+    batch: list[ClusterCase], unit_values: Array, rows: list[tuple[int, ...]], ruled_out: Mapping[int, Limits]
 ) -> list[tuple[int, ...]]:
     for case, units in _by_case(batch):
         rows[units] = consistent(

@@ -16,8 +16,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from decloak.errors import DecloakError
-from decloak.rules.reassociate.flow import by_chunk, capacities, finite, flow, spread
-from decloak.rules.reassociate.scores import EPSILON, Array, Case, Integers, padded
+from decloak.rules.reassociate.flow import by_chunk, capacities, deal_rows, finite, flow
+from decloak.rules.reassociate.scores import EPSILON, Array, ClusterCase, Integers, padded
 
 __all__ = ["assign", "best", "by_chance"]
 
@@ -28,7 +28,7 @@ CHANCE = 1 << 40
 """Random ranks lie below it: two rows of a unit hardly ever draw the same."""
 
 
-def best(batch: Sequence[Case], values: Array) -> list[tuple[int, ...]]:
+def best(batch: Sequence[ClusterCase], values: Array) -> list[tuple[int, ...]]:
     """Return the best rows of every unit of the batch; `values` has a column per anchor of the unit's cluster."""
     level = _levels(values)
     beyond = np.full((len(level), 1), values.shape[1], dtype=np.int64)
@@ -37,7 +37,7 @@ def best(batch: Sequence[Case], values: Array) -> list[tuple[int, ...]]:
     return _lowest(np.take_along_axis(np.hstack((level, beyond)), of_row, axis=1), _counts(batch))
 
 
-def by_chance(batch: Sequence[Case], seed: int) -> list[tuple[int, ...]]:
+def by_chance(batch: Sequence[ClusterCase], seed: int) -> list[tuple[int, ...]]:
     """Return rows drawn at random for every unit; those of a cluster depend on its number and the seed only."""
     if seed < 0:
         raise DecloakError(f"the seed is {seed}", hint="a seed is a whole number of at least 0")
@@ -49,7 +49,7 @@ def by_chance(batch: Sequence[Case], seed: int) -> list[tuple[int, ...]]:
     return rows
 
 
-def _counts(batch: Sequence[Case]) -> Integers:
+def _counts(batch: Sequence[ClusterCase]) -> Integers:
     return np.array([unit.times for case in batch for unit in case.units], dtype=np.int64)
 
 
@@ -76,7 +76,7 @@ def _lowest(ranks: Integers, counts: Integers) -> list[tuple[int, ...]]:
     return [tuple(ascending[begin:end]) for begin, end in zip([0, *ends], ends, strict=False)]
 
 
-def assign(batch: Sequence[Case], values: Array) -> list[tuple[int, ...]]:
+def assign(batch: Sequence[ClusterCase], values: Array) -> list[tuple[int, ...]]:
     """Return the rows of every unit when the sub-records of a chunk are given to rows all at once."""
     rows = best(batch, values)
     first = 0
@@ -90,17 +90,17 @@ def assign(batch: Sequence[Case], values: Array) -> list[tuple[int, ...]]:
     return rows
 
 
-def _by_anchor(case: Case, values: Array, chunk: slice) -> list[tuple[int, ...]]:
+def _by_anchor(case: ClusterCase, values: Array, chunk: slice) -> list[tuple[int, ...]]:
     """The rows of each sub-record of a chunk."""
     z = np.zeros(values.shape, dtype=np.int64)
     assigned = flow(case, values, chunk, list(capacities(case, [chunk])))
     if assigned is None:
         raise RuntimeError(f"no assignment of {len(case.units[chunk])} sub-records to {len(case.rows.of_row)} rows")
     z[chunk] = assigned
-    return spread(case, z, [chunk])[chunk]
+    return deal_rows(case, z, [chunk])[chunk]
 
 
-def _by_row(case: Case, values: Array, chunk: slice) -> list[tuple[int, ...]]:
+def _by_row(case: ClusterCase, values: Array, chunk: slice) -> list[tuple[int, ...]]:
     """The rows of each sub-record of a chunk, the lowest there are."""
     times = [unit.times for unit in case.units[chunk]]
     of_row = values[chunk][:, np.array(case.rows.of_row)]

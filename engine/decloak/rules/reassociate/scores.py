@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from decloak.errors import DecloakError, shown
 from decloak.rules.reassociate.bayes import log_odds
 from decloak.rules.reassociate.strategy import Combine, Reassociation
-from decloak.rules.reassociate.units import Rows, Unit
+from decloak.rules.reassociate.units import AnchoredRows, Unit
 
-__all__ = ["EPSILON", "Array", "Case", "Integers", "Scores", "batches", "padded", "read_scores", "values"]
+__all__ = ["EPSILON", "Array", "ClusterCase", "Integers", "Scores", "batches", "coded_scores", "padded", "values"]
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -50,15 +50,15 @@ class Scores(NamedTuple):
         return np.where(self.keys[index] == keys, self.values[index], np.nan)
 
 
-class Case(NamedTuple):
+class ClusterCase(NamedTuple):
     """One cluster under attack, by its number in the release."""
 
     number: int
-    rows: Rows
+    rows: AnchoredRows
     units: Sequence[Unit]
 
 
-def read_scores(
+def coded_scores(
     scores: Mapping[tuple[str, str], float | None],
     closer: Literal["larger", "smaller"],
     items: Sequence[str],
@@ -121,16 +121,16 @@ def padded(lists: Sequence[Sequence[Any]], fill: Number) -> NDArray[Number]:
     return array
 
 
-def batches(cases: Sequence[Case]) -> Iterator[list[Case]]:
+def batches(cases: Sequence[ClusterCase]) -> Iterator[list[ClusterCase]]:
     """Clusters to go together: of sizes within a factor of two, so that little is padded."""
-    alike: dict[tuple[int, ...], list[Case]] = {}
+    alike: dict[tuple[int, ...], list[ClusterCase]] = {}
     for case in cases:
         longest = max(map(len, case.rows.anchors))
         sides = len(case.rows.of_row), len(case.rows.anchors), longest
         alike.setdefault(tuple(side.bit_length() for side in sides), []).append(case)
     for (size, *_), alike_cases in alike.items():
         room = AT_ONCE >> size
-        batch: list[Case] = []
+        batch: list[ClusterCase] = []
         units = 0
         for case in alike_cases:
             if batch and units + len(case.units) > room:
@@ -141,7 +141,7 @@ def batches(cases: Sequence[Case]) -> Iterator[list[Case]]:
         yield batch
 
 
-def values(batch: Sequence[Case], strategy: Reassociation, scores: Scores) -> Array:
+def values(batch: Sequence[ClusterCase], strategy: Reassociation, scores: Scores) -> Array:
     """Return the value of every unit of the batch, cluster after cluster, with every anchor of its cluster."""
     units = [unit for case in batch for unit in case.units]
     owner = np.repeat(np.arange(len(batch)), [len(case.units) for case in batch])
@@ -158,7 +158,7 @@ def values(batch: Sequence[Case], strategy: Reassociation, scores: Scores) -> Ar
     return np.where(np.arange(unit_values.shape[1]) < sizes[owner, None], unit_values, -np.inf)
 
 
-def _anchors(batch: Sequence[Case], scores: Scores) -> tuple[Integers, Integers]:
+def _anchors(batch: Sequence[ClusterCase], scores: Scores) -> tuple[Integers, Integers]:
     """The items of every cluster's anchors by code, and every anchor by the places of its items among these."""
     names = [list(dict.fromkeys(chain.from_iterable(case.rows.anchors))) for case in batch]
     items = padded([[scores.code[item] for item in item_names] for item_names in names], np.int64(-1))

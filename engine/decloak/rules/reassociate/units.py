@@ -15,7 +15,7 @@ from decloak.data.disassociated import Cluster, Disassociated
 from decloak.errors import DecloakError
 from decloak.rules.reassociate.strategy import Reassociation
 
-__all__ = ["Rows", "Unit", "classes", "rows_of", "units_of"]
+__all__ = ["AnchoredRows", "Unit", "classes", "rows_of_cluster", "units_of"]
 
 Items = tuple[str, ...]
 
@@ -28,31 +28,31 @@ class Unit(NamedTuple):
     times: int
 
 
-class Rows(NamedTuple):
+class AnchoredRows(NamedTuple):
     """The rows of a cluster: the distinct anchors in order of their first row, and the number of each row's."""
 
     anchors: tuple[Items, ...]
     of_row: tuple[int, ...]
 
 
-def rows_of(cluster: Cluster) -> Rows:
+def rows_of_cluster(cluster: Cluster) -> AnchoredRows:
     """Return the rows of a cluster; without a record chunk all are empty.
 
     >>> from decloak.data.disassociated import Chunk
-    >>> rows_of(Cluster(4, (Chunk(("a", "b"), (("a",), ("a", "b"), ("a",))),), ()))
-    Rows(anchors=(('a',), ('a', 'b'), ()), of_row=(0, 1, 0, 2))
+    >>> rows_of_cluster(Cluster(4, (Chunk(("a", "b"), (("a",), ("a", "b"), ("a",))),), ()))
+    AnchoredRows(anchors=(('a',), ('a', 'b'), ()), of_row=(0, 1, 0, 2))
     """
     anchors = [*map(_items, cluster.record_chunks[0].subrecords)] if cluster.record_chunks else []
     anchors += [()] * (cluster.size - len(anchors))
     number: dict[Items, int] = {}
     of_row = tuple([number.setdefault(anchor, len(number)) for anchor in anchors])
-    return Rows(tuple(number), of_row)
+    return AnchoredRows(tuple(number), of_row)
 
 
-def classes(rows: Rows) -> list[list[int]]:
+def classes(rows: AnchoredRows) -> list[list[int]]:
     """Return the rows of every anchor.
 
-    >>> classes(Rows((("a",), ()), (0, 1, 0)))
+    >>> classes(AnchoredRows((("a",), ()), (0, 1, 0)))
     [[0, 2], [1]]
     """
     members: list[list[int]] = [[] for _ in rows.anchors]
