@@ -2,8 +2,7 @@
 
 from typing import Literal
 
-from decloak.data.forms import FormName
-from decloak.measure.family import POOLED, AttackedRelease, Family, Figure, FigureTitle, Measured
+from decloak.measure.family import CHUNKS, POOLED, AttackedRelease, Family, Figure, FigureTitle, Measured
 from decloak.releases.held import UNKNOWN, HeldChunks
 from decloak.store.attackers import attacker_of, read_knowledge
 from decloak.yaml.part import Part
@@ -58,7 +57,7 @@ FAMILY = Family(
         FigureTitle("vulnerable_records", "vulnerable records", "records that a breach really hits", count=True),
     ),
     measure=_measure,
-    fits=frozenset({FormName.DISASSOCIATED}),
+    fits=CHUNKS,
     settings=BreachSettings,
     columns=frozenset({"cluster", "chunk", "item", "earlier", "covered", "size", "support"}),
     knowing=True,

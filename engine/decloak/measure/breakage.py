@@ -1,7 +1,6 @@
 """How many records, and how many protected itemsets, an attack on a disassociated release lays open."""
 
-from decloak.data.forms import FormName
-from decloak.measure.family import POOLED, AttackedRelease, Family, Figure, FigureTitle, Measured
+from decloak.measure.family import CHUNKS, POOLED, AttackedRelease, Family, Figure, FigureTitle, Measured
 from decloak.releases.held import UNKNOWN, HeldChunks
 
 __all__ = ["FAMILY"]
@@ -36,6 +35,6 @@ FAMILY = Family(
         FigureTitle("km_breakage_class", "exposed by class", "the same by identical anchors", column=False),
     ),
     measure=_measure,
-    fits=frozenset({FormName.DISASSOCIATED}),
+    fits=CHUNKS,
     rule_forms=frozenset({"reassociate"}),
 )

@@ -18,7 +18,7 @@ from decloak.store.assigned import read_assigned
 from decloak.store.relations import Derives
 from decloak.yaml.part import Part
 
-__all__ = ["POOLED", "SETS", "AttackedRelease", "Family", "Figure", "FigureTitle", "Measured"]
+__all__ = ["CHUNKS", "POOLED", "SETS", "AttackedRelease", "Family", "Figure", "FigureTitle", "Measured"]
 
 POOLED = -1
 """The scope of a figure that pools all tables."""
@@ -31,6 +31,9 @@ Measured = tuple[list[Figure], str | None]
 
 SETS = frozenset({FormName.SET_GENERALISED, FormName.GENERALISED, FormName.DISTANCES})
 """The forms whose transactions show generalised items."""
+
+CHUNKS = frozenset({FormName.DISASSOCIATED})
+"""The form whose records lie in chunks."""
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,7 @@
 
 from pydantic import Field
 
-from decloak.data.forms import FormName
-from decloak.measure.family import POOLED, AttackedRelease, Family, FigureTitle, Measured
+from decloak.measure.family import CHUNKS, POOLED, AttackedRelease, Family, FigureTitle, Measured
 from decloak.releases.held import UNKNOWN, HeldChunks
 from decloak.yaml.part import Part
 
@@ -40,7 +39,7 @@ FAMILY = Family(
         FigureTitle("tlost", "items lost", "items in k records or more that no record or shared chunk shows"),
     ),
     measure=_measure,
-    fits=frozenset({FormName.DISASSOCIATED}),
+    fits=CHUNKS,
     settings=UtilitySettings,
     rule_forms=frozenset({"reassociate"}),
     of_release=True,

@@ -5,8 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from decloak.data.formats.delimited import records
 from decloak.data.formats.distance_file import read_number
 from decloak.data.formats.lines import FilePath, read_lines
-from decloak.data.forms import FormName
-from decloak.measure.family import POOLED, AttackedRelease, Family, FigureTitle, Measured
+from decloak.measure.family import CHUNKS, POOLED, AttackedRelease, Family, FigureTitle, Measured
 from decloak.releases.held import UNKNOWN, HeldChunks
 from decloak.yaml.part import File, Part
 
@@ -57,7 +56,7 @@ FAMILY = Family(
     about="How far reconstructed records are from the true ones",
     figures=(FigureTitle("wmd", "WMD", "the mean cost of moving a record's items to its reconstruction's"),),
     measure=_measure,
-    fits=frozenset({FormName.DISASSOCIATED}),
+    fits=CHUNKS,
     settings=WmdSettings,
     rule_forms=frozenset({"reassociate"}),
 )

@@ -62,6 +62,7 @@ def _table(columns: Sequence[str], rows: list[list[Any]]) -> None:
     drawn = []
     for index, name in enumerate(columns):
         values, texts = [row[index] for row in rows], [name, *(row[index] for row in cells)]
+        # Digits and intervals are never folded; words may be, so a column needs only its longest word.
         figures = bool(rows) and all(map(_is_figure, values))
         words = texts if figures else [word[:WORD] for text in texts for word in text.split()]
         numeric = bool(rows) and all(isinstance(value, (int, float, type(None))) for value in values)

@@ -48,6 +48,7 @@ class _Compiled(NamedTuple):
     careful: _Evaluate
 
     def __call__(self, columns: Mapping[str, Array], aggregates: Aggregates) -> Array:
+        # Formulas seldom leave the finite numbers, so every step is checked only when one of them has.
         try:
             with np.errstate(divide="raise", over="raise", invalid="raise", under="ignore"):
                 return self.fast(columns, aggregates)
@@ -74,12 +75,7 @@ class Expression:
 
     @classmethod
     def build(
-        cls,
-        text: str,
-        *,
-        cells: Collection[str],
-        constants: Collection[str] = (),
-        summary: bool = False,
+        cls, text: str, *, cells: Collection[str], constants: Collection[str] = (), summary: bool = False
     ) -> "Expression":
         """Compile and check a formula; a `summary` is one number: it names cells within aggregates only."""
         tree = parse(text)
@@ -190,7 +186,8 @@ def _compile(node: Node, finite: Callable[[Array], Array]) -> _Evaluate:
             x = _compile(only, finite)
             return lambda columns, aggregates: np.negative(x(columns, aggregates))
         case Operation(sign, (left, right)):
-            return _binary(_SIGNS[sign], _compile(left, finite), _compile(right, finite), finite)
+            x, y, apply = _compile(left, finite), _compile(right, finite), _SIGNS[sign]
+            return lambda columns, aggregates: finite(apply(x(columns, aggregates), y(columns, aggregates)))
     raise AssertionError(node)
 
 
@@ -199,12 +196,9 @@ _SIGNS: dict[str, np.ufunc] = {
 }  # fmt: skip
 
 
-def _binary(sign: np.ufunc, x: _Evaluate, y: _Evaluate, finite: Callable[[Array], Array]) -> _Evaluate:
-    return lambda columns, aggregates: finite(sign(x(columns, aggregates), y(columns, aggregates)))
-
-
 def _aggregate(name: str, values: Array) -> Array:
     """One aggregate over the last axis, which is kept; no score when there is nothing to aggregate."""
+    # nanmin and the like warn about groups without a score; fmin and fmax pass over NaN in silence.
     there = ~np.isnan(values)
     count: Array = there.sum(axis=-1, keepdims=True, dtype=np.float64)
     if name == "count":

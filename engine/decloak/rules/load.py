@@ -61,9 +61,11 @@ def parse_rule(text: str, path: str = "rule") -> Rule:
 def _checked(rule: Rule, derived: tuple[Derives, ...]) -> Rule:
     """Check a rule that may read the relations that others derive."""
     columns = {name: relation.columns for name, relation in RELATIONS.items()} | dict(derived)
+    # SQLite itself says, while it prepares the SQL over empty tables, which relations are read.
     with Sandbox.empty(columns) as sandbox:
         compiled = rule.operator.compile(rule, sandbox)
         reads = frozenset(sandbox.read & columns.keys())
+    # The sentence is compiled again when the attack has run; here it only has to be found sound in time.
     try:
         rule.because_sql("x")
     except DecloakError as error:
@@ -199,6 +201,7 @@ def in_order(rules: Iterable[Rule]) -> list[Rule]:
     for rule in by_name.values():
         graph.add_edges_from((by_relation[read], rule.name) for read in rule.reads if read in by_relation)
     try:
+        # By name where no rule needs another: a run attacks in the same order, whatever was named first.
         return [by_name[name] for name in nx.lexicographical_topological_sort(graph)]
     except nx.NetworkXUnfeasible:
         circle = [edge[0] for edge in nx.find_cycle(graph)]

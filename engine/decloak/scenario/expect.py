@@ -218,6 +218,7 @@ def _logic(node: Node, values: Measured) -> bool | None:
             return None if verdict is None else not verdict
         case Operation("and" | "or" as sign, operands):
             verdicts = [_logic(operand, values) for operand in operands]
+            # One true decides an or, one false an and, whatever the undefined ones would have been.
             decisive = sign == "or"
             return decisive if decisive in verdicts else (None if None in verdicts else not decisive)
         case Operation(sign, (left, right)):

@@ -22,9 +22,8 @@ from decloak.rules.load import bundled_names, no_rule
 from decloak.rules.model import is_path
 from decloak.scenario.data import Data
 from decloak.scenario.expect import Expectation
-from decloak.scenario.measures import Measure, family_of, missing_family, settings_of
 from decloak.scenario.overriding import DEEPEST, check_effect, overridden
-from decloak.scenario.parts import Attack, Repeat
+from decloak.scenario.parts import Attack, Measure, Repeat, family_of, missing_family, settings_of
 from decloak.scenario.sweep import combinations, compact, merged_faults
 from decloak.yaml.part import Found, Part
 from decloak.yaml.source import Loc, Mistakes, Source, check, read, validated

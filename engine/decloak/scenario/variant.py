@@ -48,4 +48,5 @@ def variants(document: Document) -> list[Variant]:
 def seed_of(scenario: Scenario, repetition: int) -> int:
     """The seed of one repetition, below 2^63; a default written out is the same as left out."""
     data = scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True, include={"data"})
+    # SQLite keeps whole numbers of 63 bits and a sign.
     return int(digest([data, scenario.repeat.seed, repetition])[:16], 16) >> 1

@@ -51,6 +51,7 @@ class WholeTable:
     def choose(self, batch: Batch, threshold: Array) -> Choice:
         """The next cell of every table whose suspicion exceeds its threshold."""
         w = self._may_go.reshape(batch.size, -1)
+        # argmax of what is equal to the largest is the first of equals, row by row: the tie every strike breaks alike.
         cells = (w >= w.max(axis=1, keepdims=True) - EPS).argmax(axis=1)
         heaviest_w = w[np.arange(batch.size), cells]
         suspicion = heaviest_w if self._largest else self._measure(batch, self._everything(batch))
@@ -97,6 +98,7 @@ class Lines:
         """The next cell of every table with a V above its threshold, unless that cell may not go."""
         best = self._best()
         reach = np.maximum(best.max(axis=1), threshold)
+        # Bounds are sums of changes and carry their rounding: a group a hair below may really be level.
         reach = reach * np.where(reach > 0, 1 - 1e-12, 1 + 1e-12) - 2 * EPS
         within = (self._state == _STALE) & (self._bound >= reach[:, None])
         if within.any():

@@ -51,6 +51,7 @@ def lower_cluster(w: Array) -> NDArray[np.bool_]:
     largest = np.fmax.reduce(gaps, axis=1, initial=0.0)
     below = (gaps >= largest[:, None] - EPS).argmax(axis=1)
     top = ascending[np.arange(len(w)), below]
+    # Without a gap all weights are equal, and the whole group is its lower cluster.
     top[largest <= EPS] = np.inf
     below_it: NDArray[np.bool_] = w <= top[:, None]
     return below_it

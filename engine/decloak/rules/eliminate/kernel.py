@@ -176,6 +176,7 @@ def _thresholds(batch: Batch, strategy: Strategy, suspicions: Array, threshold: 
 
 def _by_table(log: Sequence[StrikeLog], number: Sequence[int]) -> Iterator[StrikeLog]:
     """The strikes of each table in order; those of one table are in order in the log."""
+    # An empty entry gives concatenate its types where no table was struck at all.
     none = StrikeLog(*(np.empty(0, dtype=np.intp),) * 3, *(np.empty(0),) * 2)
     columns = [np.concatenate(parts) for parts in zip(none, *log, strict=True)]
     order = np.argsort(columns[0], kind="stable")

@@ -57,6 +57,7 @@ def _candidates(strike: Strike, w: Array, threshold: float, seed: int) -> Intege
 
 def _struck_in_turn(cells: Integers, rows: int, cols: int) -> Integers:
     """Those of the cells that may go when their turn comes."""
+    # Unscored cells count as items that remain: nobody can strike them.
     row_left, col_left, struck = [cols] * rows, [rows] * cols, []
     for cell in cells.tolist():
         row, col = divmod(cell, cols)
@@ -95,6 +96,7 @@ def _taken(positions: list[int], w: Array) -> list[int]:
 def _heads(count: int, seed: int) -> Iterator[int]:
     """Which of `count` cells are tried with heads, in the order tried."""
     draw = _splitmix64(seed)
+    # The remainder favours small numbers by less than count / 2^64, which no experiment can see.
     tries = next(draw) % (count + 1)
     order = list(range(count))
     for turn in range(tries):

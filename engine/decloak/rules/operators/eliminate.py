@@ -179,7 +179,9 @@ def _cells(rule: RuleOf[EliminateRule], sandbox: Sandbox) -> list[_Cells]:
         return []
     further = rule.compiled.further
     positions = [_whole(name, columns[name], place) for name in ("table", "row", "col")]
+    # The distances first: `_table` takes the rest for the further columns.
     values = [_numbers(name, columns[name], place) for name in ("d", *further)]
+    # lexsort goes by its last key first; by table, row and column equal cells come to stand together.
     order = np.lexsort(positions[::-1])
     cut = np.flatnonzero(np.diff(positions[0][order])) + 1
     return [_table(part, positions, values, further, place) for part in np.split(order, cut)]
@@ -208,6 +210,7 @@ def _table(
 ) -> _Cells:
     number, row, col = int(positions[0][part[0]]), positions[1][part], positions[2][part]
     shape = (int(row.max()) + 1, int(col.max()) + 1)
+    # A table is held as a rectangle: numbers with gaps would ask for memory that nothing fills.
     if shape[0] * shape[1] > 10 * len(part) + 10_000:
         cells = f"table {number} has {len(part)} cells in {shape[0]} rows and {shape[1]} columns"
         raise DecloakError(cells, place, "number rows and columns from 0 without gaps")

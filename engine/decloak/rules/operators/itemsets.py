@@ -46,6 +46,7 @@ class ItemsetsOperator(Operator[ItemsetsRule]):
         k, m = _bound(rule, rule.model.support, "k", settings.k), _bound(rule, rule.model.size, "m", settings.m)
         supports: Supports = violations(_sets(rule, sight.sandbox).values(), k=k, m=m)
         if rule.model.report == "count":
+            # One finding stands for many itemsets: millions of them would fill the store and explain nothing.
             counts = Counter((len(itemset), support) for itemset, support in supports)
             return DerivedFacts(rule.derives, [Derived(1, (str(n), *key)) for key, n in sorted(counts.items())])
         if rule.model.report == "minimal":
@@ -78,6 +79,7 @@ def _minimal(supports: Supports) -> Supports:
     """The itemsets none of whose proper subsets is among them."""
     minimal: list[tuple[frozenset[str], int]] = []
     smaller: set[frozenset[str]] = set()
+    # By size, so that every subset has been seen; a subset of one item less is rare whenever any is.
     for itemset, support in sorted(supports, key=lambda pair: len(pair[0])):
         if not any(itemset - {item} in smaller for item in itemset):
             minimal.append((itemset, support))

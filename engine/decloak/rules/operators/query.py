@@ -60,6 +60,7 @@ class QueryOperator(Operator[QueryRule]):
         _check_names(rule)
         make_steps(sandbox, model.let, _places(rule))
         if model.repeat is not None:
+            # Its own relation is there only while it repeats: a rule that reads itself otherwise is refused.
             sandbox.fill(derives.name, derives.columns, ())
             sandbox.fill(LAST_ROUND, derives.columns, ())
         parts: Mapping[str, str | None] = {"facts": model.facts, "start": model.start, "repeat": model.repeat}

@@ -90,6 +90,7 @@ class ReassociateOperator(Operator[ReassociateRule]):
 
         release, scores = sight.release(), sight.scores()
         clusters = attack(release, scores, rule.compiled, closer=sight.closer, k=settings.k, seed=settings.seed)
+        # Clusters are attacked in batches of a size; findings are numbered as the release numbers its clusters.
         in_order = sorted(clusters, key=lambda attacked: attacked.case.number)
         return Given([ranked for attacked in in_order for ranked in _ranked(attacked)])
 

@@ -73,7 +73,7 @@ def flow(case: ClusterCase, values: Array, part: slice, rules: Sequence[Rule]) -
         integrality=np.ones(most.size),
         bounds=Bounds(0, most.ravel()),
         constraints=[LinearConstraint(per_unit, times, times), LinearConstraint(bound, low, high)],
-        options={"mip_rel_gap": 0},
+        options={"mip_rel_gap": 0},  # the solver's own gap would stop at what is nearly best
     )
     return None if solution.x is None else np.rint(solution.x).astype(np.int64).reshape(most.shape)
 
@@ -85,6 +85,7 @@ def deal_rows(case: ClusterCase, z: Integers, chunks: Sequence[slice]) -> list[t
     for c, members in enumerate(classes(case.rows)):
         start = 0
         for together in [*chunks, *alone]:
+            # Rows that show nothing are dealt on from where the last unit ended, so that none stays empty in vain.
             if case.rows.anchors[c]:
                 start = 0
             for u in range(together.start, together.stop):

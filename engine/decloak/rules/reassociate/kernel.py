@@ -106,8 +106,7 @@ def _items(release: Disassociated) -> list[str]:
     items: set[str] = set()
     for cluster in release.clusters:
         items.update(
-            cluster.term_chunk,
-            *(subrecord for chunk in cluster.record_chunks for subrecord in chunk.subrecords),
+            cluster.term_chunk, *(subrecord for chunk in cluster.record_chunks for subrecord in chunk.subrecords)
         )
     return sorted(items)
 

@@ -69,6 +69,7 @@ def _lowest(ranks: Integers, counts: Integers) -> list[tuple[int, ...]]:
     if not len(counts):
         return []
     width, most = ranks.shape[1], int(counts.max())
+    # Rank and column in one number: one sort orders by rank, and equals by column.
     chosen = np.sort(ranks * width + np.arange(width), axis=1)[:, :most] % width
     within = np.arange(most) < counts[:, None]
     ascending = np.sort(np.where(within, chosen, width), axis=1)[within].tolist()

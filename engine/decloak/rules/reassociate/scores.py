@@ -71,6 +71,7 @@ def coded_scores(
     x = sign * _numbers(scores)
     ours = (a >= 0) & (b >= 0) & np.isfinite(x)
     keys, x = (np.minimum(a, b) * len(code) + np.maximum(a, b))[ours], x[ours]
+    # Ascending for searchsorted; so a pair that is given in both directions comes to stand together.
     order = np.argsort(keys, kind="stable")
     keys, x = _once(keys[order], x[order], items)
     neutral = float(x.mean()) if unrelated is None and len(x) else sign * (unrelated or 0.0)
