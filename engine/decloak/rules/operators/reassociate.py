@@ -22,7 +22,7 @@ from decloak.store.sandbox import Sandbox
 if TYPE_CHECKING:
     from decloak.rules.reassociate.kernel import AttackedCluster
 
-__all__ = ["REASSOCIATE", "Given", "ReassociateRule"]
+__all__ = ["REASSOCIATE", "RankedAssignments", "ReassociateRule"]
 
 
 class ReassociateRule(RuleModel):
@@ -43,7 +43,7 @@ class ReassociateRule(RuleModel):
 
 
 @dataclass(frozen=True)
-class Given(Result):
+class RankedAssignments(Result):
     """Who gets what, by cluster, and what each of these rows was ranked by: None where nothing is known."""
 
     ranked: Sequence[tuple[Assignment, Sequence[float | None]]]
@@ -85,14 +85,14 @@ class ReassociateOperator(Operator[ReassociateRule]):
     def by_relatedness(self, rule: RuleOf[ReassociateRule]) -> bool:
         return not self.by_chance(rule)
 
-    def run(self, rule: RuleOf[ReassociateRule], sight: Sight, settings: Settings) -> Given:
+    def run(self, rule: RuleOf[ReassociateRule], sight: Sight, settings: Settings) -> RankedAssignments:
         from decloak.rules.reassociate.kernel import attack  # imports scipy.optimize; rules are listed without
 
         release, scores = sight.release(), sight.scores()
         clusters = attack(release, scores, rule.compiled, closer=sight.closer, k=settings.k, seed=settings.seed)
         # Clusters are attacked in batches of a size; findings are numbered as the release numbers its clusters.
         in_order = sorted(clusters, key=lambda attacked: attacked.case.number)
-        return Given([ranked for attacked in in_order for ranked in _ranked(attacked)])
+        return RankedAssignments([ranked for attacked in in_order for ranked in _ranked(attacked)])
 
     def show(self, sandbox: Sandbox, attack: int, derives: Derives) -> None:
         assigned.show_assigned(sandbox, attack, derives)

@@ -10,13 +10,13 @@ what is not there. NaN is no score.
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from decloak.data.assignment import Closer
 from decloak.errors import DecloakError, shown
-from decloak.rules.reassociate.bayes import log_odds
 from decloak.rules.reassociate.strategy import Combine, Reassociation
 from decloak.rules.reassociate.units import AnchoredRows, Unit
 
@@ -60,7 +60,7 @@ class ClusterCase(NamedTuple):
 
 def coded_scores(
     scores: Mapping[tuple[str, str], float | None],
-    closer: Literal["larger", "smaller"],
+    closer: Closer,
     items: Sequence[str],
     unrelated: float | None,
 ) -> Scores:
@@ -183,7 +183,7 @@ def _related(codes: Integers, items: Integers, scores: Scores, combine: Combine)
     for y in codes.T:
         present = np.flatnonzero(y >= 0)
         score = scores.of(items[present], y[present, None])
-        x = log_odds(score, scores.neutral) if combine == "bayes" else score
+        x = score - scores.neutral if combine == "bayes" else score  # theta of `bayes`: how far above unrelated items
         seen = ~np.isnan(x)
         total[present, :-1] += np.where(seen, x, 0.0)
         count[present, :-1] += seen

@@ -74,10 +74,10 @@ def _check(number: int, cluster: Cluster) -> None:
         raise DecloakError(f"cluster {number} has {cluster.size} records", hint="a cluster has at least one")
     for j, chunk in enumerate(cluster.record_chunks):
         if len(chunk.subrecords) > cluster.size:
-            many = f"{len(chunk.subrecords)} sub-records for {cluster.size} records"
-            raise DecloakError(
-                f"chunk {j} of cluster {number} has {many}", hint="a record has at most one sub-record in a chunk"
+            message = (
+                f"chunk {j} of cluster {number} has {len(chunk.subrecords)} sub-records for {cluster.size} records"
             )
+            raise DecloakError(message, hint="a record has at most one sub-record in a chunk")
 
 
 def _term_rows(strategy: Reassociation, k: int | None) -> int:
