@@ -78,6 +78,7 @@ def sql_command(query: str, store: Path, form: str) -> None:
     """
     with closing(connect_readonly(store)) as connection:
         connection.execute("pragma query_only = on")
+        # A connection that is open for reading could still attach other files.
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         connection.set_progress_handler(lambda: 0, 1_000_000)  # lets a Ctrl-C in; SQLite then says "interrupted"
         try:

@@ -59,6 +59,7 @@ def init_command(scenario: Path, like: str | None) -> None:
         scenario.parent.mkdir(parents=True, exist_ok=True)
         if like is None:
             shutil.copytree(source / data, scenario.parent / data)
+        # The first line names the schema by a path of the source tree; beside the copy lies a schema of its own.
         _, text = begun.read_text(encoding="utf-8").split("\n", 1)
         scenario.write_text(f"# yaml-language-server: $schema={SCHEMA}\n{text}", encoding="utf-8")
         shutil.copyfile(source / SCHEMA, scenario.parent / SCHEMA)

@@ -14,6 +14,7 @@ def _measure(attacked: AttackedRelease[HeldChunks]) -> Measured:
         return [], UNKNOWN.format("breakage")
     broken = transaction_breakage(release, *rows, attacked.assignments)
     figures = _shares("transaction_breakage", broken.row, broken.by_class, broken.records)
+    # What a release protects depends on its k and m: a file that does not say them has no protected itemsets.
     if release.k is None or release.m is None:
         return figures, None
     sets = km_breakage(release, *rows, attacked.assignments, k=release.k, m=release.m)

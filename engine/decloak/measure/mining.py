@@ -26,6 +26,7 @@ def _measure(attacked: AttackedRelease[HeldSets], *, support: float, top: int) -
     if original is None:
         return [], UNKNOWN.format("what mining finds")
     figures: list[Figure] = [(POOLED, "tkd", tkd_labels(published, original.transactions, top), None, None)]
+    # Levels are those of the hierarchy; without one there still are the most frequent labels to compare.
     if tree is None:
         return figures, "ML2 needs the hierarchy that the release was generalised in"
     levels = ml2(tree, original, published, least_support(support, len(original.transactions)))

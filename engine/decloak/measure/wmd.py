@@ -42,6 +42,7 @@ def _vectors(path: FilePath, *transactions: Records) -> Mapping[str, Sequence[fl
     if is_vectors_file(path):
         items = {item for rows in transactions for row in rows for item in row}
         return {item: vector.tolist() for item, vector in vectors_of(path, sorted(items)).items()}
+    # Vectors by item are taken as they are; a file of words above is asked for the words of each item.
     vectors = {}
     for line, (name, *numbers) in records(read_lines(path)):
         try:

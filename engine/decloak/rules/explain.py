@@ -77,6 +77,7 @@ def explain_finding(
     steps = rule.operator.evidence_steps(rule.model)
     if not steps:
         return explained, []
+    # Steps are not stored: they are derived again from what the rule saw, other rules' findings among it.
     with Sandbox.of(path, where.scope) as sandbox:
         for attack in where.reads.values():
             earlier = parse_rule(evidence.rule_text(connection, attack))

@@ -33,6 +33,7 @@ def sibling_test(rule: Path) -> Path:
 def run_tests(path: Path | None = None) -> list[CaseOutcome]:
     """Test every bundled rule, one rule file, or every rule file of a folder; a rule without a test fails."""
     files = bundled_files() if path is None else _rule_files(path)
+    # A rule may read what its neighbours derive, so the folder of a single file is at hand too.
     catalogue = Catalogue(files if path is None or path.is_dir() else rule_files(path.parent, "*.yaml"))
     return [outcome for file in files for outcome in _tested(catalogue.rule(str(file.resolve())), catalogue)]
 

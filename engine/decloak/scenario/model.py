@@ -152,6 +152,7 @@ class Scenario(_Plan):
         yield from self._stages()
         yield from self._knowledge()
         yield from self._twice()
+        # An expectation may name an attack by a rule that is misspelt: that is one mistake, not two.
         unknown = dict(self._unknown())
         yield from unknown.items()
         yield from self._expected(
@@ -263,6 +264,7 @@ def load(path: str | Path, overrides: Sequence[str] = ()) -> Document:
         if _says_what_varies(source):
             check(source, Scenario)  # finds these mistakes again, among all others
         raise
+    # An override of what varies would be overwritten in every variant, in silence.
     check_effect(places, plan.vary)
     variants = tuple(combinations(source, plan.repeat.times))
     context = {"folder": Folder(Path(path).parent)}

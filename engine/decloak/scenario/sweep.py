@@ -49,6 +49,7 @@ def merged_faults(variants: Sequence[Source], faults: Sequence[Sequence[Fault]])
         for fault in variant_faults:
             places.setdefault(str(fault[1]), fault)
             having.setdefault(str(fault[1]), []).append(variant)
+    # A key that takes fewer values where a fault occurs than everywhere is what makes the difference.
     everywhere = {key: _chosen(key, variants) for key in variants[0].settings}
     merged = []
     for text, (place, error) in sorted(places.items(), key=lambda entry: entry[1][0][1:]):

@@ -52,6 +52,7 @@ def consistent(
     """Return the rows of every unit of a cluster, with as little loss of value as the rules allow."""
     z = _counted(case, rows, values.shape[1])
     covers, empty, chunks = list(_covers(case, ruled_out)), list(_no_empty_record(case)), list(by_chunk(case.units))
+    # Most assignments break nothing, and a programme is costly: only the chunks of broken rules are solved anew.
     broken = [rule for rule in covers if not rule.obeyed(z)]
     for chunk in chunks:
         if any(rule.units[chunk].any() for rule in broken):
