@@ -19,7 +19,7 @@ from decloak.cli import COMMANDS
 from decloak.data.release_files import RELEASE_FORMATS
 from decloak.measure.registry import words_of_columns
 from decloak.rules.load import Catalogue
-from decloak.scenario.model import json_schema
+from decloak.scenario.model import scenario_schema
 from decloak.store.documentation import markdown, tables
 from decloak.store.relations import RELATIONS
 
@@ -88,7 +88,7 @@ def generated() -> Iterator[tuple[Path, str]]:
     yield reference / "rules.md", rule_reference()
     for release in RELEASE_FORMATS.values():
         yield reference / f"{release.schema_name}.schema.json", _json(release.json_schema())
-    yield ROOT / "scenarios" / "scenario.schema.json", _json(json_schema())
+    yield ROOT / "scenarios" / "scenario.schema.json", _json(scenario_schema())
 
 
 def _json(schema: dict[str, Any]) -> str:

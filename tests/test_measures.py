@@ -14,7 +14,7 @@ from decloak.attack.cover import covers
 from decloak.cli import _code
 from decloak.commands.running import measure_rows
 from decloak.errors import DecloakError
-from decloak.measure.registry import FAMILIES, choosable, figures
+from decloak.measure.registry import FAMILIES, choosable, figure_titles
 from decloak.releases import held
 from decloak.store.attackers import read_knowledge
 from decloak.store.opening import open_store
@@ -68,9 +68,9 @@ def test_a_family_has_a_title_and_a_line_of_help_for_each_of_its_figures_and_yie
 def test_figures_of_one_name_are_one_column():
     for family in FAMILIES:
         for figure in family.figures:
-            first = figures()[figure.name]
+            first = figure_titles()[figure.name]
             assert (figure.title, figure.count, figure.column) == (first.title, first.count, first.column)
-    titles = [figure.title for figure in figures().values() if figure.column]
+    titles = [figure.title for figure in figure_titles().values() if figure.column]
     assert len(titles) == len(set(titles))
 
 

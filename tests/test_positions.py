@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, model_validator
 
 from decloak.errors import DecloakError, Faults
-from decloak.scenario.sweep import together
+from decloak.scenario.sweep import merged_faults
 from decloak.yaml import source as positions
 from decloak.yaml import tree as yamltree
 from decloak.yaml import wording
@@ -461,7 +461,7 @@ def test_a_part_of_a_document_is_checked_at_its_own_places() -> None:
 def test_a_mistake_that_variants_share_is_told_once() -> None:
     source = parse("m: 0\nshare: 0.5")
     variants = [source, *(source.put(("share",), parse(text).root, source.spot(())) for text in ("0.1", "7"))]
-    faults = together(variants, [validated(variant, Model)[1] for variant in variants])
+    faults = merged_faults(variants, [validated(variant, Model)[1] for variant in variants])
     assert [fault.message for fault in faults.faults] == [
         "expected a number, above 0, below 1, found 7", "expected a whole number from 1 to 4, found 0",
     ]  # fmt: skip

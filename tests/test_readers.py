@@ -259,10 +259,10 @@ from decloak.data.formats import plain
 plain.__path__.append(sys.argv[1])
 import decloak
 from decloak.data.formats.readers import FORMATS
-from decloak.scenario.model import json_schema
+from decloak.scenario.model import scenario_schema
 from decloak.cli import cli
 assert list(FORMATS) == ["basket", "long", "onehot", "bars", "jsonl", "spmf"]
-assert '"bars"' in __import__("json").dumps(json_schema())
+assert '"bars"' in __import__("json").dumps(scenario_schema())
 data = decloak.Dataset.of([["milk", "bread"]])
 decloak.write(data, sys.argv[2], "bars")
 assert decloak.read(sys.argv[2], "bars").transactions == data.transactions

@@ -7,7 +7,7 @@ import pytest
 import naive_reassociate as naive
 from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.strategy import Reassociation
-from decloak.rules.reassociate.units import rows_of
+from decloak.rules.reassociate.units import rows_of_cluster
 from row_values import row_values
 from torn_releases import GOLDEN, attacks_of, release_of, scores_of, torn
 
@@ -40,7 +40,7 @@ def as_printed(name):
 
 
 def test_table_3_anchors_the_rows():
-    rows = rows_of(RELEASE.clusters[0])
+    rows = rows_of_cluster(RELEASE.clusters[0])
     assert [set(rows.anchors[one]) for one in rows.of_row] == [
         {"blood", "treatment", "lung"},
         {"cancer", "lung", "treatment"},

@@ -21,7 +21,7 @@ from decloak.errors import DecloakError, Faults
 from decloak.measure.registry import FAMILIES, fitting
 from decloak.rules.load import Catalogue
 from decloak.scenario import parts
-from decloak.scenario.model import Document, Scenario, json_schema, load
+from decloak.scenario.model import Document, Scenario, load, scenario_schema
 from decloak.scenario.originals import Original
 from decloak.scenario.parts import Attack
 from decloak.scenario.published import Distances, Pair, Published, PublishedFile
@@ -578,7 +578,7 @@ REST = {
     "measure": st.sampled_from([["recovery"], ["link"], ["recovery", {"link": {"k": 3}}], [{"link": {}}]]),
     "repeat": part({}, {"times": st.integers(1, 3), "seed": st.integers(0, 9)}),
 }
-SCHEMA = json_schema()
+SCHEMA = scenario_schema()
 TITLES = st.sampled_from(["What?", "no", "1e3", "a: b #c", "ä\n\tb"])
 PAIRS = st.builds(lambda file, release: {**file, "published": release}, FILES, RELEASES)
 ATTACKER = {"attacker": part({}, {"context": CONTEXT})}
@@ -724,7 +724,7 @@ def fits(value: Any, schema: dict[str, Any], root: dict[str, Any]) -> bool:
 
 
 def test_every_part_of_the_schema_is_closed_and_describes_itself() -> None:
-    schema = json_schema()
+    schema = scenario_schema()
     assert schema["$schema"].startswith("https://json-schema.org/")
     assert schema["title"] == "decloak scenario"
     for name, one in {"Scenario": schema, **schema["$defs"]}.items():
@@ -735,9 +735,9 @@ def test_every_part_of_the_schema_is_closed_and_describes_itself() -> None:
 
 
 def test_the_schema_is_the_same_in_every_process() -> None:
-    program = "import json, decloak.scenario.model; print(json.dumps(decloak.scenario.model.json_schema()))"
+    program = "import json, decloak.scenario.model; print(json.dumps(decloak.scenario.model.scenario_schema()))"
     environment = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(sys.path)}
     printed = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, check=True, env=environment, text=True
     )
-    assert printed.stdout == json.dumps(json_schema()) + "\n"
+    assert printed.stdout == json.dumps(scenario_schema()) + "\n"

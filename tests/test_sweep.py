@@ -16,7 +16,7 @@ from decloak.digest import digest
 from decloak.errors import DecloakError
 from decloak.scenario import sweep
 from decloak.scenario.model import load
-from decloak.scenario.sweep import MOST, combinations, compact, together
+from decloak.scenario.sweep import MOST, combinations, compact, merged_faults
 from decloak.scenario.variant import Variant, variants
 from decloak.yaml.source import Source
 
@@ -150,7 +150,7 @@ def test_more_than_ten_thousand_variants_are_refused_where_vary_stands(tmp_path:
 def test_a_variant_that_no_one_setting_tells_from_others_is_named_by_all_of_them() -> None:
     source = Source.parse(json.dumps({"vary": {"a": [1, 2], "b\x1b": [1, 2]}}), "f.yaml")
     fault = (source.spot(()), DecloakError("wrong", source.place(()), "mend it"))
-    told = together(list(combinations(source, 1)), [[fault], [], [], [fault]])
+    told = merged_faults(list(combinations(source, 1)), [[fault], [], [], [fault]])
     assert str(told) == r"f.yaml:1:1: wrong in the variant a=1, b\x1b=1; mend it"
 
 

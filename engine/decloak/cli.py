@@ -31,7 +31,7 @@ COMMANDS = {
     "compare": ("results", "Compare the measures of two runs."),
     "explain": ("results", "Say why an item was struck from a transaction."),
     "hierarchy": ("hierarchy", "Compare what a data set would lose in one hierarchy or another."),
-    "publish": ("publishing", "Write the release of a run to a file."),
+    "publish": ("results", "Write the release of a run to a file."),
     "check": ("checking", "Check the guarantee of a release, or of a data file."),
     "corpus": ("corpus", "Build an index of documents, and count terms in it."),
     "relate": ("relate", "See which measure of relatedness agrees with people."),

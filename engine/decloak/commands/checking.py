@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from decloak.commands.options import EXIT_EXPECTATION, form_option, one_of
+from decloak.commands.options import EXIT_EXPECTATION, form_option, listed_choices
 from decloak.data.formats.readers import FORMATS, read
 from decloak.errors import DecloakError
 from decloak.report.table import emit
@@ -29,7 +29,7 @@ ITEMSETS = ("itemset", "support")
     "kind",
     default="release",
     show_default=True,
-    help=f"What the file is: {one_of(['release (a release file)', 'published', *FORMATS])}.",
+    help=f"What the file is: {listed_choices(['release (a release file)', 'published', *FORMATS])}.",
 )
 @click.option("--ids", is_flag=True, help="The first name of a line is the transaction's id.")
 @click.option("--separator", help="The character between names of a data file, when it is not a comma.")
@@ -137,22 +137,27 @@ def _plain(file: Path, kind: str, ids: bool, separator: str | None, k: int | Non
         data = read(file, kind, ids=ids, separator=separator)
         return _Plain(data.transactions, data.items, k, m)
     release = read_published(file, ids=ids)
-    return _Plain([tuple(written(_sorted(one)) for one in row) for row in release.transactions], (), k, m, False)
+    rows = [tuple(written(_sorted(element)) for element in row) for row in release.transactions]
+    return _Plain(rows, (), k, m, False)
 
 
 def _broken(release: "Disassociated") -> tuple[Sequence[str], list[tuple[Any, ...]]]:
     from decloak.counting.disassociation_guarantee import check_release
     from decloak.measure.kernels.inverse import enumerated
 
-    found = [*check_release(release), *enumerated(release)]
-    rows = [(one.kind, one.cluster, one.chunk, ", ".join(one.itemset), one.support, one.message) for one in found]
+    rows = [
+        (fault.kind, fault.cluster, fault.chunk, ", ".join(fault.itemset), fault.support, fault.message)
+        for fault in (*check_release(release), *enumerated(release))
+    ]
     return ("kind", "cluster", "chunk", "itemset", "support", "what is wrong"), rows
 
 
 def _links(release: "Disassociated") -> tuple[Sequence[str], list[tuple[Any, ...]]]:
     from decloak.measure.kernels.link_probability import above
 
-    rows = [(number, ", ".join(one.itemset), one.release, one.algorithm, one.error) for number, one in above(release)]
+    rows = [
+        (number, ", ".join(link.itemset), link.release, link.algorithm, link.error) for number, link in above(release)
+    ]
     rows.sort(key=lambda row: (-max(row[2] or 0, row[3] or 0), row[0], row[1]))
     return ("cluster", "itemset", "by the release", "knowing the algorithm", "standard error"), rows
 
@@ -160,16 +165,16 @@ def _links(release: "Disassociated") -> tuple[Sequence[str], list[tuple[Any, ...
 def _rare(plain: _Plain) -> list[tuple[Any, ...]]:
     from decloak.counting.guarantees import violations
 
-    found = violations(plain.records, k=plain.k, m=plain.m)
-    return [(plain.listed(sorted(itemset)), support) for itemset, support in found]
+    rare = violations(plain.records, k=plain.k, m=plain.m)
+    return [(plain.listed(sorted(itemset)), support) for itemset, support in rare]
 
 
 def _negative(plain: _Plain, most: int) -> tuple[Sequence[str], list[tuple[Any, ...]]]:
     """The first of what may be very many."""
     from decloak.counting.generalisation_guarantee import negative_violations
 
-    found = islice(negative_violations(plain.records, plain.domain, plain.k, plain.m), most)
-    rows = [(plain.listed(one.present), plain.listed(one.absent), one.support) for one in found]
+    broken = islice(negative_violations(plain.records, plain.domain, plain.k, plain.m), most)
+    rows = [(plain.listed(fault.present), plain.listed(fault.absent), fault.support) for fault in broken]
     return ("has", "has not", "support"), rows
 
 

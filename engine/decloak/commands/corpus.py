@@ -66,18 +66,18 @@ def build_command(
     from decloak.data.text.documents import Documents, Reading
     from decloak.relate.corpus_build import build
 
-    given = [Documents(path, Reading(field, lines, tuple(without))) for path in sources]
+    inputs = [Documents(path, Reading(field, lines, tuple(without))) for path in sources]
     with _progress() as progress:
-        facts = build(given, out, stem=stem, progress=progress)
-    left_out = f" ({sum(one.left_out for one in facts.parts)} left out)" if without else ""
+        facts = build(inputs, out, stem=stem, progress=progress)
+    left_out = f" ({sum(part.left_out for part in facts.parts)} left out)" if without else ""
     click.echo(f"{facts.n} documents{left_out} in {place(out)}, {out.stat().st_size / 1e6:.1f} MB")
-    _warn_useless(without, given)
+    _warn_useless(without, inputs)
 
 
-def _warn_useless(without: Sequence[tuple[str, str]], given: Sequence["Documents"]) -> None:
-    for one in without:
-        if not any(documents.left_out[one] for documents in given):
-            click.echo(f"note: {shown('='.join(one))} left nothing out", err=True)
+def _warn_useless(without: Sequence[tuple[str, str]], inputs: Sequence["Documents"]) -> None:
+    for condition in without:
+        if not any(documents.left_out[condition] for documents in inputs):
+            click.echo(f"note: {shown('='.join(condition))} left nothing out", err=True)
 
 
 @corpus_command.command("info")
@@ -92,7 +92,7 @@ def info_command(index: Path, form: str) -> None:
     about = {"documents": facts.n, "stemming": "porter" if facts.stem else "none", "origin": name,
              "made": facts.made, "decloak": facts.decloak}  # fmt: skip
     if form == "json":
-        emit_json(about | {"sources": [one._asdict() for one in facts.parts]})
+        emit_json(about | {"sources": [part._asdict() for part in facts.parts]})
         return
     emit(("what", "value"), [(key, str(value)) for key, value in about.items()], form)
     click.echo()
@@ -131,7 +131,7 @@ def _counted(corpus: "Corpus", terms: Sequence[str]) -> list[tuple[Any, ...]]:
         [math.nan if count is None else count for count in column]
         for column in ([f[a] for a, _ in pairs], [f[b] for _, b in pairs], [joint[pair] for pair in pairs])
     )
-    distances = [None if math.isnan(one) else one for one in ngd(x, y, xy, corpus.n).tolist()]
+    distances = [None if math.isnan(distance) else distance for distance in ngd(x, y, xy, corpus.n).tolist()]
     return [(term, None, form[term], f[term], None) for term in terms] + [
         (a, b, ", ".join(dict.fromkeys((form[a], form[b]))), joint[a, b], distance)
         for (a, b), distance in zip(pairs, distances, strict=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from decloak.commands.options import form_option, one_of
+from decloak.commands.options import form_option, listed_choices
 from decloak.data.formats.lines import check_new
 from decloak.data.formats.readers import FORMATS, read
 from decloak.errors import DecloakError
@@ -21,7 +21,7 @@ __all__ = ["hierarchy_command"]
 
 @click.command("hierarchy")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--input", "kind", required=True, help=f"What the file is: {one_of(FORMATS)}.")
+@click.option("--input", "kind", required=True, help=f"What the file is: {listed_choices(FORMATS)}.")
 @click.option("--ids", is_flag=True, help="The first name of a line is the transaction's id.")
 @click.option("--separator", help="The character between names, when it is not a comma.")
 @click.option("--k", type=click.IntRange(min=1), default=5, show_default=True, help="Transactions to hide among.")
@@ -75,9 +75,9 @@ def _candidates(
     if (tree is None) != (tree_format is None):
         raise DecloakError("a hierarchy and its format go together", hint="give --tree and --tree-format, or neither")
     if tree is not None:
-        own = Hierarchy.read(tree, str(tree_format))
-        own.code(data)  # what it lacks is told before others are made
-        yield own
+        user_tree = Hierarchy.read(tree, str(tree_format))
+        user_tree.code(data)  # what it lacks is told before others are made
+        yield user_tree
     for order in ORDERS:
         yield ordered(data, order, fanout, seed)
     if len(data.items) <= MOST:

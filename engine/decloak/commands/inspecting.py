@@ -31,22 +31,22 @@ def schema_command(names: tuple[str, ...], scenario: bool, relations: bool, as_m
     from decloak.store.documentation import markdown, tables
 
     if scenario:
-        from decloak.scenario.model import json_schema
+        from decloak.scenario.model import scenario_schema
 
-        emit_json(json_schema())
+        emit_json(scenario_schema())
         return
     if relations:
         from decloak.store.relations import RELATIONS
 
-        rows = [(name, ", ".join(one.columns), one.meaning) for name, one in RELATIONS.items()]
+        rows = [(name, ", ".join(relation.columns), relation.meaning) for name, relation in RELATIONS.items()]
         emit(("relation", "columns", "meaning"), rows, form)
         return
-    known = {table.name: table for table in tables(words_of_columns())}
+    described = {table.name: table for table in tables(words_of_columns())}
     for name in names:
-        if name not in known:
-            hint = nearest(name, known) or "`decloak schema` lists them"
+        if name not in described:
+            hint = nearest(name, described) or "`decloak schema` lists them"
             raise DecloakError(f"no table or view {shown(name)}", hint=hint)
-    chosen = [known[name] for name in names] or list(known.values())
+    chosen = [described[name] for name in names] or list(described.values())
     if as_markdown:
         click.echo(markdown(chosen))
         return
@@ -55,7 +55,7 @@ def schema_command(names: tuple[str, ...], scenario: bool, relations: bool, as_m
         return
     emit(
         ("table", "kind", "about", "column", "type", "meaning"),
-        [(one.name, one.kind, one.meaning, *column) for one in chosen for column in one.columns],
+        [(table.name, table.kind, table.meaning, *column) for table in chosen for column in table.columns],
         form,
     )
 
@@ -78,6 +78,7 @@ def sql_command(query: str, store: Path, form: str) -> None:
     """
     with closing(connect_readonly(store)) as connection:
         connection.execute("pragma query_only = on")
+        # A connection that is open for reading could still attach other files.
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         connection.set_progress_handler(lambda: 0, 1_000_000)  # lets a Ctrl-C in; SQLite then says "interrupted"
         try:

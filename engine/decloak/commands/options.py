@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-__all__ = ["EXIT_EXPECTATION", "form_option", "one_of", "progress_bar", "store_option"]
+__all__ = ["EXIT_EXPECTATION", "form_option", "listed_choices", "progress_bar", "store_option"]
 
 EXIT_EXPECTATION = 3
 """The exit code where all went well and something that was expected does not hold."""
@@ -40,14 +40,14 @@ def form_option(command: click.decorators.FC) -> click.decorators.FC:
     return click.option("--json", "as_json", is_flag=True, is_eager=True, help="The same as --format json.")(command)
 
 
-def one_of(names: Iterable[str]) -> str:
+def listed_choices(names: Iterable[str]) -> str:
     """Names as a help text lists them.
 
-    >>> one_of(["basket", "long", "onehot"])
+    >>> listed_choices(["basket", "long", "onehot"])
     'basket, long or onehot'
     """
-    *others, last = names
-    return f"{', '.join(others)} or {last}"
+    *rest, last = names
+    return f"{', '.join(rest)} or {last}"
 
 
 @contextmanager

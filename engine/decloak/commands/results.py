@@ -1,19 +1,26 @@
-"""`runs`, `compare` and `explain`: what is in a store."""
+"""`runs`, `compare`, `explain` and `publish`: what is in a store."""
 
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from decloak.commands.options import form_option, store_option
+from decloak.data.formats.lines import check_new
 from decloak.errors import DecloakError, shown
 from decloak.report.table import emit, emit_json
 from decloak.store import results
 from decloak.store.opening import connect_readonly
 
-__all__ = ["compare_command", "explain_command", "runs_command"]
+if TYPE_CHECKING:
+    from decloak.rules.operators.operator import Explanation
+
+__all__ = ["compare_command", "explain_command", "publish_command", "runs_command"]
+
+FINDING_COLUMNS = ("attack", "finding", "because")
 
 
 @click.command("runs")
@@ -34,10 +41,10 @@ def runs_command(store: Path, form: str) -> None:
 def compare_command(first: str, second: str, store: Path, form: str) -> None:
     """Compare the pooled measures of two runs, attack by attack."""
     with closing(connect_readonly(store)) as connection:
-        one, other = (results.pooled(connection, results.find_run(connection, run)) for run in (first, second))
+        before, after = (results.pooled(connection, results.find_run(connection, run)) for run in (first, second))
     rows = []
-    for measure, attack in dict.fromkeys((*one, *other)):
-        values = one.get((measure, attack)), other.get((measure, attack))
+    for measure, attack in dict.fromkeys((*before, *after)):
+        values = before.get((measure, attack)), after.get((measure, attack))
         change = None if None in values else values[1] - values[0]  # type: ignore[operator]
         rows.append((attack, measure, *values, change))
     names = (first, second) if first != second else (first, f"{second} again")
@@ -80,7 +87,7 @@ def explain_command(
         else:
             from decloak.rules.explain import list_findings
 
-            emit(("attack", "finding", "because"), list_findings(connection, number, label, most), form)
+            emit(FINDING_COLUMNS, list_findings(connection, number, label, most), form)
 
 
 def _explain_item(
@@ -88,15 +95,16 @@ def _explain_item(
 ) -> None:
     from decloak.rules.explain import explain
 
-    found = explain(connection, run, transaction, item, label)
+    explanations = explain(connection, run, transaction, item, label)
     if graph:
-        _print_graph(connection, [one.finding for one in found if one.finding is not None])
+        _print_graph(connection, [explained.finding for explained in explanations if explained.finding is not None])
     elif form == "json":
-        emit_json([one.as_json() for one in found])
+        emit_json([explained.as_json() for explained in explanations])
     elif form == "csv":
-        emit(("attack", "finding", "because"), [(one.attack, one.finding, one.sentence) for one in found], form)
+        rows = [(explained.attack, explained.finding, explained.sentence) for explained in explanations]
+        emit(FINDING_COLUMNS, rows, form)
     else:
-        click.echo("\n".join(line for one in found for line in _lines(one)))
+        click.echo("\n".join(line for explained in explanations for line in _lines(explained)))
 
 
 def _explain_finding(
@@ -105,18 +113,18 @@ def _explain_finding(
     from decloak.rules.explain import explain_finding
     from decloak.store import graph as graphs
 
-    found, evidence = explain_finding(connection, store, run, finding)
+    explained, evidence = explain_finding(connection, store, run, finding)
     if graph and evidence:
         click.echo(graphs.serialise(graphs.facts(finding, evidence), "json"))
     elif graph:
         _print_graph(connection, [finding])
     elif form == "json":
-        emit_json(found._asdict() | {"evidence": [one._asdict() for one in evidence]})
+        emit_json(explained._asdict() | {"evidence": [step._asdict() for step in evidence]})
     else:
-        click.echo(f"{shown(found.attack)[1:-1]}: {shown(found.sentence, 1000)[1:-1]}")
-        for one in evidence:
-            click.echo(f"\n{one.step}:")
-            emit(one.columns, one.rows, form)
+        click.echo(f"{shown(explained.attack)[1:-1]}: {shown(explained.sentence, 1000)[1:-1]}")
+        for step in evidence:
+            click.echo(f"\n{step.step}:")
+            emit(step.columns, step.rows, form)
 
 
 def _print_graph(connection: sqlite3.Connection, findings: list[int]) -> None:
@@ -127,11 +135,37 @@ def _print_graph(connection: sqlite3.Connection, findings: list[int]) -> None:
     click.echo(serialise(evidence(connection, findings), "json"))
 
 
-def _lines(one: Any) -> list[str]:
-    text = [f"{shown(one.attack)[1:-1]}: {shown(one.sentence, 1000)[1:-1]}"]
-    text += [f"  {shown(context.item)[1:-1]}: {_score(context.score)}" for context in one.contexts]
-    return text
+def _lines(explained: "Explanation") -> Iterator[str]:
+    yield f"{shown(explained.attack)[1:-1]}: {shown(explained.sentence, 1000)[1:-1]}"
+    for context in explained.contexts:
+        score = "no score" if context.score is None else f"distance {context.score:.3f}"
+        yield f"  {shown(context.item)[1:-1]}: {score}"
 
 
-def _score(score: float | None) -> str:
-    return "no score" if score is None else f"distance {score:.3f}"
+@click.command("publish")
+@click.argument("run")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--ids", is_flag=True, help="Set-generalised: begin each line with the transaction's id.")
+@click.option("--text", is_flag=True, help="Disassociated: tables for people instead of a release file.")
+@click.option("--cut", type=click.Path(path_type=Path), help="Generalised: write the items of every label too, as CSV.")
+@store_option
+def publish_command(run: str, file: Path, ids: bool, text: bool, cut: Path | None, store: Path) -> None:
+    """Write the release of RUN (a number, a variant's name, or last) to FILE, as somebody else may see it.
+
+    Set-generalised transactions are written one a line, generalised items as their members in brackets; when FILE ends
+    in .jsonl as a release file, with the labels and what they stand for. A disassociated release is a release file
+    always. Nothing that links a release to its original is in the file.
+    """
+    from decloak.releases.form import Publishing
+    from decloak.releases.registry import form_of
+
+    for path in (file, cut):
+        if path is not None:
+            check_new(path)
+    if cut is not None and cut.resolve() == file.resolve():
+        raise DecloakError("the release and its labels go to the same file", str(cut), "choose another name for one")
+    with closing(connect_readonly(store)) as connection:
+        release = results.release_of(connection, results.find_run(connection, run))
+        form = form_of(connection, release)
+        form.publish(form.hold(connection, release), file, Publishing(ids, text, cut))
+    click.echo(f"wrote {file}")

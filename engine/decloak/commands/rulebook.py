@@ -29,8 +29,8 @@ def rules_command(name: str | None, path: Path | None, form: str) -> int:
         raise DecloakError("one rule at a time", hint="or `decloak rules test PATH`")
     catalogue = Catalogue()
     if name is None:
-        rules = [catalogue.rule(one) for one in catalogue.names]
-        emit(("rule", "form", "about"), [(one.name, one.model.form, one.model.about) for one in rules],
+        rules = [catalogue.rule(rule_name) for rule_name in catalogue.names]
+        emit(("rule", "form", "about"), [(rule.name, rule.model.form, rule.model.about) for rule in rules],
              form)  # fmt: skip
         return 0
     rule = catalogue.rule(name)
@@ -46,8 +46,8 @@ def _test(path: Path | None, form: str) -> int:
     from decloak.rules.testing import run_tests
 
     outcomes = run_tests(path)
-    rows = [(one.rule, one.case, "passed" if one.fault is None else one.fault) for one in outcomes]
+    rows = [(outcome.rule, outcome.case, "passed" if outcome.fault is None else outcome.fault) for outcome in outcomes]
     emit(("rule", "case", "outcome"), rows, form)
-    failed = sum(one.fault is not None for one in outcomes)
+    failed = sum(outcome.fault is not None for outcome in outcomes)
     click.echo(f"{len(outcomes) - failed} passed, {failed} failed", err=True)
     return EXIT_EXPECTATION if failed else 0

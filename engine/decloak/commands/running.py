@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["run_command", "validate_command"]
 
-scenario_argument = click.argument("scenario", type=click.Path(path_type=Path))
 set_option = click.option(
     "--set",
     "overrides",
@@ -29,7 +28,7 @@ set_option = click.option(
 
 
 @click.command("run")
-@scenario_argument
+@click.argument("scenario", type=click.Path(path_type=Path))
 @store_option
 @set_option
 @form_option
@@ -67,35 +66,31 @@ def validate_command(scenarios: tuple[Path, ...], overrides: tuple[str, ...]) ->
 
 def measure_rows(done: "Run") -> tuple[list[str], list[list[Any]]]:
     """The results as a table: a row per variant and attack, a column per measure."""
-    from decloak.measure.registry import figures
+    from decloak.measure.registry import figure_titles
 
-    several = len({one.name for one in done.variants}) > 1
-    cells = {(one.variant, one.attack, one.measure): one for one in done.measures}
-    measured = {one.measure for one in done.measures}
+    several = len({variant.name for variant in done.variants}) > 1
+    cells = {(measure.variant, measure.attack, measure.measure): measure for measure in done.measures}
+    measured = {measure.measure for measure in done.measures}
     # Every strike is a finding: the column says something new only beside rules that strike nothing.
-    telling = measured if _others(done) else measured - {"findings"}
-    present = [figure for figure in figures().values() if figure.column and figure.name in telling]
+    strikers = {measure.attack for measure in done.measures if measure.measure in ("struck", "assigned")}
+    telling = measured if any(measure.attack not in strikers for measure in done.measures) else measured - {"findings"}
+    present = [figure for figure in figure_titles().values() if figure.column and figure.name in telling]
     columns = [*(["variant"] if several else []), "attack", *(figure.title for figure in present)]
     rows = []
-    for variant, attack in dict.fromkeys((one.variant, one.attack) for one in done.measures):
+    for variant, attack in dict.fromkeys((measure.variant, measure.attack) for measure in done.measures):
         values = [_with_interval(cells.get((variant, attack, figure.name)), figure.count) for figure in present]
         rows.append([*([variant] if several else []), attack, *values])
     return columns, rows
 
 
-def _others(done: "Run") -> bool:
-    counted = {one.attack for one in done.measures if one.measure in ("struck", "assigned")}
-    return any(one.attack not in counted for one in done.measures)
-
-
-def _with_interval(one: "Measure | None", count: bool) -> str | float | int | None:
+def _with_interval(measure: "Measure | None", count: bool) -> str | float | int | None:
     """The mean with its 95% interval where repetitions differ, a whole number where it counts something."""
-    if one is None or one.value is None:
+    if measure is None or measure.value is None:
         return None
-    if one.low is not None and one.value - one.low > 1e-9:
-        digits = 1 if one.value >= 100 else 3
-        return f"{one.value:.{digits}f} ±{one.value - one.low:.{digits}f}"
-    return round(one.value) if count else one.value
+    if measure.low is not None and measure.value - measure.low > 1e-9:
+        digits = 1 if measure.value >= 100 else 3
+        return f"{measure.value:.{digits}f} ±{measure.value - measure.low:.{digits}f}"
+    return round(measure.value) if count else measure.value
 
 
 def _as_json(done: "Run") -> dict[str, Any]:
@@ -103,26 +98,26 @@ def _as_json(done: "Run") -> dict[str, Any]:
         "scenario": done.scenario,
         "store": str(done.store),
         "ok": done.ok,
-        "runs": [_run(one) for one in done.variants],
-        "measures": [one._asdict() for one in done.measures],
-        "expect": [one._asdict() for one in done.verdicts],
+        "runs": [_run(variant) for variant in done.variants],
+        "measures": [measure._asdict() for measure in done.measures],
+        "expect": [verdict._asdict() for verdict in done.verdicts],
         "notes": notes(done),
     }
 
 
-def _run(one: "RunVariant") -> dict[str, Any]:
-    said = {"run": one.run, "variant": one.name, "repetition": one.repetition, "seed": one.seed, "fresh": one.fresh}
-    return {**said, "notes": one.notes}
+def _run(variant: "RunVariant") -> dict[str, Any]:
+    attributes = ("run", "name", "repetition", "seed", "fresh", "notes")
+    return {"variant" if key == "name" else key: getattr(variant, key) for key in attributes}
 
 
 def notes(done: "Run") -> list[str]:
     """What runs could not measure or use, each said once, with the variants it is of where it is not of all."""
     having: dict[str, dict[str, None]] = {}
-    for one in done.variants:
-        for note in one.notes:
-            having.setdefault(note, {})[one.name] = None
-    count = len({one.name for one in done.variants})
-    return [note if len(some) == count else f"{_first(list(some))}: {note}" for note, some in having.items()]
+    for variant in done.variants:
+        for note in variant.notes:
+            having.setdefault(note, {})[variant.name] = None
+    count = len({variant.name for variant in done.variants})
+    return [note if len(names) == count else f"{_first(list(names))}: {note}" for note, names in having.items()]
 
 
 def _first(names: Sequence[str]) -> str:
@@ -133,13 +128,13 @@ def _talk(done: "Run") -> None:
     """What goes to stderr: notes, expectations, and where the results are."""
     for note in notes(done):
         click.echo(f"note: {shown(note, 300)[1:-1]}", err=True)
-    several = len({one.variant for one in done.verdicts}) > 1
+    several = len({verdict.variant for verdict in done.verdicts}) > 1
     for verdict in done.verdicts:
         where = f"{shown(verdict.variant)[1:-1]}: " if several else ""
         click.echo(f"expect: {where}{verdict.text}", err=True)
-    numbers = [one.run for one in done.variants]
+    numbers = [variant.run for variant in done.variants]
     which = f"run {numbers[0]}" if len(numbers) == 1 else f"runs {min(numbers)} to {max(numbers)}"
-    fresh = sum(one.fresh for one in done.variants)
+    fresh = sum(variant.fresh for variant in done.variants)
     work = "" if fresh == len(numbers) else f" ({len(numbers) - fresh} of {len(numbers)} were there already)"
     click.echo(f"{which} in {place(done.store)}{work}", err=True)
 

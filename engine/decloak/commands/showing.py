@@ -7,7 +7,7 @@ import click
 
 from decloak.commands.options import form_option, store_option
 from decloak.errors import DecloakError, shown
-from decloak.measure.registry import figures, in_words
+from decloak.measure.registry import figure_titles, in_words
 from decloak.report.table import emit
 from decloak.store import results
 from decloak.store.opening import connect_readonly
@@ -30,24 +30,17 @@ A value that is a share is the column part by the column of.
 @form_option
 def show_command(run: str, tables: bool, store: Path, form: str) -> None:
     """Print the measures of a run."""
-    counts = {figure.name for figure in figures().values() if figure.count}
+    counts = {figure.name for figure in figure_titles().values() if figure.count}
     with closing(connect_readonly(store)) as connection:
         number = results.find_run(connection, run)
         rows, notes = results.figures(connection, number, tables=tables), results.notes_of(connection, number)
         if not rows:
             raise DecloakError("the run has no such measures", hint="run its scenario with measure: [recovery]")
-    head = ("attack", *(("table",) if tables else ()), "measure", "value", "part", "of")
     printed = [
-        (
-            attack,
-            *((table,) if tables else ()),
-            measure,
-            _whole(value) if measure in counts else value,
-            *map(_whole, of),
-        )
+        (attack, *([table] if tables else []), measure, _whole(value) if measure in counts else value, *map(_whole, of))
         for attack, table, measure, value, *of in rows
     ]
-    emit(head, printed, form)
+    emit(("attack", *(["table"] if tables else []), "measure", "value", "part", "of"), printed, form)
     for note in notes:
         click.echo(f"note: {shown(note, 300)[1:-1]}", err=True)
 

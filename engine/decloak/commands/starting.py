@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from decloak.commands.options import one_of, progress_bar, store_option
+from decloak.commands.options import listed_choices, progress_bar, store_option
 from decloak.data.formats.readers import FORMATS, read
 from decloak.data.formats.record import Options
 from decloak.errors import DecloakError, nearest, shown
@@ -59,6 +59,7 @@ def init_command(scenario: Path, like: str | None) -> None:
         scenario.parent.mkdir(parents=True, exist_ok=True)
         if like is None:
             shutil.copytree(source / data, scenario.parent / data)
+        # The first line names the schema by a path of the source tree; beside the copy lies a schema of its own.
         _, text = begun.read_text(encoding="utf-8").split("\n", 1)
         scenario.write_text(f"# yaml-language-server: $schema={SCHEMA}\n{text}", encoding="utf-8")
         shutil.copyfile(source / SCHEMA, scenario.parent / SCHEMA)
@@ -70,11 +71,11 @@ def init_command(scenario: Path, like: str | None) -> None:
 
 def _shipped(source: Path, name: str) -> Path:
     """A scenario that needs no file, by its name."""
-    found = {path.stem: path for folder in STANDALONE for path in sorted((source / folder).glob("*.yaml"))}
-    if name not in found:
-        hint = nearest(name, found) or f"one of {', '.join(found)}"
+    scenarios = {path.stem: path for folder in STANDALONE for path in sorted((source / folder).glob("*.yaml"))}
+    if name not in scenarios:
+        hint = nearest(name, scenarios) or f"one of {', '.join(scenarios)}"
         raise DecloakError(f"no scenario {shown(name)} that needs no file comes with decloak", "--like", hint)
-    return found[name]
+    return scenarios[name]
 
 
 _FORMATS = "\n".join(f"{name:<9}  {entry.summary}" for name, entry in IMPORTABLE.items())
@@ -83,7 +84,7 @@ _HELP = f"Read a data file into the store, to be looked at with SQL or as a grap
 
 @click.command("import", help=_HELP)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--format", "form", required=True, help=f"{one_of(IMPORTABLE)}.")
+@click.option("--format", "form", required=True, help=f"{listed_choices(IMPORTABLE)}.")
 @click.option("--ids", is_flag=True, help="The first name of a line is the transaction's id.")
 @click.option("--separator", help="The character between names, when it is not a comma.")
 @click.option("--transaction", help="The column of the transaction's id (long; default tid).")
@@ -98,27 +99,27 @@ def import_command(file: Path, form: str, store: Path, **options: Any) -> None:
     if form not in IMPORTABLE:
         hint = nearest(form, IMPORTABLE) or f"known formats: {', '.join(IMPORTABLE)}"
         raise DecloakError(f"unknown format {shown(form)}", hint=hint)
-    given = {name: value for name, value in options.items() if value or type(value) is int}  # --short 0
-    for name in given.keys() - IMPORTABLE[form].options:
+    chosen = {name: value for name, value in options.items() if value or type(value) is int}  # --short 0
+    for name in chosen.keys() - IMPORTABLE[form].options:
         flag = "--header" if name == "headers" else f"--{name.replace('_', '-')}"
         raise DecloakError(f"the format {form} has no option {flag}", hint="leave it out")
     if form == "published":
-        _import_release(file, bool(given), store)
+        _import_release(file, bool(chosen), store)
     else:
-        _import_data(_read(file, form, given), form, file, store)
+        _import_data(_read(file, form, chosen), form, file, store)
 
 
-def _read(file: Path, form: str, given: dict[str, Any]) -> "Dataset":
+def _read(file: Path, form: str, options: dict[str, Any]) -> "Dataset":
     from decloak.data.text.notes import read_text
     from decloak.data.text.searchlog import read_searchlog
 
     if form not in ("text", "searchlog"):
-        return read(file, form, **given)
-    with progress_bar("reading") as told:
+        return read(file, form, **options)
+    with progress_bar("reading") as progress:
         if form == "searchlog":
-            return read_searchlog(file, progress=told, **given)
-        ids = given.pop("id_field", None)
-        return read_text(file, ids=ids, progress=told, **given)
+            return read_searchlog(file, progress=progress, **options)
+        ids = options.pop("id_field", None)
+        return read_text(file, ids=ids, progress=progress, **options)
 
 
 def _import_release(file: Path, ids: bool, store: Path) -> None:
@@ -151,7 +152,7 @@ def _import_data(data: "Dataset", form: str, file: Path, store: Path) -> None:
         if find(opened, "dataset", key) is None:
             with opened.stage() as connection:
                 write_dataset(connection, key, data, "original", form, warning)
-    one = "transaction" if len(data.transactions) == 1 else "transactions"
-    click.echo(f"{len(data.transactions)} {one} of {len(data.items)} items from {file} in {store}")
+    noun = "transaction" if len(data.transactions) == 1 else "transactions"
+    click.echo(f"{len(data.transactions)} {noun} of {len(data.items)} items from {file} in {store}")
     if warning:
         click.echo(f"note: {warning}", err=True)

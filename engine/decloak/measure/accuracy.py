@@ -1,13 +1,12 @@
 """How much of what a disassociated release took apart an attack put back where it belongs."""
 
-from decloak.data.forms import FormName
-from decloak.measure.family import POOLED, Attacked, Family, FigureTitle, Measured
+from decloak.measure.family import CHUNKS, POOLED, AttackedRelease, Family, FigureTitle, Measured
 from decloak.releases.held import UNKNOWN, HeldChunks
 
 __all__ = ["FAMILY"]
 
 
-def _measure(attacked: Attacked[HeldChunks]) -> Measured:
+def _measure(attacked: AttackedRelease[HeldChunks]) -> Measured:
     from decloak.measure.kernels.reassociation import accuracy
 
     rows = attacked.release.rows
@@ -38,6 +37,6 @@ FAMILY = Family(
         FigureTitle("recall", "recall", "given to the right record, of all there was to give"),
     ),
     measure=_measure,
-    fits=frozenset({FormName.DISASSOCIATED}),
+    fits=CHUNKS,
     rule_forms=frozenset({"reassociate"}),
 )

@@ -2,8 +2,7 @@
 
 from typing import Literal
 
-from decloak.data.forms import FormName
-from decloak.measure.family import POOLED, Attacked, Family, Figure, FigureTitle, Measured
+from decloak.measure.family import CHUNKS, POOLED, AttackedRelease, Family, Figure, FigureTitle, Measured
 from decloak.releases.held import UNKNOWN, HeldChunks
 from decloak.store.attackers import attacker_of, read_knowledge
 from decloak.yaml.part import Part
@@ -18,7 +17,7 @@ class BreachSettings(Part):
     """Barakat et al. as proved, to the letter of their listing, by item, or all of them."""
 
 
-def _measure(attacked: Attacked[HeldChunks], *, reading: str) -> Measured:
+def _measure(attacked: AttackedRelease[HeldChunks], *, reading: str) -> Measured:
     """The QPBD total, items and records that are vulnerable, by what the attack found."""
     from decloak.attack.breach import hit_records, risky_items, total
     from decloak.attack.cover import gathered
@@ -58,7 +57,7 @@ FAMILY = Family(
         FigureTitle("vulnerable_records", "vulnerable records", "records that a breach really hits", count=True),
     ),
     measure=_measure,
-    fits=frozenset({FormName.DISASSOCIATED}),
+    fits=CHUNKS,
     settings=BreachSettings,
     columns=frozenset({"cluster", "chunk", "item", "earlier", "covered", "size", "support"}),
     knowing=True,

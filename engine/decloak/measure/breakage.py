@@ -1,13 +1,12 @@
 """How many records, and how many protected itemsets, an attack on a disassociated release lays open."""
 
-from decloak.data.forms import FormName
-from decloak.measure.family import POOLED, Attacked, Family, Figure, FigureTitle, Measured
+from decloak.measure.family import CHUNKS, POOLED, AttackedRelease, Family, Figure, FigureTitle, Measured
 from decloak.releases.held import UNKNOWN, HeldChunks
 
 __all__ = ["FAMILY"]
 
 
-def _measure(attacked: Attacked[HeldChunks]) -> Measured:
+def _measure(attacked: AttackedRelease[HeldChunks]) -> Measured:
     from decloak.measure.kernels.breakage import km_breakage, transaction_breakage
 
     release, rows = attacked.release.published, attacked.release.rows
@@ -15,6 +14,7 @@ def _measure(attacked: Attacked[HeldChunks]) -> Measured:
         return [], UNKNOWN.format("breakage")
     broken = transaction_breakage(release, *rows, attacked.assignments)
     figures = _shares("transaction_breakage", broken.row, broken.by_class, broken.records)
+    # What a release protects depends on its k and m: a file that does not say them has no protected itemsets.
     if release.k is None or release.m is None:
         return figures, None
     sets = km_breakage(release, *rows, attacked.assignments, k=release.k, m=release.m)
@@ -36,6 +36,6 @@ FAMILY = Family(
         FigureTitle("km_breakage_class", "exposed by class", "the same by identical anchors", column=False),
     ),
     measure=_measure,
-    fits=frozenset({FormName.DISASSOCIATED}),
+    fits=CHUNKS,
     rule_forms=frozenset({"reassociate"}),
 )

@@ -1,6 +1,6 @@
 """What making a release took."""
 
-from decloak.measure.family import POOLED, SETS, Attacked, Family, Figure, FigureTitle, Measured
+from decloak.measure.family import POOLED, SETS, AttackedRelease, Family, Figure, FigureTitle, Measured
 from decloak.releases.held import HeldRelease
 
 __all__ = ["FAMILY"]
@@ -11,7 +11,7 @@ FIGURES = (
 )
 
 
-def _measure(attacked: Attacked[HeldRelease]) -> Measured:
+def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
     making = attacked.release.making.loss
     names = [figure.name for figure in FIGURES if figure.name in making]
     figures: list[Figure] = [(POOLED, name, making[name], None, None) for name in names]

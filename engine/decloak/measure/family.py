@@ -18,7 +18,7 @@ from decloak.store.assigned import read_assigned
 from decloak.store.relations import Derives
 from decloak.yaml.part import Part
 
-__all__ = ["POOLED", "SETS", "Attacked", "Family", "Figure", "FigureTitle", "Measured"]
+__all__ = ["CHUNKS", "POOLED", "SETS", "AttackedRelease", "Family", "Figure", "FigureTitle", "Measured"]
 
 POOLED = -1
 """The scope of a figure that pools all tables."""
@@ -31,6 +31,9 @@ Measured = tuple[list[Figure], str | None]
 
 SETS = frozenset({FormName.SET_GENERALISED, FormName.GENERALISED, FormName.DISTANCES})
 """The forms whose transactions show generalised items."""
+
+CHUNKS = frozenset({FormName.DISASSOCIATED})
+"""The form whose records lie in chunks."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,8 @@ class FigureTitle:
 class Family:
     """Figures that are measured together.
 
-    `measure` takes an `Attacked` and the settings by name. `rule_forms` are those of rules whose findings it says
-    something of, None for any; `columns` are what a relation must have for that. Of one that is `of_release` all
+    `measure` takes an `AttackedRelease` and the settings by name. `rule_forms` are those of rules whose findings it
+    says something of, None for any; `columns` are what a relation must have for that. Of one that is `of_release` all
     attacks have the same figures; of one that is `knowing` they depend on what the attacker knows.
     """
 
@@ -84,7 +87,7 @@ Held = TypeVar("Held", bound=HeldRelease, covariant=True)
 
 
 @dataclass(frozen=True)
-class Attacked(Generic[Held]):
+class AttackedRelease(Generic[Held]):
     """An attack of a number: what its rule derives, the release it was on, and where files of settings are."""
 
     connection: sqlite3.Connection

@@ -1,7 +1,7 @@
 """How much a rule found, whatever its form: counted of every attack."""
 
 from decloak.data.forms import FormName
-from decloak.measure.family import POOLED, Attacked, Family, FigureTitle, Measured
+from decloak.measure.family import POOLED, AttackedRelease, Family, FigureTitle, Measured
 from decloak.releases.held import HeldRelease
 from decloak.store.reading import lacks_context
 from decloak.store.results import findings_count
@@ -14,7 +14,7 @@ HIDDEN = (
 )
 
 
-def _measure(attacked: Attacked[HeldRelease]) -> Measured:
+def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
     """How much an attack found, and why it can have found nothing."""
     count = findings_count(attacked.connection, attacked.number)
     hidden = count == 0 and lacks_context(attacked.connection, attacked.number)

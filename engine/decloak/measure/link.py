@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from decloak.measure.family import POOLED, SETS, Attacked, Family, Figure, FigureTitle, Measured
+from decloak.measure.family import POOLED, SETS, AttackedRelease, Family, Figure, FigureTitle, Measured
 from decloak.releases.held import HeldSets
 from decloak.store.reading import struck_items
 from decloak.yaml.part import Part
@@ -19,7 +19,7 @@ class LinkSettings(Part):
     """Items that somebody may know of a person."""
 
 
-def _measure(attacked: Attacked[HeldSets], *, k: int, m: int) -> Measured:
+def _measure(attacked: AttackedRelease[HeldSets], *, k: int, m: int) -> Measured:
     """Itemsets an attack pushed below k, and transactions it made unique."""
     from decloak.measure.kernels.link import link
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from decloak.data.dataset import Dataset
-from decloak.measure.family import POOLED, SETS, Attacked, Family, Figure, FigureTitle, Measured
+from decloak.measure.family import POOLED, SETS, AttackedRelease, Family, Figure, FigureTitle, Measured
 from decloak.releases.held import UNKNOWN, HeldSets
 
 __all__ = ["FAMILY"]
@@ -13,13 +13,13 @@ FEW_CUTS = 50_000
 """Cuts of a hierarchy that are all looked at for the optimum: a second's work."""
 
 
-def _measure(attacked: Attacked[HeldSets]) -> Measured:
+def _measure(attacked: AttackedRelease[HeldSets]) -> Measured:
     from decloak.measure.kernels.loss import labels_left
 
     release = attacked.release
-    loss, shown, original, tree = release.making.loss, release.labels, release.original, release.tree
-    items = {*shown.items, *(original.items if original else ()), *(tree.items if tree else ())}
-    labels = labels_left(shown, items)
+    loss, published, original, tree = release.making.loss, release.labels, release.original, release.tree
+    items = {*published.items, *(original.items if original else ()), *(tree.items if tree else ())}
+    labels = labels_left(published, items)
     figures: list[Figure] = [
         (POOLED, name, loss[name], None, None) for name in ("ul_log10", "suppressed") if name in loss
     ]

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from decloak.measure.family import POOLED, SETS, Attacked, Family, Figure, FigureTitle, Measured
+from decloak.measure.family import POOLED, SETS, AttackedRelease, Family, Figure, FigureTitle, Measured
 from decloak.releases.held import UNKNOWN, HeldSets
 from decloak.yaml.part import Part
 
@@ -18,17 +18,18 @@ class MiningSettings(Part):
     """How many of the most frequent itemsets are compared."""
 
 
-def _measure(attacked: Attacked[HeldSets], *, support: float, top: int) -> Measured:
+def _measure(attacked: AttackedRelease[HeldSets], *, support: float, top: int) -> Measured:
     from decloak.measure.kernels.mining import least_support, ml2, tkd_labels
 
     release = attacked.release
-    shown, original, tree = release.labels, release.original, release.tree
+    published, original, tree = release.labels, release.original, release.tree
     if original is None:
         return [], UNKNOWN.format("what mining finds")
-    figures: list[Figure] = [(POOLED, "tkd", tkd_labels(shown, original.transactions, top), None, None)]
+    figures: list[Figure] = [(POOLED, "tkd", tkd_labels(published, original.transactions, top), None, None)]
+    # Levels are those of the hierarchy; without one there still are the most frequent labels to compare.
     if tree is None:
         return figures, "ML2 needs the hierarchy that the release was generalised in"
-    levels = ml2(tree, original, shown, least_support(support, len(original.transactions)))
+    levels = ml2(tree, original, published, least_support(support, len(original.transactions)))
     values = {"ml2": levels.ml2, "dml2": levels.dml2_eq2, "dml2_lost": levels.dml2_experiments}
     figures += [(POOLED, name, None if value is None else float(value), None, None) for name, value in values.items()]
     return figures, None

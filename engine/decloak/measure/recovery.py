@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from decloak.measure.family import POOLED, SETS, Attacked, Family, Figure, FigureTitle, Measured
+from decloak.measure.family import POOLED, SETS, AttackedRelease, Family, Figure, FigureTitle, Measured
 from decloak.releases.held import UNKNOWN, HeldSets
 from decloak.store.outcomes import outcomes, scoring_of
 from decloak.store.reading import knows_originals
@@ -14,25 +14,27 @@ if TYPE_CHECKING:
 __all__ = ["FAMILY"]
 
 
-def _measure(attacked: Attacked[HeldSets]) -> Measured:
+def _measure(attacked: AttackedRelease[HeldSets]) -> Measured:
     """Precision and the like, per table and pooled; only the number of strikes when originals are unknown."""
     from decloak.measure.kernels.recovery import mean_density, pool, recovery
 
     scoring = scoring_of(attacked.connection, attacked.number)
-    known = knows_originals(attacked.connection, attacked.release.number)
+    has_originals = knows_originals(attacked.connection, attacked.release.number)
     tables = {
         outcome.table.number: recovery(outcome.order, outcome.table.original, outcome.table.scored, outcome.weight)
         for outcome in outcomes(attacked.connection, attacked.number, attacked.release.true_tables(scoring))
     }
-    figures = [figure for table, counts in tables.items() for figure in _figures(table, counts, counts.density, known)]
+    figures = [
+        figure for table, counts in tables.items() for figure in _figures(table, counts, counts.density, has_originals)
+    ]
     every = list(tables.values())
-    figures += _figures(POOLED, pool(every), mean_density(every), known)
-    return figures, None if known else UNKNOWN.format("recovery")
+    figures += _figures(POOLED, pool(every), mean_density(every), has_originals)
+    return figures, None if has_originals else UNKNOWN.format("recovery")
 
 
-def _figures(scope: int, counts: "Recovery", density: float | None, known: bool) -> Iterator[Figure]:
+def _figures(scope: int, counts: "Recovery", density: float | None, has_originals: bool) -> Iterator[Figure]:
     yield scope, "struck", counts.struck, counts.struck, counts.scored
-    if not known:
+    if not has_originals:
         return
     yield scope, "correct", counts.correct, counts.correct, counts.struck
     yield scope, "added", counts.added, counts.added, counts.cells

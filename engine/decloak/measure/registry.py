@@ -4,7 +4,7 @@ from decloak.data.forms import FormName
 from decloak.measure import accuracy, breach, breakage, cost, findings, link, loss, mining, recovery, utility, wmd
 from decloak.measure.family import Family, FigureTitle
 
-__all__ = ["FAMILIES", "by_name", "choosable", "figures", "fitting", "in_words", "measuring", "words_of_columns"]
+__all__ = ["FAMILIES", "by_name", "choosable", "figure_titles", "fitting", "in_words", "measuring", "words_of_columns"]
 
 _MODULES = (findings, recovery, link, loss, cost, mining, accuracy, breakage, breach, utility, wmd)
 FAMILIES: tuple[Family, ...] = tuple(module.FAMILY for module in _MODULES)
@@ -28,10 +28,10 @@ def fitting(form: FormName) -> tuple[str, ...]:
 
 def measuring(figure: str) -> tuple[str, ...]:
     """The families that have a figure, by name."""
-    return tuple(family.name for family in FAMILIES if figure in (one.name for one in family.figures))
+    return tuple(family.name for family in FAMILIES if figure in (title.name for title in family.figures))
 
 
-def figures() -> dict[str, FigureTitle]:
+def figure_titles() -> dict[str, FigureTitle]:
     """Every figure by name; of one that several families have, the words of the first."""
     named: dict[str, FigureTitle] = {}
     for family in FAMILIES:

@@ -2,8 +2,7 @@
 
 from pydantic import Field
 
-from decloak.data.forms import FormName
-from decloak.measure.family import POOLED, Attacked, Family, FigureTitle, Measured
+from decloak.measure.family import CHUNKS, POOLED, AttackedRelease, Family, FigureTitle, Measured
 from decloak.releases.held import UNKNOWN, HeldChunks
 from decloak.yaml.part import Part
 
@@ -17,7 +16,7 @@ class UtilitySettings(Part):
     """How many of the most frequent itemsets are compared."""
 
 
-def _measure(attacked: Attacked[HeldChunks], *, top: int) -> Measured:
+def _measure(attacked: AttackedRelease[HeldChunks], *, top: int) -> Measured:
     from decloak.measure.kernels.utility import re_chunks, tkd_chunks, tlost
 
     release, rows = attacked.release.published, attacked.release.rows
@@ -40,7 +39,7 @@ FAMILY = Family(
         FigureTitle("tlost", "items lost", "items in k records or more that no record or shared chunk shows"),
     ),
     measure=_measure,
-    fits=frozenset({FormName.DISASSOCIATED}),
+    fits=CHUNKS,
     settings=UtilitySettings,
     rule_forms=frozenset({"reassociate"}),
     of_release=True,

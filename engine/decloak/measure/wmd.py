@@ -5,8 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from decloak.data.formats.delimited import records
 from decloak.data.formats.distance_file import read_number
 from decloak.data.formats.lines import FilePath, read_lines
-from decloak.data.forms import FormName
-from decloak.measure.family import POOLED, Attacked, Family, FigureTitle, Measured
+from decloak.measure.family import CHUNKS, POOLED, AttackedRelease, Family, FigureTitle, Measured
 from decloak.releases.held import UNKNOWN, HeldChunks
 from decloak.yaml.part import File, Part
 
@@ -23,7 +22,7 @@ class WmdSettings(Part):
     """Word vectors (GloVe or word2vec), or a CSV file without a header: an item, then the numbers of its vector."""
 
 
-def _measure(attacked: Attacked[HeldChunks], *, vectors: str) -> Measured:
+def _measure(attacked: AttackedRelease[HeldChunks], *, vectors: str) -> Measured:
     from decloak.measure.kernels.reassociation import reconstructed
     from decloak.measure.kernels.transport import mean_distance
 
@@ -43,6 +42,7 @@ def _vectors(path: FilePath, *transactions: Records) -> Mapping[str, Sequence[fl
     if is_vectors_file(path):
         items = {item for rows in transactions for row in rows for item in row}
         return {item: vector.tolist() for item, vector in vectors_of(path, sorted(items)).items()}
+    # Vectors by item are taken as they are; a file of words above is asked for the words of each item.
     vectors = {}
     for line, (name, *numbers) in records(read_lines(path)):
         try:
@@ -57,7 +57,7 @@ FAMILY = Family(
     about="How far reconstructed records are from the true ones",
     figures=(FigureTitle("wmd", "WMD", "the mean cost of moving a record's items to its reconstruction's"),),
     measure=_measure,
-    fits=frozenset({FormName.DISASSOCIATED}),
+    fits=CHUNKS,
     settings=WmdSettings,
     rule_forms=frozenset({"reassociate"}),
 )

@@ -62,6 +62,7 @@ def _table(columns: Sequence[str], rows: list[list[Any]]) -> None:
     drawn = []
     for index, name in enumerate(columns):
         values, texts = [row[index] for row in rows], [name, *(row[index] for row in cells)]
+        # Digits and intervals are never folded; words may be, so a column needs only its longest word.
         figures = bool(rows) and all(map(_is_figure, values))
         words = texts if figures else [word[:WORD] for text in texts for word in text.split()]
         numeric = bool(rows) and all(isinstance(value, (int, float, type(None))) for value in values)
@@ -75,7 +76,7 @@ def _table(columns: Sequence[str], rows: list[list[Any]]) -> None:
         return
     console.width = 1_000_000  # a pipe has no edge to fold at; the table is as wide as its cells
     with console.capture() as captured:
-        console.print(_drawn(drawn, [one.width for one in drawn]))
+        console.print(_drawn(drawn, [column.width for column in drawn]))
     sys.stdout.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
@@ -94,25 +95,27 @@ def _bands(columns: Sequence[_Column], room: int) -> list[list[_Column]]:
 
     Each begins with the columns that say what a row is about, which get at most half of the room.
     """
-    keys = max(1, next((number for number, one in enumerate(columns) if one.figures), len(columns)))
+    keys = max(1, next((number for number, column in enumerate(columns) if column.figures), len(columns)))
     rest = columns[keys:]
-    spread = _total(one.width for one in columns)
-    if spread <= room or (not all(one.figures for one in rest) and _total(one.need for one in columns) <= room):
+    spread = _total(column.width for column in columns)
+    if spread <= room or (
+        not all(column.figures for column in rest) and _total(column.need for column in columns) <= room
+    ):
         return [list(columns)]
-    left = room - min(_total(one.width for one in columns[:keys]), room // 2)
+    room_beside = room - min(_total(column.width for column in columns[:keys]), room // 2)
     bands: list[list[_Column]] = [[]]
-    for one in rest:
-        if bands[-1] and GAP + _total([*(before.need for before in bands[-1]), one.need]) > left:
+    for column in rest:
+        if bands[-1] and GAP + _total([*(before.need for before in bands[-1]), column.need]) > room_beside:
             bands.append([])
-        bands[-1].append(one)
+        bands[-1].append(column)
     return [[*columns[:keys], *band] for band in bands]
 
 
 def _fitted(columns: Sequence[_Column], room: int) -> list[int]:
     """The width of every column: what it wants, less where it can best do without."""
-    widths = [one.width for one in columns]
+    widths = [column.width for column in columns]
     while _total(widths) > room:
-        slack, index = max((widths[index] - one.need, index) for index, one in enumerate(columns))
+        slack, index = max((widths[index] - column.need, index) for index, column in enumerate(columns))
         if slack <= 0:
             break
         widths[index] -= 1
@@ -130,11 +133,11 @@ def _drawn(columns: Sequence[_Column], widths: Sequence[int]) -> "Table":
     from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for one, width in zip(columns, widths, strict=True):
+    for column, width in zip(columns, widths, strict=True):
         table.add_column(
-            Text(one.texts[0]), justify="right" if one.numeric else "left", overflow="fold", width=max(1, width)
+            Text(column.texts[0]), justify="right" if column.numeric else "left", overflow="fold", width=max(1, width)
         )
-    for row in zip(*(one.texts[1:] for one in columns), strict=True):
+    for row in zip(*(column.texts[1:] for column in columns), strict=True):
         table.add_row(*map(Text, row))
     return table
 

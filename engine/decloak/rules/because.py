@@ -30,6 +30,7 @@ def called(transaction: str) -> str:
 
 def _called(label: str) -> str:
     """The same as SQL."""
+    # SQLite has no isdigit: what matches no other character consists of digits.
     return f"iif({label} glob '*[^0-9]*', '', 'transaction ') || {label}"
 
 
@@ -47,12 +48,7 @@ def _pieces(template: str) -> list[tuple[str, str | None, str | None, str | None
 
 
 def _compiled(
-    text: str,
-    column: str | None,
-    spec: str | None,
-    conversion: str | None,
-    columns: Collection[str],
-    table: str,
+    text: str, column: str | None, spec: str | None, conversion: str | None, columns: Collection[str], table: str
 ) -> list[str]:
     parts = ["'" + text.replace("'", "''") + "'"] if text else []
     if column is None:
@@ -64,11 +60,11 @@ def _compiled(
     digits = _DIGITS.match(spec or "")
     if conversion or (spec and not digits and spec not in _NAMES):
         raise DecloakError(
-            f"cannot print {shown(column)} as {shown(spec or conversion)}",
-            hint="use .2f, item, txn, or nothing",
+            f"cannot print {shown(column)} as {shown(spec or conversion)}", hint="use .2f, item, txn, or nothing"
         )
     worded = (spec == "txn" or (column == "transaction" and not spec)) and not _WORD.search(text)
     if digits:
+        # printf takes null for 0: a missing number would be told as one.
         value = f"iif({value} is null, null, printf('%.{digits[1]}f', {value}))"
     elif spec:
         name, node = _NAMES[spec]

@@ -2,16 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from decloak.data.assignment import Assignment, Closer
 from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError, shown
-
-if TYPE_CHECKING:
-    from decloak.data.assignment import Assignment
 
 __all__ = ["Eliminated", "Step", "eliminate", "reassociate"]
 
@@ -78,10 +76,10 @@ def reassociate(
     release: Disassociated,
     scores: Mapping[tuple[str, str], float | None],
     rule: str = "aba",
-    closer: Literal["larger", "smaller"] = "larger",
+    closer: Closer = "larger",
     *,
     seed: int = 0,
-) -> "list[Assignment]":
+) -> list[Assignment]:
     """Give what was taken off the records of a disassociated release back to them: (cluster, chunk, unit, rows).
 
     `scores` are of pairs of items, `closer` says whether larger or smaller ones are of closer items. `rule` is the
@@ -106,9 +104,8 @@ def _table(distances: Any) -> NDArray[np.float64]:
     try:
         table = np.array(distances, dtype=float)
     except (TypeError, ValueError):
-        raise DecloakError(
-            "the distances are no table of numbers", hint="give rows of the same length; NaN or None is no score"
-        ) from None
+        hint = "give rows of the same length; NaN or None is no score"
+        raise DecloakError("the distances are no table of numbers", hint=hint) from None
     if table.size == 0:
         return np.empty((0, 0))
     if table.ndim != 2:

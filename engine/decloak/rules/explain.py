@@ -13,10 +13,10 @@ from decloak.store import evidence, results
 from decloak.store.results import Attacked
 from decloak.store.sandbox import Sandbox, quoted
 
-__all__ = ["Evidence", "Explanation", "Found", "explain", "explain_finding", "list_findings"]
+__all__ = ["Evidence", "Explanation", "Finding", "explain", "explain_finding", "list_findings"]
 
 
-class Found(NamedTuple):
+class Finding(NamedTuple):
     """A finding with its sentence."""
 
     attack: str
@@ -56,33 +56,36 @@ def _explained(connection: sqlite3.Connection, attack: Attacked, transaction: st
     return [] if operator is None else list(operator.explain(connection, attack, transaction, item, say))
 
 
-def list_findings(connection: sqlite3.Connection, run: int, label: str | None, most: int) -> list[Found]:
+def list_findings(connection: sqlite3.Connection, run: int, label: str | None, most: int) -> list[Finding]:
     """The first findings of each attack of a run, or of the one of that label."""
     listed = []
     for attack in _attacks(connection, run, label):
         because, table = _because(connection, attack.attack, attack.text)
         sentences = evidence.sentences(connection, attack.attack, because, table, most=most)
-        listed += [Found(attack.label, finding, sentence) for finding, sentence in sentences]
+        listed += [Finding(attack.label, finding, sentence) for finding, sentence in sentences]
     return listed
 
 
-def explain_finding(connection: sqlite3.Connection, path: Path, run: int, finding: int) -> tuple[Found, list[Evidence]]:
+def explain_finding(
+    connection: sqlite3.Connection, path: Path, run: int, finding: int
+) -> tuple[Finding, list[Evidence]]:
     """One finding, and for a query the rows of its evidence steps, derived again from what the rule saw."""
     where = evidence.find_finding(connection, run, finding)
     sentence = evidence.sentence(connection, finding, *_because(connection, where.attack, where.text))
-    found = Found(where.label, finding, sentence)
+    explained = Finding(where.label, finding, sentence)
     rule = parse_rule(where.text)
     steps = rule.operator.evidence_steps(rule.model)
     if not steps:
-        return found, []
+        return explained, []
+    # Steps are not stored: they are derived again from what the rule saw, other rules' findings among it.
     with Sandbox.of(path, where.scope) as sandbox:
         for attack in where.reads.values():
-            other = parse_rule(evidence.rule_text(connection, attack))
-            other.operator.show(sandbox, attack, other.derives)
+            earlier = parse_rule(evidence.rule_text(connection, attack))
+            earlier.operator.show(sandbox, attack, earlier.derives)
         rule.operator.retrace(rule.model, sandbox)
         fact = evidence.fact(connection, finding, rule.derives.name)
         rows = [_behind(sandbox, step, fact) for step in steps]
-    return found, [_named(connection, step) for step in rows]
+    return explained, [_named(connection, step) for step in rows]
 
 
 def _behind(sandbox: Sandbox, step: str, fact: dict[str, Any]) -> Evidence:

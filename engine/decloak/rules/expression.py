@@ -48,6 +48,7 @@ class _Compiled(NamedTuple):
     careful: _Evaluate
 
     def __call__(self, columns: Mapping[str, Array], aggregates: Aggregates) -> Array:
+        # Formulas seldom leave the finite numbers, so every step is checked only when one of them has.
         try:
             with np.errstate(divide="raise", over="raise", invalid="raise", under="ignore"):
                 return self.fast(columns, aggregates)
@@ -74,12 +75,7 @@ class Expression:
 
     @classmethod
     def build(
-        cls,
-        text: str,
-        *,
-        cells: Collection[str],
-        constants: Collection[str] = (),
-        summary: bool = False,
+        cls, text: str, *, cells: Collection[str], constants: Collection[str] = (), summary: bool = False
     ) -> "Expression":
         """Compile and check a formula; a `summary` is one number: it names cells within aggregates only."""
         tree = parse(text)
@@ -124,9 +120,9 @@ def _check(tree: Node, cells: Collection[str], constants: Collection[str], summa
             raise DecloakError(f"{name} differs from cell to cell", hint=f"write mean({name}) or max({name})")
 
 
-def _check_name(name: str, known: Collection[str]) -> None:
-    if name not in known:
-        hint = nearest(name, known) or f"names are {', '.join(sorted(known))}"
+def _check_name(name: str, readable: Collection[str]) -> None:
+    if name not in readable:
+        hint = nearest(name, readable) or f"names are {', '.join(sorted(readable))}"
         if name in FUNCTIONS:
             hint = f"{name} is a function: write {name}(...)"
         raise DecloakError(f"unknown name {shown(name)} in a formula", hint=hint)
@@ -143,7 +139,7 @@ def _check_call(call: Call, cells: Collection[str]) -> None:
     if not _is_aggregate(call):
         return
     inner = call.arguments[0]
-    if any(isinstance(one, Call) and _is_aggregate(one) for one in walk(inner)):
+    if any(isinstance(node, Call) and _is_aggregate(node) for node in walk(inner)):
         raise DecloakError(f"an aggregate within {call.name}(...)", hint="take one of them out")
     if not names(inner) & set(cells):
         raise DecloakError(f"{call.name}(...) of one argument is over cells, and reads no column of theirs")
@@ -185,12 +181,13 @@ def _compile(node: Node, finite: Callable[[Array], Array]) -> _Evaluate:
         case Call(name, arguments):
             parts = [_compile(argument, finite) for argument in arguments]
             pick = np.minimum if name == "min" else np.maximum
-            return lambda columns, aggregates: reduce(pick, [one(columns, aggregates) for one in parts])
+            return lambda columns, aggregates: reduce(pick, [part(columns, aggregates) for part in parts])
         case Operation("-", (only,)):
             x = _compile(only, finite)
             return lambda columns, aggregates: np.negative(x(columns, aggregates))
         case Operation(sign, (left, right)):
-            return _binary(_SIGNS[sign], _compile(left, finite), _compile(right, finite), finite)
+            x, y, apply = _compile(left, finite), _compile(right, finite), _SIGNS[sign]
+            return lambda columns, aggregates: finite(apply(x(columns, aggregates), y(columns, aggregates)))
     raise AssertionError(node)
 
 
@@ -199,12 +196,9 @@ _SIGNS: dict[str, np.ufunc] = {
 }  # fmt: skip
 
 
-def _binary(sign: np.ufunc, x: _Evaluate, y: _Evaluate, finite: Callable[[Array], Array]) -> _Evaluate:
-    return lambda columns, aggregates: finite(sign(x(columns, aggregates), y(columns, aggregates)))
-
-
 def _aggregate(name: str, values: Array) -> Array:
     """One aggregate over the last axis, which is kept; no score when there is nothing to aggregate."""
+    # nanmin and the like warn about groups without a score; fmin and fmax pass over NaN in silence.
     there = ~np.isnan(values)
     count: Array = there.sum(axis=-1, keepdims=True, dtype=np.float64)
     if name == "count":
@@ -212,10 +206,10 @@ def _aggregate(name: str, values: Array) -> Array:
     with np.errstate(all="ignore"):
         match name:
             case "min":
-                found = np.fmin.reduce(values, axis=-1, keepdims=True, initial=np.nan)
+                value = np.fmin.reduce(values, axis=-1, keepdims=True, initial=np.nan)
             case "max":
-                found = np.fmax.reduce(values, axis=-1, keepdims=True, initial=np.nan)
+                value = np.fmax.reduce(values, axis=-1, keepdims=True, initial=np.nan)
             case _:
                 total = np.where(there, values, 0.0).sum(axis=-1, keepdims=True)
-                found = np.where(count > 0, total / (count if name == "mean" else 1), np.nan)
-    return scores(found)
+                value = np.where(count > 0, total / (count if name == "mean" else 1), np.nan)
+    return scores(value)

@@ -45,18 +45,20 @@ class _Writer:
             case Number(value):
                 return repr(value)
             case Name(name):
+                # Of two whole numbers SQLite gives a whole quotient: every column is read as a float.
                 return f"cast({self.columns.get(name, _quoted(name))} as real)"
             case Call("ln", (argument,)):
                 return f"ln({self.text(argument)})"
             case Call(name, (argument,)):
-                found = f"{_AGGREGATE[name]}({self.finite(argument)}){self.over}"
-                return f"cast({found} as real)" if name == "count" else found
+                aggregate = f"{_AGGREGATE[name]}({self.finite(argument)}){self.over}"
+                return f"cast({aggregate} as real)" if name == "count" else aggregate
             case Call(name, arguments):
                 return f"{name}({', '.join(map(self.finite, arguments))})"
             case Operation("-", (only,)):
                 return f"(-{self.within(only, 3)})"
             case Operation(sign, (left, right)):
                 strength = _STRENGTH[sign]
+                # A finite number divided by infinity would come back as 0, which numpy calls no score.
                 divisor = self.finite(right) if sign == "/" and not isinstance(right, Number | Name) else None
                 return f"{self.within(left, strength)} {sign} {divisor or self.within(right, strength + 1)}"
         raise AssertionError(node)

@@ -5,44 +5,36 @@ read anew.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache, reduce
 from operator import or_
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field, RootModel
 
 from decloak.errors import DecloakError, nearest, shown
 from decloak.resources import bundled
 from decloak.rules.model import RuleModel, is_path
-from decloak.rules.operators.operator import CheckedRule, Rule, RuleText
+from decloak.rules.operators.operator import Rule
 from decloak.rules.operators.registry import OPERATORS
 from decloak.store.relations import RELATIONS, Derives
 from decloak.store.sandbox import Sandbox
 from decloak.yaml.source import Source, check, read_text
 
-__all__ = [
-    "Catalogue",
-    "Rule",
-    "bundled_files",
-    "bundled_names",
-    "in_order",
-    "no_rule",
-    "parse_rule",
-    "rule_files",
-]
+__all__ = ["Catalogue", "Rule", "bundled_files", "bundled_names", "in_order", "no_rule", "parse_rule", "rule_files"]
 
 if TYPE_CHECKING:
     AnyModel = RuleModel
 else:
-    AnyModel = Annotated[reduce(or_, (one.model for one in OPERATORS.values())), Field(discriminator="form")]
+    AnyModel = Annotated[reduce(or_, (operator.model for operator in OPERATORS.values())), Field(discriminator="form")]
 
 
 class _RuleFile(RootModel[AnyModel]):
     """A rule file of any form."""
 
 
-Texts = dict[str, RuleText[Any, Any]]
+Texts = dict[str, Rule]
 """Rules by name, their SQL not checked yet."""
 
 _KEPT = 1000
@@ -55,31 +47,33 @@ def _source(text: str, name: str) -> Source:
 
 
 @lru_cache(_KEPT)
-def parse_rule(text: str, path: str = "rule") -> RuleText[Any, Any]:
+def parse_rule(text: str, path: str = "rule") -> Rule:
     """Read a rule text, of a file or as the store keeps it."""
     source = _source(text, shown(path, 300)[1:-1])
     model = check(source, _RuleFile).root
     operator = OPERATORS[model.form]
     lines = text.replace("\r\n", "\n").replace("\r", "\n")  # the same rule, wherever it was written
-    return RuleText(operator, model, source, lines, path, operator.derives(model, source))
+    return Rule(operator, model, source, lines, path, operator.derives(model, source))
 
 
 @lru_cache(_KEPT)
-def _checked(rule: RuleText[Any, Any], others: tuple[Derives, ...]) -> Rule:
+def _checked(rule: Rule, derived: tuple[Derives, ...]) -> Rule:
     """Check a rule that may read the relations that others derive."""
-    known = {name: relation.columns for name, relation in RELATIONS.items()} | dict(others)
-    with Sandbox.empty(known) as sandbox:
+    columns = {name: relation.columns for name, relation in RELATIONS.items()} | dict(derived)
+    # SQLite itself says, while it prepares the SQL over empty tables, which relations are read.
+    with Sandbox.empty(columns) as sandbox:
         compiled = rule.operator.compile(rule, sandbox)
-        reads = frozenset(sandbox.read & known.keys())
+        reads = frozenset(sandbox.read & columns.keys())
+    # The sentence is compiled again when the attack has run; here it only has to be found sound in time.
     try:
         rule.because_sql("x")
     except DecloakError as error:
         raise rule.source.error(("because",), error.message, error.hint) from None
-    return CheckedRule(**vars(rule), reads=reads, compiled=compiled)
+    return replace(rule, reads=reads, compiled=compiled)
 
 
 @cache
-def _bundled() -> Mapping[str, RuleText[Any, Any]]:
+def _bundled() -> Mapping[str, Rule]:
     """The rules that come with decloak."""
     rules: Texts = {}
     for path in bundled_files():
@@ -87,16 +81,16 @@ def _bundled() -> Mapping[str, RuleText[Any, Any]]:
     return rules
 
 
-def _admit(rules: Texts, path: Path) -> RuleText[Any, Any]:
+def _admit(rules: Texts, path: Path) -> Rule:
     """Put the rule of a file beside others, unless they have its name or what it derives."""
     rule = parse_rule(read_text(path), str(path))
     earlier = rules.get(rule.name, rule)
     if earlier.path != rule.path:
         problem = f"the rule {shown(rule.name)} is also in {earlier.path}"
         raise rule.source.error(("rule",), problem, "rename one of them")
-    for other in rules.values():
-        if other.derives.name == rule.derives.name and other is not earlier:
-            message = f"the rule {other.name} derives {rule.derives.name} already"
+    for rival in rules.values():
+        if rival.derives.name == rule.derives.name and rival is not earlier:
+            message = f"the rule {rival.name} derives {rule.derives.name} already"
             raise rule.source.error(("derives",), message, "give the relation another name")
     rules[rule.name] = rule
     return rule
@@ -107,12 +101,12 @@ class Catalogue:
 
     def __init__(self, paths: Iterable[Path] = ()) -> None:
         self._texts: Texts = dict(_bundled())
-        self._files: dict[Path, RuleText[Any, Any]] = {}
+        self._files: dict[Path, Rule] = {}
         self._rules: dict[str, Rule] = {}
         for path in paths:
             self._add(path)
 
-    def _add(self, path: Path) -> RuleText[Any, Any]:
+    def _add(self, path: Path) -> Rule:
         """The rule of a file, read once in the life of a catalogue."""
         path = path.resolve()
         if path not in self._files:
@@ -128,7 +122,7 @@ class Catalogue:
         """The file of a rule named or given by a path relative to `folder`."""
         return Path(self._text(where, folder).path)
 
-    def _text(self, where: str, folder: Path) -> RuleText[Any, Any]:
+    def _text(self, where: str, folder: Path) -> Rule:
         if is_path(where):
             return self._add(folder / where)
         if where not in self._texts:
@@ -139,8 +133,7 @@ class Catalogue:
         """Read and check a rule."""
         text = self._text(where, folder)
         if text.name not in self._rules:
-            others = tuple(one.derives for one in self._texts.values() if one.name != text.name)
-            self._rules[text.name] = _checked(text, others)
+            self._rules[text.name] = _checked(text, tuple(self.derived(text)))
         return self._rules[text.name]
 
     def deriving(self, relation: str) -> str | None:
@@ -177,9 +170,9 @@ def bundled_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in bundled_files()))
 
 
-def no_rule(name: str, known: Sequence[str]) -> DecloakError:
+def no_rule(name: str, names: Sequence[str]) -> DecloakError:
     """The answer to a name that no rule has."""
-    hint = nearest(name, known) or f"rules are {', '.join(known)}; a rule of yours goes by path"
+    hint = nearest(name, names) or f"rules are {', '.join(names)}; a rule of yours goes by path"
     return DecloakError(f"no rule named {shown(name)}", hint=hint)
 
 
@@ -211,12 +204,10 @@ def in_order(rules: Iterable[Rule]) -> list[Rule]:
     graph.add_nodes_from(by_name)
     graph.add_edges_from(edges)
     try:
+        # By name where no rule needs another: a run attacks in the same order, whatever was named first.
         return [by_name[name] for name in nx.lexicographical_topological_sort(graph)]
     except nx.NetworkXUnfeasible:
         circle = [edge[0] for edge in nx.find_cycle(graph)]
-        place = by_name[circle[0]].source.place(("rule",))
-        raise DecloakError(
-            f"rules read each other in a circle: {' → '.join([*circle, circle[0]])}",
-            place,
-            "let one rule derive both, with start: and repeat:",
-        ) from None
+        message = f"rules read each other in a circle: {' → '.join([*circle, circle[0]])}"
+        source, hint = by_name[circle[0]].source, "let one rule derive both, with start: and repeat:"
+        raise source.error(("rule",), message, hint) from None

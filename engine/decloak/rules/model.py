@@ -1,10 +1,17 @@
-"""What every rule file says. A form adds keys of its own in its operator; a key nothing names is an error."""
+"""What every rule file says, and the sibling test of a rule.
 
-from typing import Annotated
+A form adds keys of its own in its operator; a key nothing names is an error.
+"""
 
-from pydantic import BaseModel, ConfigDict, Field
+from collections.abc import Sequence
+from typing import Annotated, Any
 
-__all__ = ["Formula", "Model", "RuleModel", "RuleName", "Settings", "Sql", "is_path"]
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from decloak.data.disassociated import Chunk, Cluster, Disassociated
+from decloak.errors import DecloakError
+
+__all__ = ["Formula", "Grid", "RuleModel", "RuleName", "RuleTest", "Settings", "Sql", "TestCase", "is_path", "joined"]
 
 RuleName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$", description="lower case, digits, underscores")]
 Sql = Annotated[str, Field(min_length=1, max_length=20_000)]
@@ -40,3 +47,69 @@ class RuleModel(Model):
     reference: str | None = Field(None, description="where it was published")
     because: str = Field(min_length=1, description="the sentence that explains one finding; {column} is filled in")
     form: str
+
+
+class Grid(Model):
+    """A distance table as rows of numbers under column names; null is unscored."""
+
+    columns: list[str] = Field(min_length=1)
+    rows: dict[str, list[float | None]] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _even(self) -> "Grid":
+        for name, values in self.rows.items():
+            if len(values) != len(self.columns):
+                raise DecloakError(f"row '{name}' has {len(values)} values for {len(self.columns)} columns")
+        return self
+
+
+class CaseCluster(Model):
+    """A cluster: how many records, the sub-records of its record chunks, its terms."""
+
+    size: int
+    chunks: list[list[list[str]]] = Field(default_factory=list)
+    terms: list[str] = Field(default_factory=list)
+
+    def published(self) -> Cluster:
+        """The cluster as a release holds it."""
+        chunks = tuple(
+            Chunk(tuple(sorted({item for subrecord in chunk for item in subrecord})), tuple(map(tuple, chunk)))
+            for chunk in self.chunks
+        )
+        return Cluster(self.size, chunks, tuple(self.terms))
+
+
+class TestCase(Model):
+    """A tiny graph in, the expected findings out."""
+
+    case: str = Field(description="what the case shows")
+    relations: dict[str, Grid | list[dict[str, str | int | float | None]]] = Field(
+        default_factory=dict, alias="given", description="relations and their rows"
+    )
+    clusters: list[CaseCluster] = Field(default_factory=list, description="reassociate: the release")
+    scores: list[tuple[str, str, float]] = Field(default_factory=list, description="reassociate: distances of items")
+    settings: Settings = Field(default_factory=Settings, alias="with")
+    expect: list[list[str] | dict[str, str | int | float | None]] = Field(
+        description="eliminate: [row, column] in the order struck; others: the facts, in any order (reassociate: "
+        "{cluster, chunk, unit, rows}, unit and rows as text)"
+    )
+
+    def release(self) -> Disassociated:
+        """The disassociated release of the case."""
+        return Disassociated(tuple(cluster.published() for cluster in self.clusters))
+
+    def distances(self) -> dict[tuple[str, str], float | None]:
+        """The scores of the case by pair."""
+        return {(a, b): score for a, b, score in self.scores}
+
+
+class RuleTest(Model):
+    """The sibling test of a rule."""
+
+    rule: RuleName
+    cases: list[TestCase] = Field(min_length=1)
+
+
+def joined(names: Sequence[Any]) -> str:
+    """Names as a test writes them."""
+    return ", ".join(map(str, names))

@@ -12,9 +12,9 @@ from decloak.rules.load import Catalogue, Rule, bundled_names
 from decloak.runs.inputs import Inputs
 from decloak.runs.plan import Plan, left_open, settings_of
 from decloak.runs.plan import plan as plan_of
-from decloak.scenario.model import Case, Document, Scenario
+from decloak.scenario.model import Combination, Document, Scenario
 from decloak.scenario.parts import Attack
-from decloak.scenario.sweep import compact, together
+from decloak.scenario.sweep import compact, merged_faults
 from decloak.scenario.variant import variants
 from decloak.yaml.source import Fault
 
@@ -35,11 +35,11 @@ def plans(document: Document, inputs: Inputs | None = None) -> list[Plan]:
     # The first of each variant: what is amiss with one attack is mostly so with all of them.
     faults = [list(islice(_faults(case, catalogue, folder), 1)) for case in document.cases]
     if any(faults):
-        raise together([case.source for case in document.cases], faults)
+        raise merged_faults([case.source for case in document.cases], faults)
     return [plan_of(variant, inputs, catalogue) for variant in variants(document)]
 
 
-def _faults(case: Case, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
+def _faults(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
     """What the attacks of a variant lack, or say in vain, each at its place in the scenario."""
     listed = {str(catalogue.path(attack.rule, folder.path)) for attack in case.scenario.attacks}
     for number, attack in enumerate(case.scenario.attacks):
@@ -60,7 +60,7 @@ def _faults(case: Case, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]
     yield from _pointless(case, catalogue, folder)
 
 
-def _pointless(case: Case, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
+def _pointless(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
     """What a variant says is to be measured, though there is no attack to measure it of."""
     scenario = case.scenario
     rules = [catalogue.rule(attack.rule, folder.path) for attack in scenario.attacks]

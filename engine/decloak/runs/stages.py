@@ -14,7 +14,7 @@ from decloak.anonymisers.method import Made, Method
 from decloak.data.dataset import Dataset
 from decloak.data.tables import Pair
 from decloak.data.text.order import sorted_warning
-from decloak.measure.family import Attacked, Family, Measured
+from decloak.measure.family import AttackedRelease, Family, Measured
 from decloak.relate.relatedness import Supplies
 from decloak.releases.held import HeldRelease
 from decloak.rules.operators.operator import Sight
@@ -217,11 +217,13 @@ class Execution:
         closer = "smaller" if relate is None else relate.closer
         return Sight(sandbox, lambda: self.held.published, lambda: self.scores or {}, closer)
 
-    def attacked(self, planned: Planned, attack: int) -> Attacked[HeldRelease]:
+    def attacked(self, planned: Planned, attack: int) -> AttackedRelease[HeldRelease]:
         """An attack of a number, for those who measure it."""
-        return Attacked(self.store.connection, attack, planned.rule.derives, self.held, self.inputs.folder)
+        return AttackedRelease(self.store.connection, attack, planned.rule.derives, self.held, self.inputs.folder)
 
-    def measure(self, family: Family, key: str, settings: Mapping[str, Any], attacked: Attacked[HeldRelease]) -> int:
+    def measure(
+        self, family: Family, key: str, settings: Mapping[str, Any], attacked: AttackedRelease[HeldRelease]
+    ) -> int:
         def compute() -> Write:
             figures, note = self._figures(family, settings, attacked)
             return lambda connection: writing.write_measurement(
@@ -230,7 +232,7 @@ class Execution:
 
         return self.stage("measurement", key, compute)
 
-    def _figures(self, family: Family, settings: Mapping[str, Any], attacked: Attacked[HeldRelease]) -> Measured:
+    def _figures(self, family: Family, settings: Mapping[str, Any], attacked: AttackedRelease[HeldRelease]) -> Measured:
         if not family.of_release:
             return family.measure(attacked, **settings)
         if family.name not in self.of_release:

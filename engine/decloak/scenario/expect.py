@@ -75,16 +75,16 @@ class Expectation:
     def faults(self, measures: Iterable[str], attacks: Iterable[str]) -> Iterator[DecloakError]:
         """Names that stand alone, and measures and attacks that there are not; the first measure is an example."""
         measures, attacks = tuple(measures), tuple(attacks)
-        plain = [one for one in attacks if one.isidentifier() and not iskeyword(one)]
-        others = "" if len(plain) == len(attacks) else "; name others by {rule: ..., as: word}"
+        plain = [attack for attack in attacks if attack.isidentifier() and not iskeyword(attack)]
+        advice = "" if len(plain) == len(attacks) else "; name others by {rule: ..., as: word}"
         for name in self.alone():
-            yield DecloakError(f"{shown(name)} stands alone", hint=_of_an_attack(name, measures, plain) + others)
+            yield DecloakError(f"{shown(name)} stands alone", hint=_of_an_attack(name, measures, plain) + advice)
         for measure, attack in self.measures():
             if measure not in measures:
                 hint = nearest(measure, measures) or f"known here: {', '.join(measures)}"
                 yield DecloakError(f"no measure {shown(measure)}", hint=hint)
             elif attack not in attacks:
-                hint = nearest(attack, plain) or f"known here: {', '.join(plain) or 'none'}{others}"
+                hint = nearest(attack, plain) or f"known here: {', '.join(plain) or 'none'}{advice}"
                 yield DecloakError(f"no attack {shown(attack)}", hint=hint)
 
     def holds(self, values: Measured) -> bool | None:
@@ -187,8 +187,8 @@ def _number(node: Node, values: Measured) -> float | None:
             return value
         case Call(name, arguments) if name in _FOLDS:
             numbers = [_number(argument, values) for argument in arguments]
-            known = [number for number in numbers if number is not None]
-            return _FOLDS[name](known) if len(known) == len(numbers) else None
+            defined = [number for number in numbers if number is not None]
+            return _FOLDS[name](defined) if len(defined) == len(numbers) else None
         case Call():
             return _finite(values.get(_pair(node)))
         case Name():
@@ -201,10 +201,10 @@ def _number(node: Node, values: Measured) -> float | None:
     raise ValueError(f"not a number: {node}")
 
 
-def _arithmetic(sign: str, left: float | None, right: float | None) -> float | None:
-    if left is None or right is None or (sign == "/" and right == 0):
+def _arithmetic(sign: str, a: float | None, b: float | None) -> float | None:
+    if a is None or b is None or (sign == "/" and b == 0):
         return None
-    return _finite(_ARITHMETIC[sign](left, right))
+    return _finite(_ARITHMETIC[sign](a, b))
 
 
 def _finite(number: float | None) -> float | None:
@@ -218,6 +218,7 @@ def _logic(node: Node, values: Measured) -> bool | None:
             return None if verdict is None else not verdict
         case Operation("and" | "or" as sign, operands):
             verdicts = [_logic(operand, values) for operand in operands]
+            # One true decides an or, one false an and, whatever the undefined ones would have been.
             decisive = sign == "or"
             return decisive if decisive in verdicts else (None if None in verdicts else not decisive)
         case Operation(sign, (left, right)):
@@ -234,12 +235,12 @@ def _told(node: Node, values: Measured) -> str:
         case Operation("not", (operand,)):
             return f"not {_bracketed(_told(operand, values), operand, 'not')}"
         case Operation(sign, operands):
-            return f" {sign} ".join(_bracketed(_told(one, values), one, sign) for one in operands)
+            return f" {sign} ".join(_bracketed(_told(operand, values), operand, sign) for operand in operands)
     raise ValueError(f"nothing that holds or does not: {node}")
 
 
 def _side(node: Node, values: Measured) -> str:
-    measured = any(_is_measure(one) for one in walk(node))
+    measured = any(_is_measure(part) for part in walk(node))
     return f"{_text(node)} = {_figure(_number(node, values))}" if measured else _text(node)
 
 
@@ -263,7 +264,7 @@ def _text(node: Node) -> str:
             return f"not {_bracketed(_text(operand), operand, 'not')}"
         case Operation(sign, (first, *rest)):
             tighter = sign in _ARITHMETIC  # a - (b - c)
-            right = [_bracketed(_text(one), one, sign, tighter) for one in rest]
+            right = [_bracketed(_text(operand), operand, sign, tighter) for operand in rest]
             return f" {sign} ".join([_bracketed(_text(first), first, sign), *right])
     raise ValueError(f"no text for {node}")
 

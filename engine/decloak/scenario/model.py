@@ -13,7 +13,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 from decloak.anonymisers.registry import AnyMethod
 from decloak.data.formats.folder import Folder
 from decloak.errors import DecloakError, Faults, nearest, shown
-from decloak.measure.registry import by_name, figures, fitting
+from decloak.measure.registry import by_name, figure_titles, fitting
 from decloak.relate.registry import Relate
 from decloak.releases.attacker import Attacker
 from decloak.releases.form import Form
@@ -22,14 +22,13 @@ from decloak.rules.load import bundled_names, no_rule
 from decloak.rules.model import is_path
 from decloak.scenario.data import Data
 from decloak.scenario.expect import Expectation
-from decloak.scenario.measures import Measure, family_of, missing_family, settings_of
 from decloak.scenario.overriding import DEEPEST, check_effect, overridden
-from decloak.scenario.parts import Attack, Repeat
-from decloak.scenario.sweep import combinations, compact, together
+from decloak.scenario.parts import Attack, Measure, Repeat, family_of, missing_family, settings_of
+from decloak.scenario.sweep import combinations, compact, merged_faults
 from decloak.yaml.part import Found, Part
 from decloak.yaml.source import Loc, Mistakes, Source, check, read, validated
 
-__all__ = ["Case", "Document", "Scenario", "json_schema", "load"]
+__all__ = ["Combination", "Document", "Scenario", "load", "scenario_schema"]
 
 VARIED = ("data", "anonymise", "relate", "attacker", "attack", "measure")
 """The parts of a scenario that may vary."""
@@ -44,16 +43,16 @@ def _readable(text: str) -> str:
 
 
 def _variable(vary: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
-    found: list[tuple[Loc, DecloakError]] = []
+    mistakes: list[tuple[Loc, DecloakError]] = []
     for key, values in vary.items():
-        found.extend(((key,), error) for error in _not_variable(key, vary))
+        mistakes.extend(((key,), error) for error in _not_variable(key, vary))
         seen: set[str] = set()
         for number, value in enumerate(map(compact, values)):
             if value in seen:
-                found.append(((key, number), DecloakError(f"{shown(value)} is written twice", hint="delete one")))
+                mistakes.append(((key, number), DecloakError(f"{shown(value)} is written twice", hint="delete one")))
             seen.add(value)
-    if found:
-        raise Mistakes(*found)
+    if mistakes:
+        raise Mistakes(*mistakes)
     return vary
 
 
@@ -66,7 +65,7 @@ def _not_variable(key: str, vary: Mapping[str, Any]) -> Iterator[DecloakError]:
         hint = near or f"what may vary: {', '.join(VARIED)}"
         yield DecloakError(f"{shown(keys[0])} cannot vary", hint=hint)
     else:
-        outer = [other for n in range(1, len(keys)) if (other := ".".join(keys[:n])) in vary]
+        outer = [prefix for n in range(1, len(keys)) if (prefix := ".".join(keys[:n])) in vary]
         if outer:
             yield DecloakError(f"{shown(key)} lies inside {shown(outer[0])}, which varies too", hint="vary one of them")
 
@@ -112,7 +111,7 @@ class Scenario(_Plan):
     @property
     def attacks(self) -> tuple[Attack, ...]:
         """The attacks with their settings."""
-        return tuple(Attack(rule=one) if isinstance(one, str) else one for one in self.attack)
+        return tuple(Attack(rule=entry) if isinstance(entry, str) else entry for entry in self.attack)
 
     @property
     def form(self) -> Form[Any]:
@@ -153,9 +152,12 @@ class Scenario(_Plan):
         yield from self._stages()
         yield from self._knowledge()
         yield from self._twice()
+        # An expectation may name an attack by a rule that is misspelt: that is one mistake, not two.
         unknown = dict(self._unknown())
         yield from unknown.items()
-        yield from self._expected([one.name for at, one in enumerate(self.attacks) if ("attack", at) not in unknown])
+        yield from self._expected(
+            [attack.name for number, attack in enumerate(self.attacks) if ("attack", number) not in unknown]
+        )
 
     def _unknown(self) -> Found:
         """Rules that there are not; those in files are looked for when the scenario is planned."""
@@ -166,14 +168,14 @@ class Scenario(_Plan):
     def _expected(self, attacks: Sequence[str]) -> Found:
         """What expectations name and there is not, each once; when a rule is unknown, any attack may be meant by it."""
         here = (figure.name for family in map(by_name, self.families) for figure in family.figures)
-        measures = tuple(dict.fromkeys([*here, *figures()]))
-        said: set[str] = set()
+        measures = tuple(dict.fromkeys([*here, *figure_titles()]))
+        reported: set[str] = set()
         for number, expectation in enumerate(self.expectations):
             meant = (attack for _, attack in expectation.measures()) if len(attacks) < len(self.attacks) else ()
             for error in (*expectation.faults(measures, (*attacks, *meant)), *self._unmeasured(expectation)):
-                if str(error) not in said:
+                if str(error) not in reported:
                     yield ("expect", number), error
-                said.add(str(error))
+                reported.add(str(error))
 
     def _unmeasured(self, expectation: Expectation) -> Iterator[DecloakError]:
         for figure in dict.fromkeys([*expectation.alone(), *(measure for measure, _ in expectation.measures())]):
@@ -218,7 +220,7 @@ class Scenario(_Plan):
 
 
 @dataclass(frozen=True)
-class Case:
+class Combination:
     """One combination of what varies, as the file would say it, and as it was understood."""
 
     source: Source
@@ -236,7 +238,7 @@ class Document:
 
     path: Path
     source: Source
-    cases: tuple[Case, ...]
+    cases: tuple[Combination, ...]
 
     @property
     def raw(self) -> dict[str, Any]:
@@ -262,13 +264,18 @@ def load(path: str | Path, overrides: Sequence[str] = ()) -> Document:
         if _says_what_varies(source):
             check(source, Scenario)  # finds these mistakes again, among all others
         raise
+    # An override of what varies would be overwritten in every variant, in silence.
     check_effect(places, plan.vary)
     variants = tuple(combinations(source, plan.repeat.times))
     context = {"folder": Folder(Path(path).parent)}
-    found = [validated(variant, Scenario, context=context) for variant in variants]
-    cases = tuple(Case(variant, one) for variant, (one, _) in zip(variants, found, strict=True) if one is not None)
+    checked = [validated(variant, Scenario, context=context) for variant in variants]
+    cases = tuple(
+        Combination(variant, scenario)
+        for variant, (scenario, _) in zip(variants, checked, strict=True)
+        if scenario is not None
+    )
     if len(cases) < len(variants):
-        raise together(variants, [faults for _, faults in found])
+        raise merged_faults(variants, [faults for _, faults in checked])
     return Document(Path(path), source, cases)
 
 
@@ -279,7 +286,7 @@ def _says_what_varies(source: Source) -> bool:
     return all(source.find(loc) is not source.find(loc[:-1]) for loc in keys)
 
 
-def json_schema() -> dict[str, Any]:
+def scenario_schema() -> dict[str, Any]:
     """The JSON Schema of scenario files, as editors read it."""
     schema = Scenario.model_json_schema(by_alias=True)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "decloak scenario"}

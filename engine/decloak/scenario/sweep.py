@@ -12,7 +12,7 @@ from decloak.errors import DecloakError, Faults, shown
 from decloak.yaml.source import Fault, Source
 from decloak.yaml.tree import Node, Place, number_or_text
 
-__all__ = ["MOST", "combinations", "compact", "name_of", "together"]
+__all__ = ["MOST", "combination_name", "combinations", "compact", "merged_faults"]
 
 MOST = 10_000
 """Variants a scenario may have, repetitions counted."""
@@ -20,7 +20,7 @@ MOST = 10_000
 _PLAIN = re.compile(r"[\w./][\w./-]*(?: [\w./-]+)*")
 
 
-def name_of(settings: Mapping[str, Any]) -> str:
+def combination_name(settings: Mapping[str, Any]) -> str:
     """What a combination is called."""
     return ", ".join(f"{key}={compact(value)}" for key, value in settings.items())
 
@@ -38,23 +38,24 @@ def combinations(source: Source, times: int) -> Iterator[Source]:
         yield variant
 
 
-def together(variants: Sequence[Source], faults: Sequence[Sequence[Fault]]) -> Faults:
+def merged_faults(variants: Sequence[Source], faults: Sequence[Sequence[Fault]]) -> Faults:
     """The faults of all variants of a document as one error, in the order of the file.
 
     What several have is told once; what only some have is told with the settings that make the difference.
     """
     places: dict[str, Fault] = {}
     having: dict[str, list[Source]] = {}
-    for variant, found in zip(variants, faults, strict=True):
-        for fault in found:
+    for variant, variant_faults in zip(variants, faults, strict=True):
+        for fault in variant_faults:
             places.setdefault(str(fault[1]), fault)
             having.setdefault(str(fault[1]), []).append(variant)
+    # A key that takes fewer values where a fault occurs than everywhere is what makes the difference.
     everywhere = {key: _chosen(key, variants) for key in variants[0].settings}
-    told = []
-    for text, (place, error) in sorted(places.items(), key=lambda one: one[1][0][1:]):
-        some = having[text] if len(having[text]) < len(variants) else []
-        told.append(_told(error, place, some, everywhere))
-    return Faults(told)
+    merged = []
+    for text, (place, error) in sorted(places.items(), key=lambda entry: entry[1][0][1:]):
+        affected = having[text] if len(having[text]) < len(variants) else []
+        merged.append(_told(error, place, affected, everywhere))
+    return Faults(merged)
 
 
 def _chosen(key: str, variants: Sequence[Source]) -> set[int]:
@@ -63,15 +64,15 @@ def _chosen(key: str, variants: Sequence[Source]) -> set[int]:
 
 
 def _told(
-    error: DecloakError, place: Place, some: Sequence[Source], everywhere: Mapping[str, set[int]]
+    error: DecloakError, place: Place, affected: Sequence[Source], everywhere: Mapping[str, set[int]]
 ) -> DecloakError:
     """A fault of some variants with the settings of the first of them that the others have not.
 
     A value that is at fault itself is told by its place.
     """
-    settings = some[0].settings if some else {}
-    telling = {key: node for key, node in settings.items() if _chosen(key, some) < everywhere[key]} or settings
-    name = name_of({key: node.value for key, node in telling.items() if place not in _places(node)})
+    settings = affected[0].settings if affected else {}
+    telling = {key: node for key, node in settings.items() if _chosen(key, affected) < everywhere[key]} or settings
+    name = combination_name({key: node.value for key, node in telling.items() if place not in _places(node)})
     message = f"{error.message} in the variant {shown(name, 300)[1:-1]}" if name else error.message
     return DecloakError(message, error.place, error.hint)
 
@@ -104,7 +105,7 @@ def compact(value: object) -> str:
     """
     match value:
         case dict():
-            return f"{{{', '.join(f'{compact(key)}: {compact(one)}' for key, one in value.items())}}}"
+            return f"{{{', '.join(f'{compact(key)}: {compact(element)}' for key, element in value.items())}}}"
         case list():
             return f"[{', '.join(map(compact, value))}]"
         case str() if _reads_as_itself(value):

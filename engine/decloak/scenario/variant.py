@@ -11,7 +11,7 @@ from typing import Any
 
 from decloak.digest import digest
 from decloak.scenario.model import Document, Scenario
-from decloak.scenario.sweep import name_of
+from decloak.scenario.sweep import combination_name
 
 __all__ = ["Variant", "seed_of", "variants"]
 
@@ -37,7 +37,7 @@ def variants(document: Document) -> list[Variant]:
     """Every combination in the order of the file, the last key varying fastest, each repeated."""
     return [
         Variant(
-            name_of(case.settings) or "base", case.settings, number,
+            combination_name(case.settings) or "base", case.settings, number,
             seed_of(case.scenario, number), case.source.value, case.scenario,
         )
         for case in document.cases
@@ -48,4 +48,5 @@ def variants(document: Document) -> list[Variant]:
 def seed_of(scenario: Scenario, repetition: int) -> int:
     """The seed of one repetition, below 2^63; a default written out is the same as left out."""
     data = scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True, include={"data"})
+    # SQLite keeps whole numbers of 63 bits and a sign.
     return int(digest([data, scenario.repeat.seed, repetition])[:16], 16) >> 1

@@ -20,7 +20,7 @@ from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Cluster, Disassociated
 from decloak.errors import DecloakError
 from decloak.measure.kernels.reassociation import Records, Truth, added_items, check_truth
-from decloak.rules.reassociate.units import classes, rows_of
+from decloak.rules.reassociate.units import classes, rows_of_cluster
 
 __all__ = ["KmBreakage", "TransactionBreakage", "km_breakage", "transaction_breakage"]
 
@@ -77,7 +77,7 @@ def _classes(
     """The classes of every cluster, with its number."""
     added = added_items(release, assignments)
     for number, cluster in enumerate(release.clusters):
-        rows = rows_of(cluster)
+        rows = rows_of_cluster(cluster)
         for anchor, own in zip(rows.anchors, classes(rows), strict=True):
             held = [frozenset(records[truth[number][row]]) for row in own]
             yield number, _Class(anchor, [added[number][row] for row in own], held)

@@ -17,7 +17,7 @@ from fractions import Fraction
 from decloak.data.assignment import Assignment, ChunkNumber
 from decloak.data.disassociated import Cluster, Disassociated
 from decloak.errors import DecloakError
-from decloak.rules.reassociate.units import rows_of
+from decloak.rules.reassociate.units import rows_of_cluster
 
 __all__ = ["Accuracy", "Truth", "accuracy", "added_items", "check_truth", "reconstructed"]
 
@@ -84,7 +84,7 @@ def accuracy(release: Disassociated, records: Records, truth: Truth, assignments
     counts: Counter[str] = Counter()
     exp, expected = Counter[int](), Counter[int]()  # numerators by denominator
     true = [_true_rows(cluster, [records[one] for one in truth[i]]) for i, cluster in enumerate(release.clusters)]
-    of_row = [rows_of(cluster).of_row for cluster in release.clusters]
+    of_row = [rows_of_cluster(cluster).of_row for cluster in release.clusters]
     sizes = [Counter(own) for own in of_row]
     for cluster, chunk, unit, rows in assignments:
         own = true[cluster].get((chunk, unit), [])
@@ -149,7 +149,7 @@ def reconstructed(release: Disassociated, truth: Truth, assignments: Iterable[As
     """Return every record as the attack has it, its anchor and what was added, in the order of the records."""
     found: dict[int, frozenset[str]] = {}
     for own, cluster, added in zip(truth, release.clusters, added_items(release, assignments), strict=True):
-        anchors, of_row = rows_of(cluster)
+        anchors, of_row = rows_of_cluster(cluster)
         for record, one, more in zip(own, of_row, added, strict=True):
             found[record] = frozenset(anchors[one]) | more
     return [found[record] for record in sorted(found)]

@@ -51,6 +51,7 @@ class WholeTable:
     def choose(self, batch: Batch, threshold: Array) -> Choice:
         """The next cell of every table whose suspicion exceeds its threshold."""
         w = self._may_go.reshape(batch.size, -1)
+        # argmax of what is equal to the largest is the first of equals, row by row: the tie every strike breaks alike.
         cells = (w >= w.max(axis=1, keepdims=True) - EPS).argmax(axis=1)
         heaviest_w = w[np.arange(batch.size), cells]
         suspicion = heaviest_w if self._largest else self._measure(batch, self._everything(batch))
@@ -68,8 +69,8 @@ class WholeTable:
         taken._may_go = self._may_go.reshape(size, -1)[keep].ravel()
         return taken
 
-    def _refresh(self, batch: Batch, at: Integers) -> None:
-        self._may_go[at] = np.where(batch.eligible(at), batch.w[at], LOWEST)
+    def _refresh(self, batch: Batch, entries: Integers) -> None:
+        self._may_go[entries] = np.where(batch.eligible(entries), batch.w[entries], LOWEST)
 
     def _everything(self, batch: Batch) -> Integers:
         return np.arange(len(batch.w)).reshape(batch.size, -1)
@@ -97,6 +98,7 @@ class Lines:
         """The next cell of every table with a V above its threshold, unless that cell may not go."""
         best = self._best()
         reach = np.maximum(best.max(axis=1), threshold)
+        # Bounds are sums of changes and carry their rounding: a group a hair below may really be level.
         reach = reach * np.where(reach > 0, 1 - 1e-12, 1 + 1e-12) - 2 * EPS
         within = (self._state == _STALE) & (self._bound >= reach[:, None])
         if within.any():
@@ -142,9 +144,9 @@ class Lines:
 
     def _remeasure(self, batch: Batch, which: NDArray[np.bool_]) -> None:
         tables, groups = np.nonzero(which)
-        for some, at in batch.by_axis(tables, groups):
-            v = self._measure(batch, at)
-            self._bound[tables[some], groups[some]] = np.where(np.isnan(v), LOWEST, v)
+        for selected, lines in batch.by_axis(tables, groups):
+            v = self._measure(batch, lines)
+            self._bound[tables[selected], groups[selected]] = np.where(np.isnan(v), LOWEST, v)
         self._state[tables, groups] = _KNOWN
 
     def _open(
@@ -163,8 +165,8 @@ class Lines:
     def _heaviest(self, batch: Batch, tables: Integers, groups: Integers) -> tuple[Integers, NDArray[np.bool_]]:
         """The heaviest cell of each group, and whether it may go; the group is shut when it may not."""
         entries = np.empty_like(tables)
-        for some, at in batch.by_axis(tables, groups):
-            entries[some] = at[np.arange(len(at)), heaviest(batch.w[at])]
+        for selected, lines in batch.by_axis(tables, groups):
+            entries[selected] = lines[np.arange(len(lines)), heaviest(batch.w[lines])]
         may_go = batch.eligible(entries)
         if not may_go.all():
             self._state[tables[~may_go], groups[~may_go]] = _SHUT

@@ -26,13 +26,13 @@ def measure_of(strategy: Strategy) -> Measure:
     """How suspicious groups of a batch are, given the entries of their cells; NaN where that has no score."""
     formula = strategy.suspicion
     if formula == "largest_gap":
-        return lambda batch, at: largest_gap(batch.w[at])
+        return lambda batch, entries: largest_gap(batch.w[entries])
     if isinstance(formula, str):
-        return lambda batch, at: np.fmax.reduce(batch.w[at], axis=1)
+        return lambda batch, entries: np.fmax.reduce(batch.w[entries], axis=1)
 
-    def measure(batch: Batch, at: Integers) -> Array:
-        v = formula.numpy({"w": batch.w[at], "d": batch.columns["d"][at]})
-        return np.broadcast_to(v, (len(at), 1))[:, 0]
+    def measure(batch: Batch, entries: Integers) -> Array:
+        v = formula.numpy({"w": batch.w[entries], "d": batch.columns["d"][entries]})
+        return np.broadcast_to(v, (len(entries), 1))[:, 0]
 
     return measure
 
@@ -51,6 +51,7 @@ def lower_cluster(w: Array) -> NDArray[np.bool_]:
     largest = np.fmax.reduce(gaps, axis=1, initial=0.0)
     below = (gaps >= largest[:, None] - EPS).argmax(axis=1)
     top = ascending[np.arange(len(w)), below]
+    # Without a gap all weights are equal, and the whole group is its lower cluster.
     top[largest <= EPS] = np.inf
     below_it: NDArray[np.bool_] = w <= top[:, None]
     return below_it
@@ -71,8 +72,8 @@ def inheritance(w: Array, struck: Integers, q: Array) -> Array:
     count = heirs.sum(axis=1)
     if not count.all():
         (alone,) = (count == 0).nonzero()
-        others = w[alone]
-        others[np.arange(len(alone)), struck[alone]] = np.nan
-        heirs[alone] = lower_cluster(others)
+        remaining = w[alone]
+        remaining[np.arange(len(alone)), struck[alone]] = np.nan
+        heirs[alone] = lower_cluster(remaining)
         count[alone] = heirs[alone].sum(axis=1)
     return np.where(heirs, (q / np.maximum(count, 1))[:, None], 0.0)

@@ -2,7 +2,7 @@
 
 A cell of a table d is scored, unscored (NaN) or eliminated. It may go while at least one other item of its row
 and one of its column is left; unscored items are left. Which cells are struck, in which order, is the strategy's:
-strike *heaviest* goes in rounds (`eliminate_rounds`), the others go once over the table (`eliminate_pass`).
+strike *heaviest* goes in rounds (`rounds`), the others go once over the table (`one_pass`).
 """
 
 import math
@@ -18,7 +18,7 @@ from decloak.errors import DecloakError
 from decloak.rules.eliminate.choice import LOWEST, Lines, WholeTable
 from decloak.rules.eliminate.one_pass import strike_in_one_pass
 from decloak.rules.eliminate.rounds import strike_in_rounds
-from decloak.rules.eliminate.state import Array, Batch, Integers, Left, Strikes, Table, make_batch
+from decloak.rules.eliminate.state import Array, Batch, DistanceTable, Integers, Remainder, StrikeLog, make_batch
 from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
 from decloak.rules.expression import scores
 
@@ -91,18 +91,20 @@ def eliminate(
     read = _read(tables, strategy, further or {})
     done: dict[int, Elimination] = {}
     whole = strategy.groups == ("table",)
-    for number in _slices([one.d.shape for one in read]):
-        batch = make_batch([read[one] for one in number], np.array(number), strategy)
+    for numbers in _slices([table.d.shape for table in read]):
+        batch = make_batch([read[number] for number in numbers], np.array(numbers), strategy)
         chooser = (WholeTable if whole else Lines)(batch, strategy)
         limit = _thresholds(batch, strategy, chooser.suspicions, threshold, ratio)
         if strategy.strike == "heaviest":
-            log, left = strike_in_rounds(batch, chooser, strategy.redistribute, limit, rounds)
+            log, remaining = strike_in_rounds(batch, chooser, strategy.redistribute, limit, rounds)
         else:
-            log, left = strike_in_one_pass(batch, strategy.strike, limit, seeds, rounds)
-        for one, delta, strikes in zip(number, limit.tolist(), _by_table(log, number), strict=True):
-            own = None if delta == LOWEST else delta
-            done[one] = _elimination(read[one].d, own, _steps(strikes, batch, whole, own), left[one])
-    return [done[one] for one in range(len(read))]
+            log, remaining = strike_in_one_pass(batch, strategy.strike, limit, seeds, rounds)
+        for number, delta, strikes in zip(numbers, limit.tolist(), _by_table(log, numbers), strict=True):
+            applied = None if delta == LOWEST else delta
+            done[number] = _elimination(
+                read[number].d, applied, _steps(strikes, batch, whole, applied), remaining[number]
+            )
+    return [done[number] for number in range(len(read))]
 
 
 def _check(strategy: Strategy, threshold: float | None, ratio: float, seeds: Sequence[int] | None, tables: int) -> None:
@@ -114,7 +116,9 @@ def _check(strategy: Strategy, threshold: float | None, ratio: float, seeds: Seq
         raise DecloakError(f"a coin needs a seed per table: {tables}", hint="give seeds")
 
 
-def _read(tables: Sequence[ArrayLike], strategy: Strategy, further: Mapping[str, Sequence[ArrayLike]]) -> list[Table]:
+def _read(
+    tables: Sequence[ArrayLike], strategy: Strategy, further: Mapping[str, Sequence[ArrayLike]]
+) -> list[DistanceTable]:
     for name in strategy.further:
         if len(further.get(name, ())) != len(tables):
             raise DecloakError(f"weigh reads {name}, which is not given for each of {len(tables)} tables")
@@ -126,7 +130,7 @@ def _read(tables: Sequence[ArrayLike], strategy: Strategy, further: Mapping[str,
         for name, column in columns.items():
             if column.shape != d.shape:
                 raise DecloakError(f"{name} of table {number} has the shape {column.shape}, the table {d.shape}")
-        read.append(Table(d, columns))
+        read.append(DistanceTable(d, columns))
     return read
 
 
@@ -148,17 +152,17 @@ def _slices(shapes: Sequence[tuple[int, ...]]) -> Iterator[list[int]]:
     for number, shape in enumerate(shapes):
         alike[tuple(side.bit_length() for side in shape)].append(number)
     for numbers in alike.values():
-        padded = math.prod(max(shapes[one][axis] for one in numbers) for axis in (0, 1))
+        padded = math.prod(max(shapes[number][axis] for number in numbers) for axis in (0, 1))
         most = max(1, CELLS_AT_ONCE // max(1, padded))
         yield from (numbers[first : first + most] for first in range(0, len(numbers), most))
 
 
-def _thresholds(batch: Batch, strategy: Strategy, suspicions: Array, given: float | None, ratio: float) -> Array:
+def _thresholds(batch: Batch, strategy: Strategy, suspicions: Array, threshold: float | None, ratio: float) -> Array:
     """The threshold of each table: given, or the strategy's own, 0 where that has no value."""
-    if strategy.strike == "coin" or (given is None and strategy.threshold is None):
+    if strategy.strike == "coin" or (threshold is None and strategy.threshold is None):
         return np.full(batch.size, LOWEST)
-    if given is not None or strategy.threshold is None:
-        return np.full(batch.size, given, dtype=np.float64)
+    if threshold is not None or strategy.threshold is None:
+        return np.full(batch.size, threshold, dtype=np.float64)
     columns = {
         "d": batch.cells("d"),
         "w": batch.w.reshape(batch.size, -1),
@@ -166,22 +170,23 @@ def _thresholds(batch: Batch, strategy: Strategy, suspicions: Array, given: floa
         "rows": batch.rows[:, None].astype(np.float64),
         "cols": batch.cols[:, None].astype(np.float64),
     }
-    own = np.broadcast_to(strategy.threshold.numpy(columns), (batch.size, 1))[:, 0]
-    return ratio * np.where(np.isnan(own), 0.0, own)
+    computed = np.broadcast_to(strategy.threshold.numpy(columns), (batch.size, 1))[:, 0]
+    return ratio * np.where(np.isnan(computed), 0.0, computed)
 
 
-def _by_table(log: Sequence[Strikes], number: Sequence[int]) -> Iterator[Strikes]:
+def _by_table(log: Sequence[StrikeLog], number: Sequence[int]) -> Iterator[StrikeLog]:
     """The strikes of each table in order; those of one table are in order in the log."""
-    none = Strikes(*(np.empty(0, dtype=np.intp),) * 3, *(np.empty(0),) * 2)
+    # An empty entry gives concatenate its types where no table was struck at all.
+    none = StrikeLog(*(np.empty(0, dtype=np.intp),) * 3, *(np.empty(0),) * 2)
     columns = [np.concatenate(parts) for parts in zip(none, *log, strict=True)]
     order = np.argsort(columns[0], kind="stable")
     ordered = [column[order] for column in columns]
     first, last = (np.searchsorted(ordered[0], number, side) for side in ("left", "right"))
     for low, high in zip(first.tolist(), last.tolist(), strict=True):
-        yield Strikes(*(column[low:high] for column in ordered))
+        yield StrikeLog(*(column[low:high] for column in ordered))
 
 
-def _steps(strikes: Strikes, batch: Batch, whole: bool, threshold: float | None) -> Steps:
+def _steps(strikes: StrikeLog, batch: Batch, whole: bool, threshold: float | None) -> Steps:
     """The strikes of a table, its groups and cells by row and column."""
     count = len(strikes.cell)
     row, col = np.divmod(strikes.cell, batch.width)
@@ -192,7 +197,7 @@ def _steps(strikes: Strikes, batch: Batch, whole: bool, threshold: float | None)
     return Steps(np.arange(1, count + 1), row, col, kind, group, strikes.suspicion, strikes.weight, limit)
 
 
-def _elimination(d: Array, threshold: float | None, steps: Steps, left: Left) -> Elimination:
+def _elimination(d: Array, threshold: float | None, steps: Steps, remaining: Remainder) -> Elimination:
     kept = np.ones(d.shape, dtype=np.bool_)
     kept[steps.row, steps.col] = False
-    return Elimination(kept, ~np.isnan(d), threshold, steps, *left)
+    return Elimination(kept, ~np.isnan(d), threshold, steps, *remaining)

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from decloak.rules.eliminate.groups import heaviest
-from decloak.rules.eliminate.state import EPS, Array, Batch, Integers, Left, Strikes
+from decloak.rules.eliminate.state import EPS, Array, Batch, Integers, Remainder, StrikeLog
 from decloak.rules.eliminate.strategy import Strike
 
 __all__ = ["strike_in_one_pass"]
@@ -24,21 +24,21 @@ _MASK = (1 << 64) - 1
 
 def strike_in_one_pass(
     batch: Batch, strike: Strike, threshold: Array, seeds: Sequence[int] | None, rounds: int | None
-) -> tuple[list[Strikes], dict[int, Left]]:
+) -> tuple[list[StrikeLog], dict[int, Remainder]]:
     """Strike from the tables of a batch; `seeds` are those of all tables, by number."""
-    log: list[Strikes] = []
-    left: dict[int, Left] = {}
+    log: list[StrikeLog] = []
+    remaining: dict[int, Remainder] = {}
     for index, number in enumerate(batch.number.tolist()):
-        w = batch.left(index, "none").weight
+        w = batch.remainder(index, "none").weight
         seed = 0 if seeds is None else int(seeds[number])
         tried = _candidates(strike, w.ravel(), float(threshold[index]), seed)
         row, col = np.divmod(_struck_in_turn(tried, *w.shape)[:rounds], w.shape[1])
         weight, none = w[row, col], np.zeros_like(row)
         suspicion = np.full_like(weight, np.nan) if strike == "coin" else weight
-        log.append(Strikes(none + number, row * batch.width + col, none, suspicion, weight))
+        log.append(StrikeLog(none + number, row * batch.width + col, none, suspicion, weight))
         w[row, col] = np.nan
-        left[number] = Left(w, None, None)
-    return log, left
+        remaining[number] = Remainder(w, None, None)
+    return log, remaining
 
 
 def _candidates(strike: Strike, w: Array, threshold: float, seed: int) -> Integers:
@@ -57,6 +57,7 @@ def _candidates(strike: Strike, w: Array, threshold: float, seed: int) -> Intege
 
 def _struck_in_turn(cells: Integers, rows: int, cols: int) -> Integers:
     """Those of the cells that may go when their turn comes."""
+    # Unscored cells count as items that remain: nobody can strike them.
     row_left, col_left, struck = [cols] * rows, [rows] * cols, []
     for cell in cells.tolist():
         row, col = divmod(cell, cols)
@@ -83,23 +84,24 @@ def _descending(w: Array) -> Integers:
     return order
 
 
-def _taken(left: list[int], w: Array) -> list[int]:
+def _taken(positions: list[int], w: Array) -> list[int]:
     taken = []
-    while left:
-        largest = max(w[one] for one in left)
-        taken.append(next(one for one in left if w[one] >= largest - EPS))
-        left.remove(taken[-1])
+    while positions:
+        largest = max(w[position] for position in positions)
+        taken.append(next(position for position in positions if w[position] >= largest - EPS))
+        positions.remove(taken[-1])
     return taken
 
 
 def _heads(count: int, seed: int) -> Iterator[int]:
     """Which of `count` cells are tried with heads, in the order tried."""
     draw = _splitmix64(seed)
+    # The remainder favours small numbers by less than count / 2^64, which no experiment can see.
     tries = next(draw) % (count + 1)
     order = list(range(count))
     for turn in range(tries):
-        other = turn + next(draw) % (count - turn)
-        order[turn], order[other] = order[other], order[turn]
+        partner = turn + next(draw) % (count - turn)
+        order[turn], order[partner] = order[partner], order[turn]
         if next(draw) >> 63:
             yield order[turn]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from decloak.rules.eliminate.choice import Choice, Lines, WholeTable
 from decloak.rules.eliminate.groups import inheritance
-from decloak.rules.eliminate.state import Array, Batch, Left, Strikes
+from decloak.rules.eliminate.state import Array, Batch, Remainder, StrikeLog
 from decloak.rules.eliminate.strategy import Redistribute
 
 __all__ = ["strike_in_rounds"]
@@ -17,11 +17,11 @@ __all__ = ["strike_in_rounds"]
 
 def strike_in_rounds(
     batch: Batch, chooser: Lines | WholeTable, redistribute: Redistribute, threshold: Array, rounds: int | None
-) -> tuple[list[Strikes], dict[int, Left]]:
+) -> tuple[list[StrikeLog], dict[int, Remainder]]:
     """Strike from the tables of a batch until each is done."""
     limit, count = threshold.copy(), np.zeros(batch.size, dtype=np.intp)
-    log: list[Strikes] = []
-    left: dict[int, Left] = {}
+    log: list[StrikeLog] = []
+    remaining: dict[int, Remainder] = {}
     while batch.size:
         if rounds is not None:
             limit[count >= rounds] = np.inf
@@ -31,17 +31,18 @@ def strike_in_rounds(
             log.append(_strikes(batch, choice))
             _strike(batch, chooser, choice, redistribute)
         limit[~choice.on] = np.inf
+        # Copying the batch is put off until it at least halves the work of every further round.
         if 2 * np.count_nonzero(choice.on) <= batch.size:
             (on,), (done,) = choice.on.nonzero(), (~choice.on).nonzero()
-            left |= {int(batch.number[one]): batch.left(one, redistribute) for one in done.tolist()}
+            remaining |= {int(batch.number[index]): batch.remainder(index, redistribute) for index in done.tolist()}
             chooser, limit, count = chooser.take(batch.size, on), limit[on], count[on]
             batch = batch.take(on)
-    return log, left
+    return log, remaining
 
 
-def _strikes(batch: Batch, choice: Choice) -> Strikes:
+def _strikes(batch: Batch, choice: Choice) -> StrikeLog:
     weight = batch.w[choice.tables * batch.stride + choice.cells]
-    return Strikes(batch.number[choice.tables], choice.cells, choice.groups, choice.suspicion, weight)
+    return StrikeLog(batch.number[choice.tables], choice.cells, choice.groups, choice.suspicion, weight)
 
 
 def _strike(batch: Batch, chooser: Lines | WholeTable, choice: Choice, redistribute: Redistribute) -> None:

@@ -23,7 +23,7 @@ from decloak.formula import Call
 from decloak.rules.eliminate.strategy import Strategy
 from decloak.rules.expression import Expression
 
-__all__ = ["EPS", "Array", "Batch", "Integers", "Left", "Strikes", "Table", "make_batch"]
+__all__ = ["EPS", "Array", "Batch", "DistanceTable", "Integers", "Remainder", "StrikeLog", "make_batch"]
 
 EPS = 1e-9
 """Values this near are equal."""
@@ -33,14 +33,14 @@ Integers = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Table:
+class DistanceTable:
     """Distances of one generalised item, NaN where unscored, and the further columns of its cells."""
 
     d: Array
     further: Mapping[str, Array]
 
 
-class Strikes(NamedTuple):
+class StrikeLog(NamedTuple):
     """Some strikes, an entry each: from which table, which cell of it, as the heaviest of which group."""
 
     table: Integers
@@ -50,7 +50,7 @@ class Strikes(NamedTuple):
     weight: Array
 
 
-class Left(NamedTuple):
+class Remainder(NamedTuple):
     """w, R and C of the cells left of one table; R and C are None where nothing is redistributed."""
 
     weight: Array
@@ -102,7 +102,7 @@ class Batch:
         return (tables * self.stride + cols)[:, None] + self._down
 
     def by_axis(self, tables: Integers, groups: Integers) -> Iterator[tuple[Integers, Integers]]:
-        """The entries of groups of some tables: which of them are rows and their entries, then the columns."""
+        """The entries of groups of some tables: the places of rows among them and their entries, then the columns."""
         is_row = groups < self.height
         (rows,), (cols,) = is_row.nonzero(), (~is_row).nonzero()
         if rows.size:
@@ -110,22 +110,22 @@ class Batch:
         if cols.size:
             yield cols, self.column(tables[cols], groups[cols] - self.height)
 
-    def eligible(self, at: Integers) -> NDArray[np.bool_]:
+    def eligible(self, entries: Integers) -> NDArray[np.bool_]:
         """Whether cells may go: they have a weight, and another item of their row and of their column is left."""
-        others = (self.columns["row_left"][at] >= 2) & (self.columns["col_left"][at] >= 2)
-        may_go: NDArray[np.bool_] = others & ~np.isnan(self.w[at])
+        neighboured = (self.columns["row_left"][entries] >= 2) & (self.columns["col_left"][entries] >= 2)
+        may_go: NDArray[np.bool_] = neighboured & ~np.isnan(self.w[entries])
         return may_go
 
-    def weigh_again(self, tables: Integers, at: Integers) -> Array:
-        """Weigh the cells `at` (a row of entries of each of the tables), and return by how much each changed.
+    def weigh_again(self, tables: Integers, entries: Integers) -> Array:
+        """Weigh the cells at the entries (a row of them of each of the tables), and return by how much each changed.
 
         A weight that comes or goes has changed without bound.
         """
         aggregates = {call: value[tables] for call, value in self.aggregates.items()}
-        old, left = self.w[at], ~np.isnan(self.columns["d"][at])
-        new = self.weigh.numpy({name: self.columns[name][at] for name in self.weigh.names}, aggregates)
-        new = np.where(left, new, np.nan)
-        self.w[at] = new
+        old, remaining = self.w[entries], ~np.isnan(self.columns["d"][entries])
+        new = self.weigh.numpy({name: self.columns[name][entries] for name in self.weigh.names}, aggregates)
+        new = np.where(remaining, new, np.nan)
+        self.w[entries] = new
         appeared = np.isnan(old) != np.isnan(new)
         return np.where(appeared, np.inf, np.fmax(np.abs(new - old), 0.0))
 
@@ -142,7 +142,7 @@ class Batch:
             kept(self.w),
         )  # fmt: skip
 
-    def left(self, index: int, redistribute: str) -> Left:
+    def remainder(self, index: int, redistribute: str) -> Remainder:
         """What is left of a table."""
         gone = np.isnan(self._table(index, self.columns["d"]))
 
@@ -151,32 +151,32 @@ class Batch:
 
         weight = np.where(gone, np.nan, self._table(index, self.w))
         if redistribute == "all":
-            return Left(weight, 1 / column("row_left"), 1 / column("col_left"))
+            return Remainder(weight, 1 / column("row_left"), 1 / column("col_left"))
         if redistribute == "lower_cluster":
-            return Left(weight, column("row_weight"), column("col_weight"))
-        return Left(weight, None, None)
+            return Remainder(weight, column("row_weight"), column("col_weight"))
+        return Remainder(weight, None, None)
 
     def _table(self, index: int, flat: Array) -> Array:
         """A table of a flat array without its padding."""
         return flat.reshape(self.size, self.height, self.width)[index, : self.rows[index], : self.cols[index]]
 
 
-def make_batch(tables: Sequence[Table], number: Integers, strategy: Strategy) -> Batch:
+def make_batch(tables: Sequence[DistanceTable], number: Integers, strategy: Strategy) -> Batch:
     """Put tables side by side and weigh their cells for the first time."""
     weigh = strategy.weigh
-    rows = np.array([one.d.shape[0] for one in tables], dtype=np.intp)
-    cols = np.array([one.d.shape[1] for one in tables], dtype=np.intp)
+    rows = np.array([table.d.shape[0] for table in tables], dtype=np.intp)
+    cols = np.array([table.d.shape[1] for table in tables], dtype=np.intp)
     height, width = max(1, int(rows.max())), max(1, int(cols.max()))
-    d = _padded([one.d for one in tables], height, width)
-    columns = {name: _padded([one.further[name] for one in tables], height, width) for name in tables[0].further}
+    d = _padded([table.d for table in tables], height, width)
+    columns = {name: _padded([table.further[name] for table in tables], height, width) for name in tables[0].further}
     per_table = {
         "rows": rows, "cols": cols, "row_left": cols, "col_left": rows,
         "row_weight": 1 / np.maximum(cols, 1), "col_weight": 1 / np.maximum(rows, 1),
     }  # fmt: skip
-    wanted = {"row_left", "col_left"} | weigh.names
+    needed = {"row_left", "col_left"} | weigh.names
     if strategy.redistribute == "lower_cluster":
-        wanted |= {"row_weight", "col_weight"}
-    columns |= {name: np.repeat(x[:, None], d.shape[1], 1) for name, x in per_table.items() if name in wanted}
+        needed |= {"row_weight", "col_weight"}
+    columns |= {name: np.repeat(x[:, None], d.shape[1], 1) for name, x in per_table.items() if name in needed}
     columns = {"d": d} | {name: np.where(np.isnan(d), np.nan, column) for name, column in columns.items()}
     aggregates = weigh.aggregates(columns)
     w = np.where(np.isnan(d), np.nan, weigh.numpy(columns, aggregates))

@@ -64,12 +64,9 @@ class Strategy:
         `columns` are the further ones `weigh` may name; `places` says where each choice is written.
         """
         place = (places or {}).get
-        with at(place("groups")):
-            kinds = tuple(one_of(one, GROUP_KINDS) for one in groups)
-        with at(place("redistribute")):
-            shared: Redistribute = one_of(redistribute, get_args(Redistribute))
-        with at(place("strike")):
-            struck: Strike = one_of(strike, get_args(Strike))
+        kinds = tuple(one_of(group, GROUP_KINDS, place("groups")) for group in groups)
+        shared: Redistribute = one_of(redistribute, get_args(Redistribute), place("redistribute"))
+        struck: Strike = one_of(strike, get_args(Strike), place("strike"))
         with at(place("suspicion")):
             suspected = _suspicion(suspicion)
         with at(place("weigh")):

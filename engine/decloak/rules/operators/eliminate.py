@@ -12,11 +12,10 @@ from pydantic import Field
 from decloak.data.forms import FormName
 from decloak.errors import DecloakError, shown
 from decloak.rules.because import called
-from decloak.rules.cases import Grid, TestCase, compare_strikes
 from decloak.rules.eliminate.kernel import Elimination, eliminate
 from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
-from decloak.rules.model import Formula, RuleModel, Settings, Sql
-from decloak.rules.operators.operator import CheckedRule, Explanation, Operator, Result, RuleText, Sight
+from decloak.rules.model import Formula, Grid, RuleModel, Settings, Sql, TestCase
+from decloak.rules.operators.operator import Explanation, Operator, Result, RuleOf, Sight
 from decloak.store import evidence, findings
 from decloak.store.evidence import Judged
 from decloak.store.relations import Derives
@@ -62,23 +61,24 @@ class Struck(Result):
     def write(self, connection: sqlite3.Connection, attack: int, release: int) -> None:
         findings.write_strikes(connection, attack, (_stored(*table) for table in self.tables.items()))
 
-    def fault(self, case: TestCase) -> str | None:
-        grid = case.given.get("distance")
-        strikes: list[tuple[str, ...]] = []
-        for table, done in self.tables.items():
-            for row, col in zip(done.steps.row.tolist(), done.steps.col.tolist(), strict=True):
-                if isinstance(grid, Grid):
-                    strikes.append((list(grid.rows)[row], grid.columns[col]))
-                else:
-                    strikes.append((str(table), str(row), str(col)))
-        return compare_strikes(strikes, case.expect)
+    def as_tested(self, case: TestCase) -> Sequence[tuple[str, ...]]:
+        grid = case.relations.get("distance")
+        cells = [
+            (table, row, col)
+            for table, done in self.tables.items()
+            for row, col in zip(done.steps.row.tolist(), done.steps.col.tolist(), strict=True)
+        ]
+        if isinstance(grid, Grid):
+            return [(list(grid.rows)[row], grid.columns[col]) for _, row, col in cells]
+        return [(str(table), str(row), str(col)) for table, row, col in cells]
 
 
-class EliminateOperator(Operator[EliminateRule, Strategy]):
+class EliminateOperator(Operator[EliminateRule]):
     """A rule goes over distance tables."""
 
     model = EliminateRule
     columns = ("table", "row", "col", "round")
+    in_order = True
     fits = frozenset({FormName.SET_GENERALISED, FormName.GENERALISED, FormName.DISTANCES})
 
     def sentence_columns(self, derives: Derives) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ class EliminateOperator(Operator[EliminateRule, Strategy]):
             *("suspicion", "threshold", "weight", "d", "table"),
         )
 
-    def compile(self, rule: RuleText[EliminateRule, Strategy], sandbox: Sandbox) -> Strategy:
+    def compile(self, rule: RuleOf[EliminateRule], sandbox: Sandbox) -> Strategy:
         model = rule.model
         columns = sandbox.columns(model.cells, rule.place("cells"))
         rule.require("cells", columns, _CELL)
@@ -103,17 +103,17 @@ class EliminateOperator(Operator[EliminateRule, Strategy]):
             places={key: rule.place(key) for key in keys},
         )
 
-    def by_chance(self, rule: CheckedRule[EliminateRule, Strategy]) -> bool:
-        return rule.compiled.strike == "coin"
+    def by_chance(self, rule: RuleOf[EliminateRule]) -> bool:
+        return bool(rule.compiled.strike == "coin")
 
-    def by_relatedness(self, rule: CheckedRule[EliminateRule, Strategy]) -> bool:
+    def by_relatedness(self, rule: RuleOf[EliminateRule]) -> bool:
         return True  # distance tables come of nothing else, also those that a coin is tossed over
 
-    def heeds(self, rule: CheckedRule[EliminateRule, Strategy]) -> frozenset[str]:
+    def heeds(self, rule: RuleOf[EliminateRule]) -> frozenset[str]:
         heeded = {"threshold": not self.by_chance(rule), "ratio": rule.compiled.threshold is not None}
         return frozenset(name for name, does in heeded.items() if does)
 
-    def run(self, rule: CheckedRule[EliminateRule, Strategy], sight: Sight, settings: Settings) -> Struck:
+    def run(self, rule: RuleOf[EliminateRule], sight: Sight, settings: Settings) -> Struck:
         strategy, tables = rule.compiled, _cells(rule, sight.sandbox)
         done = eliminate(
             [table.d for table in tables],
@@ -132,7 +132,7 @@ class EliminateOperator(Operator[EliminateRule, Strategy]):
     def findings_sql(self, derives: Derives) -> str:
         return "named_struck"
 
-    def write_views(self, connection: sqlite3.Connection, rule: CheckedRule[EliminateRule, Strategy]) -> None:
+    def write_views(self, connection: sqlite3.Connection, rule: RuleOf[EliminateRule]) -> None:
         # The view of the first weights is over the distances themselves, so it is of no other cells.
         if " ".join(rule.model.cells.lower().split()) == "select * from distance" and not self.by_chance(rule):
             weigh = rule.compiled.weigh.sql(findings.START, over="partition by x.distance_table")
@@ -170,7 +170,7 @@ def _stored(table: int, done: Elimination) -> findings.Strikes:
     )
 
 
-def _cells(rule: CheckedRule[EliminateRule, Strategy], sandbox: Sandbox) -> list[_Cells]:
+def _cells(rule: RuleOf[EliminateRule], sandbox: Sandbox) -> list[_Cells]:
     """Read a rule's cells; a table has the rows and columns its relation names, cells not named are unscored."""
     place = rule.place("cells")
     names, rows = sandbox.select(rule.model.cells, place)
@@ -178,11 +178,13 @@ def _cells(rule: CheckedRule[EliminateRule, Strategy], sandbox: Sandbox) -> list
     if not columns:
         return []
     further = rule.compiled.further
-    at = [_whole(name, columns[name], place) for name in ("table", "row", "col")]
+    positions = [_whole(name, columns[name], place) for name in ("table", "row", "col")]
+    # The distances first: `_table` takes the rest for the further columns.
     values = [_numbers(name, columns[name], place) for name in ("d", *further)]
-    order = np.lexsort(at[::-1])
-    cut = np.flatnonzero(np.diff(at[0][order])) + 1
-    return [_table(part, at, values, further, place) for part in np.split(order, cut)]
+    # lexsort goes by its last key first; by table, row and column equal cells come to stand together.
+    order = np.lexsort(positions[::-1])
+    cut = np.flatnonzero(np.diff(positions[0][order])) + 1
+    return [_table(part, positions, values, further, place) for part in np.split(order, cut)]
 
 
 def _whole(name: str, column: tuple[Any, ...], place: str) -> NDArray[np.int64]:
@@ -201,13 +203,14 @@ def _numbers(name: str, column: tuple[Any, ...], place: str) -> NDArray[np.float
 
 def _table(
     part: NDArray[np.intp],
-    at: Sequence[NDArray[np.int64]],
+    positions: Sequence[NDArray[np.int64]],
     values: Sequence[NDArray[np.float64]],
     further: Sequence[str],
     place: str,
 ) -> _Cells:
-    number, row, col = int(at[0][part[0]]), at[1][part], at[2][part]
+    number, row, col = int(positions[0][part[0]]), positions[1][part], positions[2][part]
     shape = (int(row.max()) + 1, int(col.max()) + 1)
+    # A table is held as a rectangle: numbers with gaps would ask for memory that nothing fills.
     if shape[0] * shape[1] > 10 * len(part) + 10_000:
         cells = f"table {number} has {len(part)} cells in {shape[0]} rows and {shape[1]} columns"
         raise DecloakError(cells, place, "number rows and columns from 0 without gaps")

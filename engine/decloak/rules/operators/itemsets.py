@@ -8,7 +8,7 @@ from pydantic import Field
 
 from decloak.errors import DecloakError
 from decloak.rules.model import RuleModel, Settings, Sql
-from decloak.rules.operators.operator import CheckedRule, Facts, Operator, RuleText, Sight
+from decloak.rules.operators.operator import DerivedFacts, Operator, RuleOf, Sight
 from decloak.store.derivation import Derived
 from decloak.store.sandbox import Sandbox
 
@@ -27,34 +27,35 @@ class ItemsetsRule(RuleModel):
     report: Literal["minimal", "all", "count"] = Field("minimal", description="which of them are findings")
 
 
-class ItemsetsOperator(Operator[ItemsetsRule, None]):
+class ItemsetsOperator(Operator[ItemsetsRule]):
     """A rule goes by k and m, which it may leave to the scenario."""
 
     model = ItemsetsRule
     columns = ("itemset", "size", "support")
 
-    def compile(self, rule: RuleText[ItemsetsRule, None], sandbox: Sandbox) -> None:
+    def compile(self, rule: RuleOf[ItemsetsRule], sandbox: Sandbox) -> None:
         rule.require("of", sandbox.columns(rule.model.of, rule.place("of")), ("set", "item"))
 
-    def heeds(self, rule: CheckedRule[ItemsetsRule, None]) -> frozenset[str]:
+    def heeds(self, rule: RuleOf[ItemsetsRule]) -> frozenset[str]:
         bounds = {"k": rule.model.support, "m": rule.model.size}
         return frozenset(name for name, text in bounds.items() if name in text)
 
-    def run(self, rule: CheckedRule[ItemsetsRule, None], sight: Sight, settings: Settings) -> Facts:
+    def run(self, rule: RuleOf[ItemsetsRule], sight: Sight, settings: Settings) -> DerivedFacts:
         from decloak.counting.guarantees import violations  # it imports scipy.sparse, which rules are listed without
 
         k, m = _bound(rule, rule.model.support, "k", settings.k), _bound(rule, rule.model.size, "m", settings.m)
         supports: Supports = violations(_sets(rule, sight.sandbox).values(), k=k, m=m)
         if rule.model.report == "count":
+            # One finding stands for many itemsets: millions of them would fill the store and explain nothing.
             counts = Counter((len(itemset), support) for itemset, support in supports)
-            return Facts(rule.derives, [Derived(1, (str(n), *key)) for key, n in sorted(counts.items())])
+            return DerivedFacts(rule.derives, [Derived(1, (str(n), *key)) for key, n in sorted(counts.items())])
         if rule.model.report == "minimal":
             supports = _minimal(supports)
         rows = [(", ".join(sorted(itemset)), len(itemset), support) for itemset, support in supports]
-        return Facts(rule.derives, [Derived(1, row) for row in rows])
+        return DerivedFacts(rule.derives, [Derived(1, row) for row in rows])
 
 
-def _sets(rule: CheckedRule[ItemsetsRule, None], sandbox: Sandbox) -> dict[Any, set[str]]:
+def _sets(rule: RuleOf[ItemsetsRule], sandbox: Sandbox) -> dict[Any, set[str]]:
     """The items of each set."""
     columns, rows = sandbox.select(rule.model.of, rule.place("of"))
     number, item = columns.index("set"), columns.index("item")
@@ -64,7 +65,7 @@ def _sets(rule: CheckedRule[ItemsetsRule, None], sandbox: Sandbox) -> dict[Any, 
     return sets
 
 
-def _bound(rule: CheckedRule[ItemsetsRule, None], text: str, name: str, setting: int | None) -> int:
+def _bound(rule: RuleOf[ItemsetsRule], text: str, name: str, setting: int | None) -> int:
     """The upper end of `1..m` or `1..k-1`, as m or k."""
     last = text.removeprefix("1..")
     if last.isdigit():
@@ -78,6 +79,7 @@ def _minimal(supports: Supports) -> Supports:
     """The itemsets none of whose proper subsets is among them."""
     minimal: list[tuple[frozenset[str], int]] = []
     smaller: set[frozenset[str]] = set()
+    # By size, so that every subset has been seen; a subset of one item less is rare whenever any is.
     for itemset, support in sorted(supports, key=lambda pair: len(pair[0])):
         if not any(itemset - {item} in smaller for item in itemset):
             minimal.append((itemset, support))

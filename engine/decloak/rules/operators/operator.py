@@ -18,8 +18,7 @@ from decloak.data.forms import FormName
 from decloak.digest import digest
 from decloak.errors import shown
 from decloak.rules.because import sentence_sql
-from decloak.rules.cases import TestCase, compare_facts
-from decloak.rules.model import RuleModel, Settings
+from decloak.rules.model import RuleModel, Settings, TestCase
 from decloak.store import evidence, findings
 from decloak.store.derivation import Derived
 from decloak.store.evidence import Context
@@ -28,10 +27,9 @@ from decloak.store.results import Attacked
 from decloak.store.sandbox import Sandbox
 from decloak.yaml.source import Source
 
-__all__ = ["CheckedRule", "Explanation", "Facts", "Operator", "Result", "Rule", "RuleText", "Sight"]
+__all__ = ["DerivedFacts", "Explanation", "Operator", "Result", "Rule", "RuleOf", "Sight"]
 
 ModelT = TypeVar("ModelT", bound=RuleModel)
-CompiledT = TypeVar("CompiledT")
 
 
 @dataclass(frozen=True)
@@ -55,12 +53,12 @@ class Result(ABC):
         """Write it as the findings of an attack on a release, both given by number."""
 
     @abstractmethod
-    def fault(self, case: TestCase) -> str | None:
-        """What a case of the rule's test finds amiss with it, None where the case passes."""
+    def as_tested(self, case: TestCase) -> Sequence[tuple[str, ...]] | Sequence[dict[str, Any]]:
+        """It as a case of the rule's test expects it: strikes, which have an order, or facts, which have none."""
 
 
 @dataclass(frozen=True)
-class Facts(Result):
+class DerivedFacts(Result):
     """Facts of a relation that a rule derives."""
 
     derives: Derives
@@ -69,10 +67,8 @@ class Facts(Result):
     def write(self, connection: sqlite3.Connection, attack: int, release: int) -> None:
         findings.write_facts(connection, attack, self.derives.name, self.derives.columns, self.facts)
 
-    def fault(self, case: TestCase) -> str | None:
-        columns = self.derives.columns
-        facts = [dict(zip(columns, fact.values, strict=True)) for fact in self.facts]
-        return compare_facts(facts, case.expect, columns[0])
+    def as_tested(self, case: TestCase) -> Sequence[dict[str, Any]]:
+        return [dict(zip(self.derives.columns, fact.values, strict=True)) for fact in self.facts]
 
 
 @dataclass(frozen=True)
@@ -93,15 +89,19 @@ class Explanation:
 
 
 @dataclass(frozen=True, eq=False)
-class RuleText(Generic[ModelT, CompiledT]):
-    """A rule as its text says it; its SQL and formulas are not checked yet."""
+class RuleOf(Generic[ModelT]):
+    """A rule of one form: what its file says, and what came of checking its SQL and formulas."""
 
-    operator: "Operator[ModelT, CompiledT]"
+    operator: "Operator[ModelT]"
     model: ModelT
     source: Source = field(repr=False)
     text: str = field(repr=False)
     path: str
     derives: Derives
+    reads: frozenset[str] = frozenset()
+    """The relations it reads, none before it is checked."""
+    compiled: Any = None
+    """What its operator made of it, for `run`."""
 
     @property
     def name(self) -> str:
@@ -110,6 +110,11 @@ class RuleText(Generic[ModelT, CompiledT]):
     @property
     def digest(self) -> str:
         return digest(self.text)
+
+    @property
+    def random(self) -> bool:
+        """Whether it goes by chance, so that a seed decides what it finds."""
+        return self.operator.by_chance(self)
 
     def place(self, *loc: str) -> str:
         """Where a key is written."""
@@ -127,24 +132,11 @@ class RuleText(Generic[ModelT, CompiledT]):
             raise self.source.error((key,), f"the SQL gives no column {shown(missing[0])}", hint)
 
 
-@dataclass(frozen=True, eq=False)
-class CheckedRule(RuleText[ModelT, CompiledT]):
-    """A rule whose SQL and formulas are sound: the relations it reads, and what its operator made of it."""
-
-    reads: frozenset[str]
-    compiled: CompiledT
-
-    @property
-    def random(self) -> bool:
-        """Whether it goes by chance, so that a seed decides what it finds."""
-        return self.operator.by_chance(self)
+Rule = RuleOf[Any]
+"""A rule of any form."""
 
 
-Rule = CheckedRule[Any, Any]
-"""A checked rule of any form."""
-
-
-class Operator(ABC, Generic[ModelT, CompiledT]):
+class Operator(ABC, Generic[ModelT]):
     """One form of rules."""
 
     model: type[ModelT]
@@ -153,6 +145,8 @@ class Operator(ABC, Generic[ModelT, CompiledT]):
     """What a rule derives, under its own name."""
     fits: frozenset[FormName] = frozenset(FormName)
     """The published forms it can attack."""
+    in_order: bool = False
+    """Whether a test of a rule expects findings in the order in which they were made."""
 
     @property
     def form(self) -> str:
@@ -168,23 +162,23 @@ class Operator(ABC, Generic[ModelT, CompiledT]):
         return ("round", *derives.columns)
 
     @abstractmethod
-    def compile(self, rule: RuleText[ModelT, CompiledT], sandbox: Sandbox) -> CompiledT:
+    def compile(self, rule: RuleOf[ModelT], sandbox: Sandbox) -> Any:
         """Check the SQL of a rule in a sandbox without rows, and its choices; what comes of it is for `run`."""
 
-    def by_chance(self, rule: CheckedRule[ModelT, CompiledT]) -> bool:
+    def by_chance(self, rule: RuleOf[ModelT]) -> bool:
         """Whether a seed decides what a rule finds."""
         return False
 
-    def by_relatedness(self, rule: CheckedRule[ModelT, CompiledT]) -> bool:
+    def by_relatedness(self, rule: RuleOf[ModelT]) -> bool:
         """Whether a rule finds nothing where nobody says how items are related."""
         return False
 
-    def heeds(self, rule: CheckedRule[ModelT, CompiledT]) -> frozenset[str]:
+    def heeds(self, rule: RuleOf[ModelT]) -> frozenset[str]:
         """The settings of an attack that a rule takes notice of: of threshold, ratio, k and m."""
         return frozenset()
 
     @abstractmethod
-    def run(self, rule: CheckedRule[ModelT, CompiledT], sight: Sight, settings: Settings) -> Result:
+    def run(self, rule: RuleOf[ModelT], sight: Sight, settings: Settings) -> Result:
         """Attack."""
 
     def show(self, sandbox: Sandbox, attack: int, derives: Derives) -> None:
@@ -195,7 +189,7 @@ class Operator(ABC, Generic[ModelT, CompiledT]):
         """The findings that the sentence is about, as a table expression."""
         return evidence.facts_sql(derives.name)
 
-    def write_views(self, connection: sqlite3.Connection, rule: CheckedRule[ModelT, CompiledT]) -> None:
+    def write_views(self, connection: sqlite3.Connection, rule: RuleOf[ModelT]) -> None:
         """(Re)make the views of a rule: each finding with its sentence, and what else is worth seeing."""
         findings.write_why_derived(connection, rule.name, rule.digest, rule.derives.name, rule.because_sql("x"))
 

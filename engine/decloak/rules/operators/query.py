@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from decloak.errors import DecloakError, nearest, shown
 from decloak.rules.model import RuleModel, RuleName, Settings, Sql
-from decloak.rules.operators.operator import CheckedRule, Facts, Operator, RuleText, Sight
+from decloak.rules.operators.operator import DerivedFacts, Operator, RuleOf, Sight
 from decloak.store.derivation import LAST_ROUND, THIS_ROUND, derive, fixpoint, make_steps
 from decloak.store.relations import RELATIONS, Derives
 from decloak.store.sandbox import Sandbox
@@ -38,7 +38,7 @@ class QueryRule(RuleModel):
         return self
 
 
-class QueryOperator(Operator[QueryRule, None]):
+class QueryOperator(Operator[QueryRule]):
     """A rule derives a relation it names."""
 
     model = QueryRule
@@ -46,11 +46,8 @@ class QueryOperator(Operator[QueryRule, None]):
     def derives(self, model: QueryRule, source: Source) -> Derives:
         match = _DERIVES.match(model.derives)
         if match is None:
-            raise source.error(
-                ("derives",),
-                f"cannot read {shown(model.derives)}",
-                "write a name and its columns: cover(cluster, item)",
-            )
+            hint = "write a name and its columns: cover(cluster, item)"
+            raise source.error(("derives",), f"cannot read {shown(model.derives)}", hint)
         columns = tuple(column.strip() for column in match[2].split(","))
         taken = match[1] in RELATIONS or match[1] == LAST_ROUND
         if taken or len(set(columns)) < len(columns) or {"round", "finding", "run"} & set(columns):
@@ -58,11 +55,12 @@ class QueryOperator(Operator[QueryRule, None]):
             raise source.error(("derives",), f"{shown(model.derives)} {problem}", "choose other names")
         return Derives(match[1], columns)
 
-    def compile(self, rule: RuleText[QueryRule, None], sandbox: Sandbox) -> None:
+    def compile(self, rule: RuleOf[QueryRule], sandbox: Sandbox) -> None:
         model, derives = rule.model, rule.derives
         _check_names(rule)
         make_steps(sandbox, model.let, _places(rule))
         if model.repeat is not None:
+            # Its own relation is there only while it repeats: a rule that reads itself otherwise is refused.
             sandbox.fill(derives.name, derives.columns, ())
             sandbox.fill(LAST_ROUND, derives.columns, ())
         parts: Mapping[str, str | None] = {"facts": model.facts, "start": model.start, "repeat": model.repeat}
@@ -70,14 +68,16 @@ class QueryOperator(Operator[QueryRule, None]):
             if sql is not None:
                 rule.require(key, _columns(rule, sandbox, key, sql), derives.columns)
 
-    def run(self, rule: CheckedRule[QueryRule, None], sight: Sight, settings: Settings) -> Facts:
+    def run(self, rule: RuleOf[QueryRule], sight: Sight, settings: Settings) -> DerivedFacts:
         model, derives, places = rule.model, rule.derives, _places(rule)
         make_steps(sight.sandbox, model.let, places)
         if model.facts is not None:
-            return Facts(derives, derive(sight.sandbox, model.facts, derives.columns, places["facts"]))
+            return DerivedFacts(derives, derive(sight.sandbox, model.facts, derives.columns, places["facts"]))
         assert model.start is not None
         assert model.repeat is not None
-        return Facts(derives, fixpoint(sight.sandbox, derives.name, derives.columns, model.start, model.repeat, places))
+        return DerivedFacts(
+            derives, fixpoint(sight.sandbox, derives.name, derives.columns, model.start, model.repeat, places)
+        )
 
     def evidence_steps(self, model: QueryRule) -> Sequence[str]:
         return model.evidence
@@ -86,13 +86,13 @@ class QueryOperator(Operator[QueryRule, None]):
         make_steps(sandbox, model.let, {})
 
 
-def _places(rule: RuleText[QueryRule, None]) -> dict[str, str]:
+def _places(rule: RuleOf[QueryRule]) -> dict[str, str]:
     """Where each step, and each of the facts, is written."""
     steps = {name: rule.place("let", name) for name in rule.model.let}
     return steps | {key: rule.place(key) for key in ("facts", "start", "repeat")}
 
 
-def _check_names(rule: RuleText[QueryRule, None]) -> None:
+def _check_names(rule: RuleOf[QueryRule]) -> None:
     """Refuse steps that hide what a rule reads, and evidence that is no step."""
     model, source = rule.model, rule.source
     reserved = {LAST_ROUND, THIS_ROUND, rule.derives.name} if model.repeat is not None else set()
@@ -107,7 +107,7 @@ def _check_names(rule: RuleText[QueryRule, None]) -> None:
             raise source.error(("evidence",), f"no step named {shown(name)}", hint)
 
 
-def _columns(rule: RuleText[QueryRule, None], sandbox: Sandbox, key: str, sql: str) -> tuple[str, ...]:
+def _columns(rule: RuleOf[QueryRule], sandbox: Sandbox, key: str, sql: str) -> tuple[str, ...]:
     """The columns of some facts; a rule that reads itself is told how."""
     relation = rule.derives.name
     try:

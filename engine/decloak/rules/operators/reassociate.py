@@ -4,16 +4,15 @@ import math
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
 from decloak.data.assignment import Assignment
 from decloak.data.forms import FormName
-from decloak.rules.cases import TestCase, compare_facts, joined
-from decloak.rules.model import RuleModel, Settings
-from decloak.rules.operators.operator import CheckedRule, Explanation, Operator, Result, RuleText, Sight
+from decloak.rules.model import RuleModel, Settings, TestCase, joined
+from decloak.rules.operators.operator import Explanation, Operator, Result, RuleOf, Sight
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.store import assigned, evidence, findings
 from decloak.store.relations import Derives
@@ -23,7 +22,7 @@ from decloak.store.sandbox import Sandbox
 if TYPE_CHECKING:
     from decloak.rules.reassociate.kernel import AttackedCluster
 
-__all__ = ["REASSOCIATE", "Given", "ReassociateRule"]
+__all__ = ["REASSOCIATE", "RankedAssignments", "ReassociateRule"]
 
 
 class ReassociateRule(RuleModel):
@@ -44,7 +43,7 @@ class ReassociateRule(RuleModel):
 
 
 @dataclass(frozen=True)
-class Given(Result):
+class RankedAssignments(Result):
     """Who gets what, by cluster, and what each of these rows was ranked by: None where nothing is known."""
 
     ranked: Sequence[tuple[Assignment, Sequence[float | None]]]
@@ -52,15 +51,14 @@ class Given(Result):
     def write(self, connection: sqlite3.Connection, attack: int, release: int) -> None:
         assigned.write_assigned(connection, attack, release, self.ranked)
 
-    def fault(self, case: TestCase) -> str | None:
-        facts = [
+    def as_tested(self, case: TestCase) -> Sequence[dict[str, Any]]:
+        return [
             {"cluster": cluster, "chunk": chunk, "unit": joined(unit), "rows": joined(rows)}
             for (cluster, chunk, unit, rows), _ in self.ranked
         ]
-        return compare_facts(facts, case.expect, "cluster")
 
 
-class ReassociateOperator(Operator[ReassociateRule, Reassociation]):
+class ReassociateOperator(Operator[ReassociateRule]):
     """A rule goes over the clusters of a disassociated release."""
 
     model = ReassociateRule
@@ -70,7 +68,7 @@ class ReassociateOperator(Operator[ReassociateRule, Reassociation]):
     def sentence_columns(self, derives: Derives) -> tuple[str, ...]:
         return ("transaction", "cluster", "row", "chunk", "unit", "value")
 
-    def compile(self, rule: RuleText[ReassociateRule, Reassociation], sandbox: Sandbox) -> Reassociation:
+    def compile(self, rule: RuleOf[ReassociateRule], sandbox: Sandbox) -> Reassociation:
         model = rule.model
         return Reassociation.build(
             units=model.units,
@@ -81,19 +79,20 @@ class ReassociateOperator(Operator[ReassociateRule, Reassociation]):
             places={key: rule.place(key) for key in ("units", "combine", "give", "match", "consistent")},
         )
 
-    def by_chance(self, rule: CheckedRule[ReassociateRule, Reassociation]) -> bool:
-        return rule.compiled.match == "random"
+    def by_chance(self, rule: RuleOf[ReassociateRule]) -> bool:
+        return bool(rule.compiled.match == "random")
 
-    def by_relatedness(self, rule: CheckedRule[ReassociateRule, Reassociation]) -> bool:
+    def by_relatedness(self, rule: RuleOf[ReassociateRule]) -> bool:
         return not self.by_chance(rule)
 
-    def run(self, rule: CheckedRule[ReassociateRule, Reassociation], sight: Sight, settings: Settings) -> Given:
+    def run(self, rule: RuleOf[ReassociateRule], sight: Sight, settings: Settings) -> RankedAssignments:
         from decloak.rules.reassociate.kernel import attack  # imports scipy.optimize; rules are listed without
 
         release, scores = sight.release(), sight.scores()
         clusters = attack(release, scores, rule.compiled, closer=sight.closer, k=settings.k, seed=settings.seed)
+        # Clusters are attacked in batches of a size; findings are numbered as the release numbers its clusters.
         in_order = sorted(clusters, key=lambda attacked: attacked.case.number)
-        return Given([ranked for attacked in in_order for ranked in _ranked(attacked)])
+        return RankedAssignments([ranked for attacked in in_order for ranked in _ranked(attacked)])
 
     def show(self, sandbox: Sandbox, attack: int, derives: Derives) -> None:
         assigned.show_assigned(sandbox, attack, derives)
@@ -101,7 +100,7 @@ class ReassociateOperator(Operator[ReassociateRule, Reassociation]):
     def findings_sql(self, derives: Derives) -> str:
         return "named_assigned"
 
-    def write_views(self, connection: sqlite3.Connection, rule: CheckedRule[ReassociateRule, Reassociation]) -> None:
+    def write_views(self, connection: sqlite3.Connection, rule: RuleOf[ReassociateRule]) -> None:
         findings.write_why(connection, rule.name, rule.digest, "named_assigned", rule.because_sql("x"))
 
     def explain(

@@ -10,7 +10,7 @@ from decloak.rules.operators.reassociate import REASSOCIATE
 
 __all__ = ["OPERATORS"]
 
-_ALL: tuple[Operator[Any, Any], ...] = (QUERY, ELIMINATE, REASSOCIATE, ITEMSETS)
+_ALL: tuple[Operator[Any], ...] = (QUERY, ELIMINATE, REASSOCIATE, ITEMSETS)
 
 OPERATORS = {operator.form: operator for operator in _ALL}
 """By what a rule file calls the form."""

@@ -23,24 +23,17 @@ unrelated items. Its unit is irrelevant to the ranking, for the values of all ro
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decloak.errors import DecloakError, shown
 
-__all__ = ["log_odds", "odds_ratios"]
+__all__ = ["odds_ratios"]
 
 HALF = 0.5
 """Added to each of the four counts, so that none is 0 (Haldane and Anscombe)."""
 
 Pair = tuple[str, str]
-
-
-def log_odds(scores: NDArray[np.floating[Any]], neutral: float) -> NDArray[np.floating[Any]]:
-    """Return theta of scores of which larger is closer; none where there is no score."""
-    return scores - neutral
 
 
 def odds_ratios(
@@ -53,12 +46,12 @@ def odds_ratios(
     >>> odds_ratios({"a": 50, "b": 20}, {("a", "b"): 10}, 100)
     {('a', 'b'): 0.0}
     """
-    found = {}
+    ratios = {}
     for pair in joint if pairs is None else pairs:
         fx, fy, both = counts.get(pair[0]), counts.get(pair[1]), joint.get(pair)
         if fx is not None and fy is not None and both is not None:
-            found[pair] = _odds_ratio(pair, fx, fy, both, n)
-    return found
+            ratios[pair] = _odds_ratio(pair, fx, fy, both, n)
+    return ratios
 
 
 def _odds_ratio(pair: Pair, fx: float, fy: float, both: float, n: float) -> float:

@@ -21,8 +21,8 @@ import numpy as np
 from decloak.attack.cover import cover_problems
 from decloak.data.assignment import ChunkNumber
 from decloak.data.disassociated import Disassociated
-from decloak.rules.reassociate.flow import Rule, by_chunk, capacities, flow, spread
-from decloak.rules.reassociate.scores import Array, Case, Integers
+from decloak.rules.reassociate.flow import Rule, by_chunk, capacities, deal_rows, flow
+from decloak.rules.reassociate.scores import Array, ClusterCase, Integers
 from decloak.rules.reassociate.units import classes
 
 __all__ = ["Limits", "consistent", "limits"]
@@ -43,13 +43,16 @@ def limits(release: Disassociated, k: int) -> dict[int, Limits]:
     for problem in cover_problems(release):
         if problem.earlier == 0:
             covered[problem.cluster] += [(problem.chunk, problem.item, y) for y in problem.covered]
-    return {number: Limits(k - 1, tuple(some)) for number, some in covered.items()}
+    return {number: Limits(k - 1, tuple(joins)) for number, joins in covered.items()}
 
 
-def consistent(case: Case, values: Array, rows: Sequence[tuple[int, ...]], ruled_out: Limits) -> list[tuple[int, ...]]:
+def consistent(
+    case: ClusterCase, values: Array, rows: Sequence[tuple[int, ...]], ruled_out: Limits
+) -> list[tuple[int, ...]]:
     """Return the rows of every unit of a cluster, with as little loss of value as the rules allow."""
     z = _counted(case, rows, values.shape[1])
     covers, empty, chunks = list(_covers(case, ruled_out)), list(_no_empty_record(case)), list(by_chunk(case.units))
+    # Most assignments break nothing, and a programme is costly: only the chunks of broken rules are solved anew.
     broken = [rule for rule in covers if not rule.obeyed(z)]
     for chunk in chunks:
         if any(rule.units[chunk].any() for rule in broken):
@@ -58,35 +61,35 @@ def consistent(case: Case, values: Array, rows: Sequence[tuple[int, ...]], ruled
         _replace(case, values, z, slice(0, len(z)), [*capacities(case, chunks), *covers, *empty])
     elif not broken and not _left_empty(case, rows):
         return list(rows)
-    return spread(case, z, chunks)
+    return deal_rows(case, z, chunks)
 
 
-def _replace(case: Case, values: Array, z: Integers, own: slice, rules: Sequence[Rule]) -> None:
-    found = flow(case, values, own, rules)
-    if found is not None:
-        z[own] = found
+def _replace(case: ClusterCase, values: Array, z: Integers, units: slice, rules: Sequence[Rule]) -> None:
+    replaced = flow(case, values, units, rules)
+    if replaced is not None:
+        z[units] = replaced
 
 
-def _counted(case: Case, rows: Sequence[tuple[int, ...]], anchors: int) -> Integers:
+def _counted(case: ClusterCase, rows: Sequence[tuple[int, ...]], anchors: int) -> Integers:
     of_row = np.array(case.rows.of_row)
-    return np.array([np.bincount(of_row[list(own)], minlength=anchors) for own in rows], dtype=np.int64)
+    return np.array([np.bincount(of_row[list(unit_rows)], minlength=anchors) for unit_rows in rows], dtype=np.int64)
 
 
-def _covers(case: Case, ruled_out: Limits) -> Iterator[Rule]:
+def _covers(case: ClusterCase, ruled_out: Limits) -> Iterator[Rule]:
     for chunk, x, y in ruled_out.covered:
         units = np.array([unit.chunk == chunk and x in unit.items for unit in case.units])
         anchors = np.array([y in anchor for anchor in case.rows.anchors])
         yield Rule(units, anchors, 0, ruled_out.most)
 
 
-def _no_empty_record(case: Case) -> Iterator[Rule]:
+def _no_empty_record(case: ClusterCase) -> Iterator[Rule]:
     everything = np.ones(len(case.units), dtype=np.bool_)
-    for c, (anchor, some) in enumerate(zip(case.rows.anchors, classes(case.rows), strict=True)):
+    for c, (anchor, members) in enumerate(zip(case.rows.anchors, classes(case.rows), strict=True)):
         if not anchor:
-            yield Rule(everything, np.arange(len(case.rows.anchors)) == c, len(some), UNBOUNDED)
+            yield Rule(everything, np.arange(len(case.rows.anchors)) == c, len(members), UNBOUNDED)
 
 
-def _left_empty(case: Case, rows: Sequence[tuple[int, ...]]) -> bool:
+def _left_empty(case: ClusterCase, rows: Sequence[tuple[int, ...]]) -> bool:
     """Whether a row that shows nothing got nothing."""
-    given = {row for own in rows for row in own}
-    return any(not case.rows.anchors[one] and row not in given for row, one in enumerate(case.rows.of_row))
+    filled = {row for unit_rows in rows for row in unit_rows}
+    return any(not case.rows.anchors[anchor] and row not in filled for row, anchor in enumerate(case.rows.of_row))

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from decloak.rules.reassociate.scores import Array, Case, Integers
+from decloak.rules.reassociate.scores import Array, ClusterCase, Integers
 from decloak.rules.reassociate.units import Unit, classes
 
-__all__ = ["Rule", "by_chunk", "capacities", "finite", "flow", "spread"]
+__all__ = ["Rule", "by_chunk", "capacities", "deal_rows", "finite", "flow"]
 
 
 class Rule(NamedTuple):
@@ -35,59 +35,60 @@ class Rule(NamedTuple):
 def by_chunk(units: Sequence[Unit]) -> Iterator[slice]:
     """The sub-records of each record chunk among the units of a cluster."""
     start = 0
-    for chunk, some in groupby(units, key=lambda unit: unit.chunk):
-        stop = start + len(list(some))
+    for chunk, members in groupby(units, key=lambda unit: unit.chunk):
+        stop = start + len(list(members))
         if chunk != "T":
             yield slice(start, stop)
         start = stop
 
 
-def capacities(case: Case, chunks: Sequence[slice]) -> Iterator[Rule]:
+def capacities(case: ClusterCase, chunks: Sequence[slice]) -> Iterator[Rule]:
     """No row takes two sub-records of a chunk."""
     for chunk in chunks:
         units = np.zeros(len(case.units), dtype=np.bool_)
         units[chunk] = True
-        for c, some in enumerate(classes(case.rows)):
-            yield Rule(units, np.arange(len(case.rows.anchors)) == c, 0, len(some))
+        for c, members in enumerate(classes(case.rows)):
+            yield Rule(units, np.arange(len(case.rows.anchors)) == c, 0, len(members))
 
 
-def finite(values: Array, given: int) -> Array:
+def finite(values: Array, count: int) -> Array:
     """Values with -inf so low that no sum over as many rows as are given would gain by one more of it."""
-    known = values[np.isfinite(values)]
-    if len(known) == values.size:
+    finite_values = values[np.isfinite(values)]
+    if len(finite_values) == values.size:
         return values
-    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
-    return np.where(np.isfinite(values), values, low - (high - low + 1) * (given + 1))
+    low, high = (float(finite_values.min()), float(finite_values.max())) if len(finite_values) else (0.0, 0.0)
+    return np.where(np.isfinite(values), values, low - (high - low + 1) * (count + 1))
 
 
-def flow(case: Case, values: Array, own: slice, rules: Sequence[Rule]) -> Integers | None:
+def flow(case: ClusterCase, values: Array, part: slice, rules: Sequence[Rule]) -> Integers | None:
     """The z of some units whose sum of values is largest under the rules, None where no z obeys them."""
-    times = np.array([unit.times for unit in case.units[own]])
-    sizes = np.array([len(some) for some in classes(case.rows)])
+    times = np.array([unit.times for unit in case.units[part]])
+    sizes = np.array([len(members) for members in classes(case.rows)])
     most = np.minimum(times[:, None], sizes)
-    given = np.kron(np.eye(len(times)), np.ones(len(sizes)))
-    bound = np.array([np.outer(rule.units[own], rule.anchors).ravel() for rule in rules], dtype=np.float64)
+    per_unit = np.kron(np.eye(len(times)), np.ones(len(sizes)))
+    bound = np.array([np.outer(rule.units[part], rule.anchors).ravel() for rule in rules], dtype=np.float64)
     low, high = (np.array(side, dtype=np.float64) for side in zip(*(rule[2:] for rule in rules), strict=True))
-    found = milp(
-        -finite(values[own], int(times.sum())).ravel(),
+    solution = milp(
+        -finite(values[part], int(times.sum())).ravel(),
         integrality=np.ones(most.size),
         bounds=Bounds(0, most.ravel()),
-        constraints=[LinearConstraint(given, times, times), LinearConstraint(bound, low, high)],
-        options={"mip_rel_gap": 0},
+        constraints=[LinearConstraint(per_unit, times, times), LinearConstraint(bound, low, high)],
+        options={"mip_rel_gap": 0},  # the solver's own gap would stop at what is nearly best
     )
-    return None if found.x is None else np.rint(found.x).astype(np.int64).reshape(most.shape)
+    return None if solution.x is None else np.rint(solution.x).astype(np.int64).reshape(most.shape)
 
 
-def spread(case: Case, z: Integers, chunks: Sequence[slice]) -> list[tuple[int, ...]]:
+def deal_rows(case: ClusterCase, z: Integers, chunks: Sequence[slice]) -> list[tuple[int, ...]]:
     """The rows of every unit from how many of each anchor it gets: the lowest, but evenly where nothing is shown."""
     rows: list[list[int]] = [[] for _ in case.units]
     alone = [slice(u, u + 1) for u in range(chunks[-1].stop if chunks else 0, len(rows))]
-    for c, own in enumerate(classes(case.rows)):
-        at = 0
+    for c, members in enumerate(classes(case.rows)):
+        start = 0
         for together in [*chunks, *alone]:
+            # Rows that show nothing are dealt on from where the last unit ended, so that none stays empty in vain.
             if case.rows.anchors[c]:
-                at = 0
+                start = 0
             for u in range(together.start, together.stop):
-                rows[u] += [own[place % len(own)] for place in range(at, at + int(z[u, c]))]
-                at += int(z[u, c])
-    return [tuple(sorted(some)) for some in rows]
+                rows[u] += [members[place % len(members)] for place in range(start, start + int(z[u, c]))]
+                start += int(z[u, c])
+    return [tuple(sorted(unit_rows)) for unit_rows in rows]

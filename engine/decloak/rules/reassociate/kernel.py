@@ -15,13 +15,13 @@ from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError
 from decloak.rules.reassociate.consistent import Limits, consistent, limits
 from decloak.rules.reassociate.match import assign, best, by_chance
-from decloak.rules.reassociate.scores import Array, Case, batches, read_scores, values
+from decloak.rules.reassociate.scores import Array, ClusterCase, batches, coded_scores, values
 from decloak.rules.reassociate.strategy import Reassociation
-from decloak.rules.reassociate.units import rows_of, units_of
+from decloak.rules.reassociate.units import rows_of_cluster, units_of
 
 __all__ = ["AttackedCluster", "attack", "reassociate"]
 
-Known = Mapping[tuple[str, str], float | None]
+PairScores = Mapping[tuple[str, str], float | None]
 
 
 class AttackedCluster(NamedTuple):
@@ -31,20 +31,20 @@ class AttackedCluster(NamedTuple):
     nothing is known. `rows` are the rows of each unit.
     """
 
-    case: Case
+    case: ClusterCase
     values: Array
     rows: list[tuple[int, ...]]
 
     @property
     def assignments(self) -> Iterator[Assignment]:
         """Who gets what."""
-        for unit, own in zip(self.case.units, self.rows, strict=True):
-            yield Assignment(self.case.number, unit.chunk, unit.items, own)
+        for unit, rows in zip(self.case.units, self.rows, strict=True):
+            yield Assignment(self.case.number, unit.chunk, unit.items, rows)
 
 
 def reassociate(
     release: Disassociated,
-    scores: Known,
+    scores: PairScores,
     strategy: Reassociation,
     *,
     closer: Closer = "larger",
@@ -66,13 +66,14 @@ def reassociate(
     Assignment(cluster=0, chunk='T', unit=('d',), rows=(2,))
     """
     attacked = attack(release, scores, strategy, closer=closer, k=k, seed=seed, unrelated=unrelated)
-    found = {done.case.number: list(done.assignments) for done in attacked}
-    return [assignment for _, own in sorted(found.items()) for assignment in own]
+    # Clusters come in the order of batches, and an attack may not depend on how they were put together.
+    in_order = sorted(attacked, key=lambda cluster: cluster.case.number)
+    return [assignment for cluster in in_order for assignment in cluster.assignments]
 
 
 def attack(
     release: Disassociated,
-    scores: Known,
+    scores: PairScores,
     strategy: Reassociation,
     *,
     closer: Closer = "larger",
@@ -81,40 +82,39 @@ def attack(
     unrelated: float | None = None,
 ) -> Iterator[AttackedCluster]:
     """The same with the values, cluster by cluster in any order."""
-    known = read_scores(scores, closer, _items(release), unrelated)
+    coded = coded_scores(scores, closer, _items(release), unrelated)
     k = release.k if k is None else k
     ruled_out = _limits(release, k) if strategy.consistent else None
     for batch in batches(list(_cases(release, strategy, k))):
-        found = _unknown(batch) if strategy.match == "random" else values(batch, strategy, known)
-        rows = _matched(batch, strategy, found, seed, ruled_out)
-        for case, own in _by_case(batch):
-            yield AttackedCluster(case, found[own, : len(case.rows.anchors)], rows[own])
+        unit_values = _unknown(batch) if strategy.match == "random" else values(batch, strategy, coded)
+        rows = _matched(batch, strategy, unit_values, seed, ruled_out)
+        for case, units in _by_case(batch):
+            yield AttackedCluster(case, unit_values[units, : len(case.rows.anchors)], rows[units])
 
 
-def _by_case(batch: list[Case]) -> Iterator[tuple[Case, slice]]:
+def _by_case(batch: list[ClusterCase]) -> Iterator[tuple[ClusterCase, slice]]:
     """The units of each cluster among those of a batch."""
     first = 0
     for case in batch:
-        own = slice(first, first + len(case.units))
-        yield case, own
-        first = own.stop
+        units = slice(first, first + len(case.units))
+        yield case, units
+        first = units.stop
 
 
 def _items(release: Disassociated) -> list[str]:
     """Every item of a cluster's own chunks, in order."""
-    found: set[str] = set()
+    items: set[str] = set()
     for cluster in release.clusters:
-        found.update(
-            cluster.term_chunk,
-            *(subrecord for chunk in cluster.record_chunks for subrecord in chunk.subrecords),
+        items.update(
+            cluster.term_chunk, *(subrecord for chunk in cluster.record_chunks for subrecord in chunk.subrecords)
         )
-    return sorted(found)
+    return sorted(items)
 
 
-def _cases(release: Disassociated, strategy: Reassociation, k: int | None) -> Iterator[Case]:
+def _cases(release: Disassociated, strategy: Reassociation, k: int | None) -> Iterator[ClusterCase]:
     for number, units in units_of(release, strategy, k):
         if units:
-            yield Case(number, rows_of(release.clusters[number]), units)
+            yield ClusterCase(number, rows_of_cluster(release.clusters[number]), units)
 
 
 def _limits(release: Disassociated, k: int | None) -> dict[int, Limits]:
@@ -123,27 +123,33 @@ def _limits(release: Disassociated, k: int | None) -> dict[int, Limits]:
     return limits(release, k)
 
 
-def _unknown(batch: list[Case]) -> Array:
+def _unknown(batch: list[ClusterCase]) -> Array:
     """The values that chance goes by: none is known."""
     anchors = max(len(case.rows.anchors) for case in batch)
     return np.full((sum(len(case.units) for case in batch), anchors), -np.inf)
 
 
 def _matched(
-    batch: list[Case], strategy: Reassociation, found: Array, seed: int, ruled_out: Mapping[int, Limits] | None
+    batch: list[ClusterCase],
+    strategy: Reassociation,
+    unit_values: Array,
+    seed: int,
+    ruled_out: Mapping[int, Limits] | None,
 ) -> list[tuple[int, ...]]:
     """The rows of every unit of a batch, cluster after cluster."""
     if strategy.match == "random":
         return by_chance(batch, seed)
     if strategy.match == "best":
-        return best(batch, found)
-    rows = assign(batch, found)
-    return rows if ruled_out is None else _consistent(batch, found, rows, ruled_out)
+        return best(batch, unit_values)
+    rows = assign(batch, unit_values)
+    return rows if ruled_out is None else _consistent(batch, unit_values, rows, ruled_out)
 
 
 def _consistent(
-    batch: list[Case], found: Array, rows: list[tuple[int, ...]], ruled_out: Mapping[int, Limits]
+    batch: list[ClusterCase], unit_values: Array, rows: list[tuple[int, ...]], ruled_out: Mapping[int, Limits]
 ) -> list[tuple[int, ...]]:
-    for case, own in _by_case(batch):
-        rows[own] = consistent(case, found[own, : len(case.rows.anchors)], rows[own], ruled_out[case.number])
+    for case, units in _by_case(batch):
+        rows[units] = consistent(
+            case, unit_values[units, : len(case.rows.anchors)], rows[units], ruled_out[case.number]
+        )
     return rows

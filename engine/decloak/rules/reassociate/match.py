@@ -6,7 +6,7 @@ values: a transportation problem from sub-records to rows of capacity 1, solved 
 as often as it was published. Rows without a value (-inf) are as few as possible. Of several such assignments it
 takes one with the lowest rows; a sub-record that is alone in its chunk so gets its best rows. Terms share nothing
 that could be exhausted (a record may hold all of them): for each the assignment is its best rows. In clusters of more
-than MANY rows anchors stand for rows (`reassociate_flow`); which of several assignments it is, is then up to the
+than MANY rows anchors stand for rows (`flow`); which of several assignments it is, is then up to the
 solver.
 """
 
@@ -16,8 +16,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from decloak.errors import DecloakError
-from decloak.rules.reassociate.flow import by_chunk, capacities, finite, flow, spread
-from decloak.rules.reassociate.scores import EPSILON, Array, Case, Integers, padded
+from decloak.rules.reassociate.flow import by_chunk, capacities, deal_rows, finite, flow
+from decloak.rules.reassociate.scores import EPSILON, Array, ClusterCase, Integers, padded
 
 __all__ = ["assign", "best", "by_chance"]
 
@@ -28,7 +28,7 @@ CHANCE = 1 << 40
 """Random ranks lie below it: two rows of a unit hardly ever draw the same."""
 
 
-def best(batch: Sequence[Case], values: Array) -> list[tuple[int, ...]]:
+def best(batch: Sequence[ClusterCase], values: Array) -> list[tuple[int, ...]]:
     """Return the best rows of every unit of the batch; `values` has a column per anchor of the unit's cluster."""
     level = _levels(values)
     beyond = np.full((len(level), 1), values.shape[1], dtype=np.int64)
@@ -37,19 +37,19 @@ def best(batch: Sequence[Case], values: Array) -> list[tuple[int, ...]]:
     return _lowest(np.take_along_axis(np.hstack((level, beyond)), of_row, axis=1), _counts(batch))
 
 
-def by_chance(batch: Sequence[Case], seed: int) -> list[tuple[int, ...]]:
+def by_chance(batch: Sequence[ClusterCase], seed: int) -> list[tuple[int, ...]]:
     """Return rows drawn at random for every unit; those of a cluster depend on its number and the seed only."""
     if seed < 0:
         raise DecloakError(f"the seed is {seed}", hint="a seed is a whole number of at least 0")
-    found = []
+    rows = []
     for case in batch:
         rng = np.random.default_rng((seed, case.number))
         ranks = rng.integers(CHANCE, size=(len(case.units), len(case.rows.of_row)))
-        found += _lowest(ranks, _counts([case]))
-    return found
+        rows += _lowest(ranks, _counts([case]))
+    return rows
 
 
-def _counts(batch: Sequence[Case]) -> Integers:
+def _counts(batch: Sequence[ClusterCase]) -> Integers:
     return np.array([unit.times for case in batch for unit in case.units], dtype=np.int64)
 
 
@@ -69,6 +69,7 @@ def _lowest(ranks: Integers, counts: Integers) -> list[tuple[int, ...]]:
     if not len(counts):
         return []
     width, most = ranks.shape[1], int(counts.max())
+    # Rank and column in one number: one sort orders by rank, and equals by column.
     chosen = np.sort(ranks * width + np.arange(width), axis=1)[:, :most] % width
     within = np.arange(most) < counts[:, None]
     ascending = np.sort(np.where(within, chosen, width), axis=1)[within].tolist()
@@ -76,49 +77,49 @@ def _lowest(ranks: Integers, counts: Integers) -> list[tuple[int, ...]]:
     return [tuple(ascending[begin:end]) for begin, end in zip([0, *ends], ends, strict=False)]
 
 
-def assign(batch: Sequence[Case], values: Array) -> list[tuple[int, ...]]:
+def assign(batch: Sequence[ClusterCase], values: Array) -> list[tuple[int, ...]]:
     """Return the rows of every unit when the sub-records of a chunk are given to rows all at once."""
     rows = best(batch, values)
     first = 0
     for case in batch:
-        given = values[first : first + len(case.units), : len(case.rows.anchors)]
+        case_values = values[first : first + len(case.units), : len(case.rows.anchors)]
         for chunk in by_chunk(case.units):
             if chunk.stop - chunk.start > 1:
-                one = _by_anchor if len(case.rows.of_row) > MANY else _by_row
-                rows[first + chunk.start : first + chunk.stop] = one(case, given, chunk)
+                assign_chunk = _by_anchor if len(case.rows.of_row) > MANY else _by_row
+                rows[first + chunk.start : first + chunk.stop] = assign_chunk(case, case_values, chunk)
         first += len(case.units)
     return rows
 
 
-def _by_anchor(case: Case, values: Array, chunk: slice) -> list[tuple[int, ...]]:
+def _by_anchor(case: ClusterCase, values: Array, chunk: slice) -> list[tuple[int, ...]]:
     """The rows of each sub-record of a chunk."""
     z = np.zeros(values.shape, dtype=np.int64)
-    found = flow(case, values, chunk, list(capacities(case, [chunk])))
-    if found is None:
+    assigned = flow(case, values, chunk, list(capacities(case, [chunk])))
+    if assigned is None:
         raise RuntimeError(f"no assignment of {len(case.units[chunk])} sub-records to {len(case.rows.of_row)} rows")
-    z[chunk] = found
-    return spread(case, z, [chunk])[chunk]
+    z[chunk] = assigned
+    return deal_rows(case, z, [chunk])[chunk]
 
 
-def _by_row(case: Case, values: Array, chunk: slice) -> list[tuple[int, ...]]:
+def _by_row(case: ClusterCase, values: Array, chunk: slice) -> list[tuple[int, ...]]:
     """The rows of each sub-record of a chunk, the lowest there are."""
     times = [unit.times for unit in case.units[chunk]]
     of_row = values[chunk][:, np.array(case.rows.of_row)]
-    wanted = np.repeat(np.arange(len(times)), times)
-    _, rows = linear_sum_assignment(_costs(finite(of_row, len(wanted)), len(wanted))[wanted])
-    found: list[list[int]] = [[] for _ in times]
-    for u, row in zip(wanted.tolist(), rows.tolist(), strict=True):
-        found[u].append(row)
-    return [tuple(sorted(some)) for some in found]
+    copies = np.repeat(np.arange(len(times)), times)
+    _, rows = linear_sum_assignment(_costs(finite(of_row, len(copies)), len(copies))[copies])
+    unit_rows: list[list[int]] = [[] for _ in times]
+    for u, row in zip(copies.tolist(), rows.tolist(), strict=True):
+        unit_rows[u].append(row)
+    return [tuple(sorted(numbers)) for numbers in unit_rows]
 
 
-def _costs(values: Array, given: int) -> Array:
+def _costs(values: Array, count: int) -> Array:
     """Whole numbers to minimise, which float noise cannot tell apart: first the values, then the rows.
 
     The grain is EPSILON, or what keeps the costs of a large cluster exact.
     """
     below = float(values.max()) - values
-    rows = given * values.shape[1]
+    rows = count * values.shape[1]
     grain = max(EPSILON, float(below.max()) * (rows + 1) / 2**50)
     costs: Array = np.rint(below / grain) * (rows + 1) + np.arange(values.shape[1])
     return costs

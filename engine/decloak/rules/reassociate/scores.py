@@ -2,7 +2,7 @@
 
 SC(a, y): the score of two items, larger is closer. v_a: the mean of SC(a, y) over the items y of a unit. The value of
 a unit and an anchor: mean(v), the mean of {v >= median(v)}, or max(v), over the items a of the anchor; -inf without
-any. A missing score is skipped. How `bayes` combines is told in `reassociate_bayes`.
+any. A missing score is skipped. How `bayes` combines is said in `bayes`.
 
 Arrays are padded: U units by C anchors by L items of an anchor; I items of all anchors of a cluster, column I is for
 what is not there. NaN is no score.
@@ -10,17 +10,17 @@ what is not there. NaN is no score.
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from decloak.data.assignment import Closer
 from decloak.errors import DecloakError, shown
-from decloak.rules.reassociate.bayes import log_odds
 from decloak.rules.reassociate.strategy import Combine, Reassociation
-from decloak.rules.reassociate.units import Rows, Unit
+from decloak.rules.reassociate.units import AnchoredRows, Unit
 
-__all__ = ["EPSILON", "Array", "Case", "Integers", "Scores", "batches", "padded", "read_scores", "values"]
+__all__ = ["EPSILON", "Array", "ClusterCase", "Integers", "Scores", "batches", "coded_scores", "padded", "values"]
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -38,7 +38,7 @@ class Scores(NamedTuple):
 
     code: Mapping[str, int]
     keys: Integers
-    known: Array
+    values: Array
     neutral: float
 
     def of(self, a: Integers, b: Integers) -> Array:
@@ -46,21 +46,21 @@ class Scores(NamedTuple):
         if not len(self.keys):
             return np.full(np.broadcast_shapes(a.shape, b.shape), np.nan)
         keys = np.minimum(a, b) * len(self.code) + np.maximum(a, b)
-        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[at] == keys, self.known[at], np.nan)
+        index = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[index] == keys, self.values[index], np.nan)
 
 
-class Case(NamedTuple):
+class ClusterCase(NamedTuple):
     """One cluster under attack, by its number in the release."""
 
     number: int
-    rows: Rows
+    rows: AnchoredRows
     units: Sequence[Unit]
 
 
-def read_scores(
+def coded_scores(
     scores: Mapping[tuple[str, str], float | None],
-    closer: Literal["larger", "smaller"],
+    closer: Closer,
     items: Sequence[str],
     unrelated: float | None,
 ) -> Scores:
@@ -71,6 +71,7 @@ def read_scores(
     x = sign * _numbers(scores)
     ours = (a >= 0) & (b >= 0) & np.isfinite(x)
     keys, x = (np.minimum(a, b) * len(code) + np.maximum(a, b))[ours], x[ours]
+    # Ascending for searchsorted; so a pair that is given in both directions comes to stand together.
     order = np.argsort(keys, kind="stable")
     keys, x = _once(keys[order], x[order], items)
     neutral = float(x.mean()) if unrelated is None and len(x) else sign * (unrelated or 0.0)
@@ -83,7 +84,7 @@ def _once(keys: Integers, x: Array, items: Sequence[str]) -> tuple[Integers, Arr
     first[1:] = keys[1:] != keys[:-1]
     differing = keys[1:][~first[1:] & (x[1:] != x[:-1])].tolist()
     if differing:
-        pair = " and ".join(shown(items[one]) for one in divmod(differing[0], len(items)))
+        pair = " and ".join(shown(items[code]) for code in divmod(differing[0], len(items)))
         raise DecloakError(f"{pair} have two different scores", hint="a score is the same in both directions")
     return keys[first], x[first]
 
@@ -115,24 +116,24 @@ def padded(lists: Sequence[Sequence[Any]], fill: Number) -> NDArray[Number]:
     >>> padded([[1, 2], [3]], np.int64(-1)).tolist()
     [[1, 2], [3, -1]]
     """
-    lengths = np.array([len(one) for one in lists])
+    lengths = np.array([len(entries) for entries in lists])
     array = np.full((len(lists), int(lengths.max(initial=0))), fill)
     array[np.arange(array.shape[1]) < lengths[:, None]] = list(chain.from_iterable(lists))
     return array
 
 
-def batches(cases: Sequence[Case]) -> Iterator[list[Case]]:
+def batches(cases: Sequence[ClusterCase]) -> Iterator[list[ClusterCase]]:
     """Clusters to go together: of sizes within a factor of two, so that little is padded."""
-    alike: dict[tuple[int, ...], list[Case]] = {}
+    alike: dict[tuple[int, ...], list[ClusterCase]] = {}
     for case in cases:
         longest = max(map(len, case.rows.anchors))
         sides = len(case.rows.of_row), len(case.rows.anchors), longest
         alike.setdefault(tuple(side.bit_length() for side in sides), []).append(case)
-    for (size, *_), some in alike.items():
+    for (size, *_), alike_cases in alike.items():
         room = AT_ONCE >> size
-        batch: list[Case] = []
+        batch: list[ClusterCase] = []
         units = 0
-        for case in some:
+        for case in alike_cases:
             if batch and units + len(case.units) > room:
                 yield batch
                 batch, units = [], 0
@@ -141,36 +142,36 @@ def batches(cases: Sequence[Case]) -> Iterator[list[Case]]:
         yield batch
 
 
-def values(batch: Sequence[Case], strategy: Reassociation, scores: Scores) -> Array:
+def values(batch: Sequence[ClusterCase], strategy: Reassociation, scores: Scores) -> Array:
     """Return the value of every unit of the batch, cluster after cluster, with every anchor of its cluster."""
     units = [unit for case in batch for unit in case.units]
     owner = np.repeat(np.arange(len(batch)), [len(case.units) for case in batch])
     items, anchors = _anchors(batch, scores)
-    found = np.full((len(units), anchors.shape[1]), -np.inf)
-    how = [strategy.combine_for(unit.chunk) for unit in units]
-    for combine in dict.fromkeys(how):
-        alike = np.flatnonzero([one == combine for one in how])
-        for own in np.array_split(alike, 1 + len(alike) * anchors[0].size // AT_ONCE):
-            codes = padded([[scores.code[item] for item in units[u].items] for u in own.tolist()], np.int64(-1))
-            v = _related(codes, items[owner[own]], scores, combine)
-            found[own] = _combined(v, anchors[owner[own]], combine)
+    unit_values = np.full((len(units), anchors.shape[1]), -np.inf)
+    ways = [strategy.combine_for(unit.chunk) for unit in units]
+    for combine in dict.fromkeys(ways):
+        alike = np.flatnonzero([way == combine for way in ways])
+        for members in np.array_split(alike, 1 + len(alike) * anchors[0].size // AT_ONCE):
+            codes = padded([[scores.code[item] for item in units[u].items] for u in members.tolist()], np.int64(-1))
+            v = _related(codes, items[owner[members]], scores, combine)
+            unit_values[members] = _combined(v, anchors[owner[members]], combine)
     sizes = np.array([len(case.rows.anchors) for case in batch])
-    return np.where(np.arange(found.shape[1]) < sizes[owner, None], found, -np.inf)
+    return np.where(np.arange(unit_values.shape[1]) < sizes[owner, None], unit_values, -np.inf)
 
 
-def _anchors(batch: Sequence[Case], scores: Scores) -> tuple[Integers, Integers]:
+def _anchors(batch: Sequence[ClusterCase], scores: Scores) -> tuple[Integers, Integers]:
     """The items of every cluster's anchors by code, and every anchor by the places of its items among these."""
-    own = [list(dict.fromkeys(chain.from_iterable(case.rows.anchors))) for case in batch]
-    items = padded([[scores.code[item] for item in some] for some in own], np.int64(-1))
+    names = [list(dict.fromkeys(chain.from_iterable(case.rows.anchors))) for case in batch]
+    items = padded([[scores.code[item] for item in item_names] for item_names in names], np.int64(-1))
     nothing = np.int64(items.shape[1])
     lists = []
-    for case, some in zip(batch, own, strict=True):
-        place = {item: at for at, item in enumerate(some)}
+    for case, item_names in zip(batch, names, strict=True):
+        place = {item: index for index, item in enumerate(item_names)}
         lists.append([[place[item] for item in anchor] for anchor in case.rows.anchors])
     flat = padded(list(chain.from_iterable(lists)), nothing)
     longest = flat.shape[1]
     anchors = np.full((len(batch), max(map(len, lists)), max(1, longest)), nothing)
-    counts = np.array([len(some) for some in lists])
+    counts = np.array([len(places) for places in lists])
     anchors[np.arange(anchors.shape[1]) < counts[:, None], :longest] = flat
     return items, anchors
 
@@ -180,12 +181,12 @@ def _related(codes: Integers, items: Integers, scores: Scores, combine: Combine)
     total = np.zeros((len(codes), items.shape[1] + 1))
     count = np.zeros(total.shape)
     for y in codes.T:
-        own = np.flatnonzero(y >= 0)
-        known = scores.of(items[own], y[own, None])
-        x = log_odds(known, scores.neutral) if combine == "bayes" else known
+        present = np.flatnonzero(y >= 0)
+        score = scores.of(items[present], y[present, None])
+        x = score - scores.neutral if combine == "bayes" else score  # theta of `bayes`: how far above unrelated items
         seen = ~np.isnan(x)
-        total[own, :-1] += np.where(seen, x, 0.0)
-        count[own, :-1] += seen
+        total[present, :-1] += np.where(seen, x, 0.0)
+        count[present, :-1] += seen
     with np.errstate(invalid="ignore"):
         return np.where(count > 0, total, np.nan) if combine == "bayes" else total / count
 

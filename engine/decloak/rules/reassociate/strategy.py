@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from decloak.errors import DecloakError
-from decloak.rules.choices import at, one_of
+from decloak.rules.choices import one_of
 
 __all__ = ["Combine", "Reassociation"]
 
@@ -53,15 +53,11 @@ class Reassociation:
     ) -> "Reassociation":
         """Check the choices; `places` says where each is written."""
         place = (places or {}).get
-        with at(place("units")):
-            kinds = tuple(one_of(one, get_args(Unit)) for one in units)
-        with at(place("combine")):
-            combined: Combine = one_of("mean" if combine is None else combine, get_args(Combine))
-        with at(place("give")):
-            given: Give = one_of(give, get_args(Give))
-        with at(place("match")):
-            matched: Match = one_of(match, get_args(Match))
-        built = cls(kinds, combined, given, matched, consistent)
+        kinds = tuple(one_of(unit, get_args(Unit), place("units")) for unit in units)
+        combined: Combine = one_of("mean" if combine is None else combine, get_args(Combine), place("combine"))
+        giving: Give = one_of(give, get_args(Give), place("give"))
+        matched: Match = one_of(match, get_args(Match), place("match"))
+        built = cls(kinds, combined, giving, matched, consistent)
         for choice, message, hint in _misfits(built, combine is not None):
             raise DecloakError(message, place(choice), hint)
         return built
@@ -71,27 +67,16 @@ class Reassociation:
         return self.combine if ("term" if chunk == "T" else "subrecord") in self.units else "mean"
 
 
-def _misfits(attack: Reassociation, combine_given: bool) -> Iterator[tuple[str, str, str]]:
+def _misfits(attack: Reassociation, combine_chosen: bool) -> Iterator[tuple[str, str, str]]:
     """What does not go with what: the choice at fault, what is wrong, and the remedy."""
     if not attack.units or len(set(attack.units)) < len(attack.units):
-        yield (
-            "units",
-            "units are terms, sub-records or both",
-            "write [term], [subrecord] or [term, subrecord]",
-        )
-    if attack.match == "random" and combine_given:
+        yield "units", "units are terms, sub-records or both", "write [term], [subrecord] or [term, subrecord]"
+    if attack.match == "random" and combine_chosen:
         yield "combine", "chance takes no notice of scores", "leave combine out, or match: best"
     if attack.match == "random" and len(attack.units) < 2:
         yield "units", "chance gives terms and sub-records alike", "write [term, subrecord]"
-    if attack.match != "random" and not combine_given:
-        yield (
-            "combine",
-            "nothing says how scores are combined",
-            f"write one of {', '.join(get_args(Combine))}",
-        )
+    if attack.match != "random" and not combine_chosen:
+        yield "combine", "nothing says how scores are combined", f"write one of {', '.join(get_args(Combine))}"
     if attack.consistent and attack.match != "assignment":
-        yield (
-            "consistent",
-            "only an assignment can be consistent, for it decides all at once",
-            "write match: assignment",
-        )
+        message = "only an assignment can be consistent, for it decides all at once"
+        yield "consistent", message, "write match: assignment"

@@ -15,7 +15,7 @@ from decloak.data.disassociated import Cluster, Disassociated
 from decloak.errors import DecloakError
 from decloak.rules.reassociate.strategy import Reassociation
 
-__all__ = ["Rows", "Unit", "classes", "rows_of", "units_of"]
+__all__ = ["AnchoredRows", "Unit", "classes", "rows_of_cluster", "units_of"]
 
 Items = tuple[str, ...]
 
@@ -28,37 +28,37 @@ class Unit(NamedTuple):
     times: int
 
 
-class Rows(NamedTuple):
+class AnchoredRows(NamedTuple):
     """The rows of a cluster: the distinct anchors in order of their first row, and the number of each row's."""
 
     anchors: tuple[Items, ...]
     of_row: tuple[int, ...]
 
 
-def rows_of(cluster: Cluster) -> Rows:
+def rows_of_cluster(cluster: Cluster) -> AnchoredRows:
     """Return the rows of a cluster; without a record chunk all are empty.
 
     >>> from decloak.data.disassociated import Chunk
-    >>> rows_of(Cluster(4, (Chunk(("a", "b"), (("a",), ("a", "b"), ("a",))),), ()))
-    Rows(anchors=(('a',), ('a', 'b'), ()), of_row=(0, 1, 0, 2))
+    >>> rows_of_cluster(Cluster(4, (Chunk(("a", "b"), (("a",), ("a", "b"), ("a",))),), ()))
+    AnchoredRows(anchors=(('a',), ('a', 'b'), ()), of_row=(0, 1, 0, 2))
     """
-    shown = [*map(_items, cluster.record_chunks[0].subrecords)] if cluster.record_chunks else []
-    shown += [()] * (cluster.size - len(shown))
+    anchors = [*map(_items, cluster.record_chunks[0].subrecords)] if cluster.record_chunks else []
+    anchors += [()] * (cluster.size - len(anchors))
     number: dict[Items, int] = {}
-    of_row = tuple([number.setdefault(anchor, len(number)) for anchor in shown])
-    return Rows(tuple(number), of_row)
+    of_row = tuple([number.setdefault(anchor, len(number)) for anchor in anchors])
+    return AnchoredRows(tuple(number), of_row)
 
 
-def classes(rows: Rows) -> list[list[int]]:
+def classes(rows: AnchoredRows) -> list[list[int]]:
     """Return the rows of every anchor.
 
-    >>> classes(Rows((("a",), ()), (0, 1, 0)))
+    >>> classes(AnchoredRows((("a",), ()), (0, 1, 0)))
     [[0, 2], [1]]
     """
-    found: list[list[int]] = [[] for _ in rows.anchors]
-    for row, one in enumerate(rows.of_row):
-        found[one].append(row)
-    return found
+    members: list[list[int]] = [[] for _ in rows.anchors]
+    for row, anchor in enumerate(rows.of_row):
+        members[anchor].append(row)
+    return members
 
 
 def units_of(release: Disassociated, strategy: Reassociation, k: int | None) -> Iterator[tuple[int, list[Unit]]]:
@@ -74,10 +74,10 @@ def _check(number: int, cluster: Cluster) -> None:
         raise DecloakError(f"cluster {number} has {cluster.size} records", hint="a cluster has at least one")
     for j, chunk in enumerate(cluster.record_chunks):
         if len(chunk.subrecords) > cluster.size:
-            many = f"{len(chunk.subrecords)} sub-records for {cluster.size} records"
-            raise DecloakError(
-                f"chunk {j} of cluster {number} has {many}", hint="a record has at most one sub-record in a chunk"
+            message = (
+                f"chunk {j} of cluster {number} has {len(chunk.subrecords)} sub-records for {cluster.size} records"
             )
+            raise DecloakError(message, hint="a record has at most one sub-record in a chunk")
 
 
 def _term_rows(strategy: Reassociation, k: int | None) -> int:
