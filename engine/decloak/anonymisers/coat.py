@@ -94,12 +94,12 @@ class RelatedUtility(Part):
     def of(self, privacy: Sets, data: Dataset, folder: Folder, cache: Cache | None) -> tuple[Sets, Sequence[str]]:
         """The sets of what is related to each privacy constraint, and what the measure could not use."""
         protected = sorted({item for constraint in privacy for item in constraint})
-        pairs = [(item, other) for item in protected for other in data.items]
+        pairs = [(item, candidate) for item in protected for candidate in data.items]
         related = self.relate.related(pairs, Supplies(folder, lambda: data.transactions, cache))
         sign = -1 if self.relate.closer == "smaller" else 1
 
-        def similar(item: str, other: str) -> float | None:
-            score = related.scores.get((item, other))
+        def similar(item: str, candidate: str) -> float | None:
+            score = related.scores.get((item, candidate))
             return None if score is None else sign * score
 
         return related_sets(data.items, privacy, similar, sign * self.within), related.warnings

@@ -53,20 +53,20 @@ def total(release: Disassociated, covers: Iterable[Cover], knowledge: Knowledge,
     if reading not in READINGS:
         hint = nearest(reading, READINGS) or f"readings are {', '.join(READINGS)}"
         raise DecloakError(f"no reading {shown(reading)} of the breach detection", hint=hint)
-    found = [cover.problem for cover in breached(covers, knowledge)]
+    problems = [cover.problem for cover in breached(covers, knowledge)]
     if reading == "sum":
-        return len(found)
+        return len(problems)
     if reading == "literal":
-        return _literal(release, found)
+        return _literal(release, problems)
     by_item = reading == "per_item"
-    return sum(_largest((p.cluster, p.chunk, p.item if by_item else "") for p in found).values())
+    return sum(_largest((p.cluster, p.chunk, p.item if by_item else "") for p in problems).values())
 
 
-def breached(found: Iterable[Cover], knowledge: Knowledge) -> list[Cover]:
+def breached(covers: Iterable[Cover], knowledge: Knowledge) -> list[Cover]:
     """The cover problems among these that the knowledge breaches."""
-    found = list(found)
-    index = _index((cover.problem for cover in found), knowledge)
-    return [one for one in found if index is None or any(pair in index for pair in _pairs(one.problem))]
+    covers = list(covers)
+    index = _index((cover.problem for cover in covers), knowledge)
+    return [cover for cover in covers if index is None or any(pair in index for pair in _pairs(cover.problem))]
 
 
 def vulnerable_items(release: Disassociated, knowledge: Knowledge = None) -> list[tuple[int, str]]:
@@ -134,10 +134,10 @@ def _index(problems: Iterable[CoverProblem], knowledge: Knowledge) -> _Index | N
     for itemset in knowledge:
         if isinstance(itemset, str):
             raise DecloakError(f"an itemset is the text {shown(itemset)}", hint="give a tuple or a list of items")
-        known = frozenset(itemset)
-        for pair in combinations(sorted(known), 2):
+        items = frozenset(itemset)
+        for pair in combinations(sorted(items), 2):
             if pair in at_risk:
-                index.setdefault(pair, []).append(known)
+                index.setdefault(pair, []).append(items)
     return index
 
 
@@ -149,9 +149,9 @@ def _largest(places: Iterable[tuple[int, int, str]]) -> dict[int, int]:
     return largest
 
 
-def _literal(release: Disassociated, found: Iterable[CoverProblem]) -> int:
+def _literal(release: Disassociated, problems: Iterable[CoverProblem]) -> int:
     firsts = [{j: chunk.items[0] for j, chunk in enumerate(c.record_chunks)} for c in release.clusters]
-    largest = _largest((p.cluster, p.chunk, "") for p in found if firsts[p.cluster][p.chunk] == p.item)
+    largest = _largest((p.cluster, p.chunk, "") for p in problems if firsts[p.cluster][p.chunk] == p.item)
     total = running = 0
     for cluster in range(len(release.clusters)):
         running = max(running, largest.get(cluster, 0))

@@ -94,9 +94,9 @@ def _of_cluster(number: int, cluster: Cluster, adjacent: bool) -> Iterator[Cover
         first = max(0, j - 1) if adjacent else 0
         for x, support in sorted(Counter(item for subrecord in chunk.subrecords for item in subrecord).items()):
             for before, levels in enumerate(earlier[first:], first):
-                at = bisect_left(levels, (support,))
-                if at < len(levels) and levels[at].covered:
-                    least, size, covered = levels[at]
+                index = bisect_left(levels, (support,))
+                if index < len(levels) and levels[index].covered:
+                    least, size, covered = levels[index]
                     yield Cover(CoverProblem(number, j, x, before, covered), size, least)
         earlier.append(_levels(chunk))
 
@@ -110,10 +110,10 @@ def _levels(chunk: Chunk) -> list[_Level]:
     by_support: dict[int, list[str]] = {}
     for item in sorted(holders):
         by_support.setdefault(holders[item].bit_count(), []).append(item)
-    found, together, size = [], -1, 0
+    levels, together, size = [], -1, 0
     for support, items in sorted(by_support.items(), reverse=True):
         for item in items:
             together &= holders[item]
         size += len(items)
-        found.append(_Level(support, size, tuple(items) if together.bit_count() == support else ()))
-    return found[::-1]
+        levels.append(_Level(support, size, tuple(items) if together.bit_count() == support else ()))
+    return levels[::-1]

@@ -61,29 +61,29 @@ def weak(items: Iterable[str], foreign: Iterable[str], m: int, seed: int = 0, co
     190
     """
     check_km(1, m)
-    own = sorted(set(items))
-    others = sorted(set(foreign).difference(own))
-    if len(others) < count:
+    item_names = sorted(set(items))
+    foreign_words = sorted(set(foreign).difference(item_names))
+    if len(foreign_words) < count:
         raise DecloakError(
-            f"{len(others)} foreign words that are no items of the data", hint=f"give a list of at least {count}"
+            f"{len(foreign_words)} foreign words that are no items of the data", hint=f"give a list of at least {count}"
         )
     rng = random.Random(seed)
-    words = rng.sample(own, min(count, len(own))) + rng.sample(others, count)
+    words = rng.sample(item_names, min(count, len(item_names))) + rng.sample(foreign_words, count)
     return list(combinations(sorted(words), m))
 
 
 def explicit(path: FilePath, items: Collection[str]) -> list[Itemset]:
     """The itemsets of a file, one a line with commas between the items; an error names the items not in `items`."""
-    known = read(path, "basket")
+    listed = read(path, "basket")
     there = frozenset(items)
     lines: dict[str, int] = {}
-    for number, itemset in enumerate(known.transactions, 1):
+    for number, itemset in enumerate(listed.transactions, 1):
         for item in itemset:
             if item not in there:
                 lines.setdefault(item, number)
     if lines:
         raise _unknown(path, lines)
-    return [tuple(sorted(itemset)) for itemset in known.transactions]
+    return [tuple(sorted(itemset)) for itemset in listed.transactions]
 
 
 def _unknown(path: FilePath, lines: dict[str, int], most: int = 10) -> DecloakError:

@@ -27,14 +27,14 @@ class _Occurrences(NamedTuple):
 
 
 def _occurrences(published: Published, n: int | None) -> list[_Occurrences]:
-    found: dict[frozenset[str], _Occurrences] = {}
+    occurrences: dict[frozenset[str], _Occurrences] = {}
     for number, transaction in enumerate(published.transactions):
         for position, element in enumerate(transaction):
             if not isinstance(element, str):
-                one = found.setdefault(frozenset(element), _Occurrences(element, [], []))
-                one.transactions.append(number)
-                one.contexts.append(context(transaction, position, n))
-    return list(found.values())
+                occurrence = occurrences.setdefault(frozenset(element), _Occurrences(element, [], []))
+                occurrence.transactions.append(number)
+                occurrence.contexts.append(context(transaction, position, n))
+    return list(occurrences.values())
 
 
 def needed_pairs(published: Published, n: int | None) -> list[Pair]:
@@ -42,27 +42,27 @@ def needed_pairs(published: Published, n: int | None) -> list[Pair]:
     return list(dict.fromkeys(chain.from_iterable(map(_pairs, _occurrences(published, n)))))
 
 
-def _pairs(one: _Occurrences) -> Iterator[Pair]:
-    near = dict.fromkeys(chain.from_iterable(one.contexts))
-    return ((item, member) for item in near for member in one.members)
+def _pairs(occurrence: _Occurrences) -> Iterator[Pair]:
+    near = dict.fromkeys(chain.from_iterable(occurrence.contexts))
+    return ((item, member) for item in near for member in occurrence.members)
 
 
 def tables(published: Published, score: Mapping[Pair, float | None], n: int | None) -> list[AttackTable]:
     """The distance table of every generalised item that has one, in the order of first appearance."""
-    return [table for one in _occurrences(published, n) if (table := _table(one, score)) is not None]
+    return [table for occurrence in _occurrences(published, n) if (table := _table(occurrence, score)) is not None]
 
 
-def _table(one: _Occurrences, score: Mapping[Pair, float | None]) -> AttackTable | None:
-    d = mean_scores(one.contexts, one.members, score)
+def _table(occurrence: _Occurrences, score: Mapping[Pair, float | None]) -> AttackTable | None:
+    d = mean_scores(occurrence.contexts, occurrence.members, score)
     scored = ~np.isnan(d)
     rows, columns = np.flatnonzero(scored.any(axis=1)), np.flatnonzero(scored.any(axis=0))
     if not rows.size:
         return None
     return AttackTable(
-        one.members,
-        np.array(one.transactions, dtype=np.intp)[rows],
-        tuple(one.members[column] for column in columns),
-        tuple(one.contexts[row] for row in rows),
+        occurrence.members,
+        np.array(occurrence.transactions, dtype=np.intp)[rows],
+        tuple(occurrence.members[column] for column in columns),
+        tuple(occurrence.contexts[row] for row in rows),
         d[np.ix_(rows, columns)],
     )
 

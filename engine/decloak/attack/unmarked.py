@@ -53,4 +53,4 @@ def _marked(items: Sequence[str], group: Mapping[str, int]) -> tuple[Element, ..
     gathered: dict[str | int, list[str]] = {}
     for item in items:
         gathered.setdefault(group.get(item, item), []).append(item)
-    return tuple(tuple(found) if isinstance(key, int) else key for key, found in gathered.items())
+    return tuple(tuple(members) if isinstance(key, int) else key for key, members in gathered.items())

@@ -79,13 +79,13 @@ def _rows(sources: Iterable[Documents], seen: Any, progress: Progress) -> Iterat
 
 def _facts(sources: Iterable[Documents], stem: bool, texts: str) -> Facts:
     parts = tuple(map(_part, sources))
-    made = datetime.now(UTC).isoformat(timespec="seconds")
-    return Facts(sum(one.documents for one in parts), stem, texts, made, __version__, parts)
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    return Facts(sum(part.documents for part in parts), stem, texts, created, __version__, parts)
 
 
-def _part(one: Documents) -> Part:
-    name = os.fsencode(one.path).decode(errors="replace")
-    return Part(name, str(one.reading), one.count, one.left_out.total(), one.sha256.hexdigest())
+def _part(source: Documents) -> Part:
+    name = os.fsencode(source.path).decode(errors="replace")
+    return Part(name, str(source.reading), source.count, source.left_out.total(), source.sha256.hexdigest())
 
 
 @contextmanager

@@ -60,15 +60,15 @@ def _single(terms: Any) -> dict[str, int | None]:
 def _pairs(pairs: Any) -> dict[tuple[str, str], int | None]:
     if not isinstance(pairs, list):
         raise DecloakError("pairs is not a list", hint=SHAPE)
-    found: dict[tuple[str, str], int | None] = {}
-    for number, one in enumerate(pairs, 1):
+    counts: dict[tuple[str, str], int | None] = {}
+    for number, entry in enumerate(pairs, 1):
         where = f"pair {number}"
-        if not isinstance(one, list) or len(one) != 3:
+        if not isinstance(entry, list) or len(entry) != 3:
             raise DecloakError(f"{where} is not two names and a count", hint='write ["flu", "cough", 7]')
-        pair, count = both(_name(one[0], where), _name(one[1], where)), _count(one[2], where)
-        if found.setdefault(pair, count) != count:
+        pair, count = both(_name(entry[0], where), _name(entry[1], where)), _count(entry[2], where)
+        if counts.setdefault(pair, count) != count:
             raise DecloakError(f"{where} has another value for the same two", hint="keep one of them")
-    return found
+    return counts
 
 
 def _name(value: Any, where: str) -> str:

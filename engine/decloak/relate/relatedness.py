@@ -40,7 +40,7 @@ class Supplies(NamedTuple):
     folder: Folder
     documents: Documents = lambda: ()
     cache: "Cache | None" = None
-    progress: "Progress" = lambda answered, asked: None
+    progress: "Progress" = lambda answered, total: None
 
 
 class Related(NamedTuple):

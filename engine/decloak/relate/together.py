@@ -45,16 +45,16 @@ def together(holds: "sparse.csr_array[np.int32]", first: Integers, second: Integ
     return counts
 
 
-def _sparse(left: Any, right: Any) -> Integers:
-    product: Integers = (left @ right).toarray()
+def _sparse(rows: Any, columns: Any) -> Integers:
+    product: Integers = (rows @ columns).toarray()
     return product
 
 
-def _dense(left: Any, right: Any) -> Integers:
+def _dense(rows: Any, columns: Any) -> Integers:
     """Slabs are multiplied in single precision, which is exact up to 2²⁴ and so for a slab."""
-    product = np.zeros((left.shape[0], right.shape[1]), dtype=np.int64)
-    turned = left.T.tocsr()
-    for low in range(0, right.shape[0], SLAB):
-        a, b = (one[low : low + SLAB].astype(np.float32).toarray() for one in (turned, right))
+    product = np.zeros((rows.shape[0], columns.shape[1]), dtype=np.int64)
+    turned = rows.T.tocsr()
+    for low in range(0, columns.shape[0], SLAB):
+        a, b = (factor[low : low + SLAB].astype(np.float32).toarray() for factor in (turned, columns))
         product += (a.T @ b).astype(np.int64)
     return product

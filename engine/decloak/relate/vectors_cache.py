@@ -44,11 +44,11 @@ class Table(NamedTuple):
 
     def row(self, word: bytes) -> int | None:
         """The row of a word, None when it has none; of a word that came twice the first."""
-        at = bisect_left(range(len(self.ends)), word, key=self._word)
-        return int(self.rows[at]) if at < len(self.ends) and self._word(at) == word else None
+        index = bisect_left(range(len(self.ends)), word, key=self._word)
+        return int(self.rows[index]) if index < len(self.ends) and self._word(index) == word else None
 
-    def _word(self, at: int) -> bytes:
-        return bytes(self.text[int(self.ends[at - 1]) if at else 0 : int(self.ends[at])])
+    def _word(self, index: int) -> bytes:
+        return bytes(self.text[int(self.ends[index - 1]) if index else 0 : int(self.ends[index])])
 
 
 def cache_folder() -> Path | None:
@@ -68,9 +68,9 @@ def vector_table(path: FilePath, folder: Path | None = None) -> Table:
     if folder is not None:
         with suppress(OSError):
             cache = folder / f"{hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:32]}.vectors"
-            found = _mapped(cache, source) or _made(cache, path, source)
-            if found:
-                return found
+            cached = _mapped(cache, source) or _made(cache, path, source)
+            if cached:
+                return cached
     memory = io.BytesIO()
     _lay_out(memory, path, source)
     table = _table(memory.getbuffer(), source)

@@ -103,14 +103,14 @@ def coat(
     """
     _check(data, k, suppress)
     domain = sorted({*data.items, *names(list(items), "items")})
-    wanted = privacy_constraints(privacy, domain)
+    protected = privacy_constraints(privacy, domain)
     allowed = utility_constraints(utility, domain)
     state = Merging(data.transactions, domain, allowed)
-    trace = tuple(_protect(state, wanted, k))
+    trace = tuple(_protect(state, protected, k))
     phi = state.phi()
-    made = Coat(_published(data, phi), phi, Share(state.loss()), trace)
-    _check_suppressed(made, len(domain), suppress)
-    return made
+    release = Coat(_published(data, phi), phi, Share(state.loss()), trace)
+    _check_suppressed(release, len(domain), suppress)
+    return release
 
 
 def _check(data: Dataset, k: int, suppress: float) -> None:
@@ -123,8 +123,8 @@ def _check(data: Dataset, k: int, suppress: float) -> None:
         raise DecloakError(f"{size} transactions with items cannot hide among k = {k}", hint=hint)
 
 
-def _check_suppressed(made: Coat, size: int, suppress: float) -> None:
-    count = len(made.suppressed)
+def _check_suppressed(release: Coat, size: int, suppress: float) -> None:
+    count = len(release.suppressed)
     if count > Fraction(str(suppress)) * size:  # str, for 0.29 of 100 items are 29
         raise DecloakError(
             f"{count} of {size} items would have to be suppressed, more than the share {suppress}",
@@ -166,9 +166,9 @@ def _protect(state: Merging, privacy: Constraints, k: int) -> Iterator[Step]:
     doubtful: Iterable[int] = range(len(privacy))
     while True:
         for number in doubtful:
-            support[number] = found = _violated(state, constraints[number], k)
-            if found is not None:
-                heappush(queue, (-found, number))
+            support[number] = count = _violated(state, constraints[number], k)
+            if count is not None:
+                heappush(queue, (-count, number))
         while queue and support[queue[0][1]] != -queue[0][0]:
             heappop(queue)
         if not queue:

@@ -105,18 +105,18 @@ class CountTree:
         """Every later column of every place that may join, and the place it leads to."""
         tails = self._start[places.record + 1] - places.after
         ends = np.cumsum(tails)
-        at = np.arange(tails.sum()) + np.repeat(places.after - (ends - tails), tails)
-        columns = self._columns[at]
+        entries = np.arange(tails.sum()) + np.repeat(places.after - (ends - tails), tails)
+        columns = self._columns[entries]
         joins = free[columns]
-        return columns[joins], _Places(np.repeat(places.record, tails)[joins], at[joins] + 1)
+        return columns[joins], _Places(np.repeat(places.record, tails)[joins], entries[joins] + 1)
 
     @staticmethod
     def _children(columns: Ints, places: _Places) -> Iterator[tuple[int, _Places]]:
         """The places of each column apart."""
         order = np.argsort(columns, kind="stable")
-        found, start = np.unique(columns[order], return_index=True)
-        for column, some in zip(found.tolist(), np.split(order, start[1:]), strict=False):
-            yield column, _Places(places.record[some], places.after[some])
+        distinct, start = np.unique(columns[order], return_index=True)
+        for column, group in zip(distinct.tolist(), np.split(order, start[1:]), strict=False):
+            yield column, _Places(places.record[group], places.after[group])
 
     def _unrelated(self, free: NDArray[np.bool_], column: int) -> NDArray[np.bool_]:
         """Without the nodes on one path with that of a column."""

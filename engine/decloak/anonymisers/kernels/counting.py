@@ -115,8 +115,8 @@ def _below(counts: sparse.csr_array[Any], first: Ints, k: int, alive: Mask) -> I
     row = np.repeat(first, np.diff(counts.indptr))
     kept = (counts.data < k) & (counts.indices > row)
     kept[kept] = alive[counts.indices[kept]]
-    found: Ints = np.column_stack((row[kept], counts.indices[kept]))
-    return found[np.argsort(found[:, 0] * len(alive) + found[:, 1])]
+    itemsets: Ints = np.column_stack((row[kept], counts.indices[kept]))
+    return itemsets[np.argsort(itemsets[:, 0] * len(alive) + itemsets[:, 1])]
 
 
 def ends(tree: Hierarchy) -> Ints:
@@ -130,16 +130,16 @@ def supports(tree: Hierarchy, records: sparse.csr_array[Any]) -> Ints:
     The items of a record below a node are neighbours in it. So their number, less that of neighbours both below the
     node, is 1 or 0; and neighbours are both below what is above or at their lowest common ancestor.
     """
-    own = np.zeros(len(tree.labels), np.int64)
-    own[tree.leaf] = tree.occurrences(records)
+    counts = np.zeros(len(tree.labels), np.int64)
+    counts[tree.leaf] = tree.occurrences(records)
     inside = np.ones(len(records.indices), bool)
     inside[records.indptr[:-1][np.diff(records.indptr) > 0]] = False
     right = np.flatnonzero(inside)
     lowest = _lowest_common(tree)
     for begin in range(0, len(right), PIECE):
-        at = right[begin : begin + PIECE]
-        own -= np.bincount(lowest(records.indices[at - 1], records.indices[at]), minlength=len(own))
-    total = starts(own)
+        entry = right[begin : begin + PIECE]
+        counts -= np.bincount(lowest(records.indices[entry - 1], records.indices[entry]), minlength=len(counts))
+    total = starts(counts)
     return total[ends(tree)] - total[:-1]
 
 

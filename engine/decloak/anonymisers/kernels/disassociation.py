@@ -55,11 +55,11 @@ def disassociate(
     check_records(data.transactions, k)
     names, records = _coded(data.transactions)
     clusters = pooled(horizontal(records, max_cluster, strict), k)
-    leaves = [_leaf([records[one] for one in ids], k, m) for ids in clusters]
+    leaves = [_leaf([records[number] for number in ids], k, m) for ids in clusters]
     joints = refined(leaves, k, m) if refine else []
     truth = tuple(_anchor_order(leaf, ids) for leaf, ids in zip(leaves, clusters, strict=True))
     published = tuple(_cluster(leaf, names) for leaf in leaves)
-    shared = tuple(_joint(one, leaves, names) for one in joints)
+    shared = tuple(_joint(joint, leaves, names) for joint in joints)
     return Disassociation(Disassociated(published, shared, k, m, data.origin), truth)
 
 
@@ -98,7 +98,8 @@ def _leaf(records: Sequence[Record], k: int, m: int) -> Leaf:
 def _anchor_order(leaf: Leaf, ids: list[int]) -> tuple[int, ...]:
     anchor = frozenset(leaf.chunks[0] if leaf.chunks else ())
     rows = [tuple(item for item in record if item in anchor) for record in leaf.records]
-    return tuple(one for _, _, one in sorted((not row, row, one) for row, one in zip(rows, ids, strict=True)))
+    ranked = sorted((not row, row, number) for row, number in zip(rows, ids, strict=True))
+    return tuple(number for _, _, number in ranked)
 
 
 def _cluster(leaf: Leaf, names: list[str]) -> Cluster:

@@ -131,11 +131,11 @@ def _support(records: Records, end: Ints, k: int) -> Support:
 
     def support(nodes: tuple[int, ...]) -> int:
         common = reduce(np.bitwise_and, map(bits, nodes))
-        some = np.flatnonzero(common)
-        if len(some) >= k:
-            return len(some)
-        bit = np.flatnonzero(np.unpackbits(common[some].view(np.uint8)))
-        return int(records.weight[64 * some[bit // 64] + bit % 64].sum())
+        nonzero = np.flatnonzero(common)
+        if len(nonzero) >= k:
+            return len(nonzero)
+        bit = np.flatnonzero(np.unpackbits(common[nonzero].view(np.uint8)))
+        return int(records.weight[64 * nonzero[bit // 64] + bit % 64].sum())
 
     return support
 

@@ -20,12 +20,12 @@ class _Node:
     def __init__(self, records: Sequence[Record], ids: Iterable[int], ignored: frozenset[int]) -> None:
         self.records = records
         self.ignored = ignored
-        self.left = dict.fromkeys(ids)
+        self.remaining = dict.fromkeys(ids)
         self.holders: dict[int, list[int]] = {}
-        for one in self.left:
-            for item in records[one]:
+        for number in self.remaining:
+            for item in records[number]:
                 if item not in ignored:
-                    self.holders.setdefault(item, []).append(one)
+                    self.holders.setdefault(item, []).append(number)
         self.support = {item: len(holders) for item, holders in self.holders.items()}
         self.queue = [(-support, item) for item, support in self.support.items()]
         heapify(self.queue)
@@ -45,13 +45,13 @@ class _Node:
 
     def split(self, item: int) -> list[int]:
         """Take away the records that hold an item, in ascending order."""
-        left, support = self.left, self.support
-        taken = [one for one in self.holders[item] if one in left]
-        for one in taken:
-            del left[one]
-            for other in self.records[one]:
-                if other not in self.ignored:
-                    support[other] -= 1
+        remaining, support = self.remaining, self.support
+        taken = [number for number in self.holders[item] if number in remaining]
+        for number in taken:
+            del remaining[number]
+            for held_item in self.records[number]:
+                if held_item not in self.ignored:
+                    support[held_item] -= 1
         return taken
 
 
@@ -62,10 +62,10 @@ def horizontal(records: Sequence[Record], max_cluster: int, strict: bool = False
     while stack:
         node = stack[-1]
         item = node.most_frequent()
-        if len(node.left) <= largest or item is None:
+        if len(node.remaining) <= largest or item is None:
             stack.pop()
-            yield from _equal_parts(list(node.left), max_cluster)
-        elif node.support[item] == len(node.left):
+            yield from _equal_parts(list(node.remaining), max_cluster)
+        elif node.support[item] == len(node.remaining):
             node.ignore(item)
         else:
             part = node.split(item)

@@ -70,9 +70,9 @@ def optimum(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, mos
 def _cheapest(tree: Hierarchy, price: list[int], offending: list[tuple[int, ...]]) -> int:
     """The first of the cheapest anonymous cuts, breadth first."""
     among = [0] * len(tree.labels)
-    for at, itemset in enumerate(offending):
+    for bit, itemset in enumerate(offending):
         for node in itemset:
-            among[node] |= 1 << at
+            among[node] |= 1 << bit
     steps = [
         (sum(1 << child for child in below), 1 << node, price[node] - sum(price[child] for child in below))
         for node, below in enumerate(tree.children)
@@ -120,8 +120,8 @@ def _offending(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) 
             elif both:
                 yield (*itemset, node)
         if len(itemset) + 1 < m:
-            for at, (node, both) in enumerate(frequent):
-                unrelated = [other for other, _ in frequent[at + 1 :] if first[other] >= ends[node]]
+            for position, (node, both) in enumerate(frequent):
+                unrelated = [follower for follower, _ in frequent[position + 1 :] if first[follower] >= ends[node]]
                 yield from grow((*itemset, node), both, unrelated)
 
     return list(grow((), (1 << records.shape[0]) - 1, list(range(len(tree.labels))))) if m else []

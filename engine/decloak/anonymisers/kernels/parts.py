@@ -44,8 +44,8 @@ def vpa(
     check_feasible(records, k)
     runs = runs_of_classes(tree, parts, level)
     tasks = [(tree, _of_items(records, first, end), k, m, first, end) for first, end in runs]
-    found = spread(confined, tasks, processes)
-    return aa(tree, records, k, m, np.concatenate(found))
+    cuts = spread(confined, tasks, processes)
+    return aa(tree, records, k, m, np.concatenate(cuts))
 
 
 def runs_of_classes(tree: Hierarchy, parts: int, level: int) -> list[tuple[int, int]]:

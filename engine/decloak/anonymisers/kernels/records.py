@@ -89,9 +89,9 @@ def _equal(records: Records, like: Ints) -> Mask:
     lengths = np.diff(records.start)
     same: Mask = lengths == lengths[like]
     doubtful = np.flatnonzero(same & (like != np.arange(len(like))))
-    these = records.held[entries_of(records.start[doubtful], lengths[doubtful])]
-    those = records.held[entries_of(records.start[like[doubtful]], lengths[doubtful])]
-    same[np.repeat(doubtful, lengths[doubtful])[these != those]] = False
+    labels = records.held[entries_of(records.start[doubtful], lengths[doubtful])]
+    like_labels = records.held[entries_of(records.start[like[doubtful]], lengths[doubtful])]
+    same[np.repeat(doubtful, lengths[doubtful])[labels != like_labels]] = False
     return same
 
 

@@ -47,8 +47,8 @@ def _nodes(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> 
     ends = np.searchsorted(part[order], np.arange(len(recoding.cuts) + 1))
     nodes = np.empty(records.nnz, np.int64)
     for cut, start, end in zip(recoding.cuts, ends, ends[1:], strict=False):
-        at = order[start:end]
-        nodes[at] = cut[np.searchsorted(tree.first[cut], records.indices[at], side="right") - 1]
+        entries = order[start:end]
+        nodes[entries] = cut[np.searchsorted(tree.first[cut], records.indices[entries], side="right") - 1]
     return nodes
 
 
@@ -58,11 +58,12 @@ def _rows(tree: Hierarchy, records: sparse.csr_array[Any], nodes: Ints) -> Itera
     by_name = np.argsort(names)
     shape = (records.shape[0], len(names))
     # Summing duplicates writes into both index arrays: that of the records is theirs.
-    found = sparse.csr_array((np.ones(len(nodes), np.int8), np.argsort(by_name)[nodes], records.indptr.copy()), shape)
-    found.sum_duplicates()
-    labels = names[by_name][found.indices].tolist()
-    for start, end in pairwise(found.indptr.tolist()):
-        yield tuple(labels[start:end])
+    start = records.indptr.copy()
+    published = sparse.csr_array((np.ones(len(nodes), np.int8), np.argsort(by_name)[nodes], start), shape)
+    published.sum_duplicates()
+    labels = names[by_name][published.indices].tolist()
+    for first, end in pairwise(published.indptr.tolist()):
+        yield tuple(labels[first:end])
 
 
 def generalised(

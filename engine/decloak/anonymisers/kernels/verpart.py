@@ -75,13 +75,13 @@ def anonymous_chunk(held: dict[int, int], k: int, m: int) -> Callable[[int], boo
 
     def takes(item: int) -> bool:
         rows = held[item]
-        for others in itemsets:
-            if (common := rows & others) and common.bit_count() < k:
+        for holders in itemsets:
+            if (common := rows & holders) and common.bit_count() < k:
                 return False
         if m > 1:
             grown = {rows: 1}
-            for others, length in itemsets.items():
-                if length < m - 1 and (common := rows & others):
+            for holders, length in itemsets.items():
+                if length < m - 1 and (common := rows & holders):
                     grown[common] = min(length + 1, grown.get(common, m))
             for common, length in grown.items():
                 itemsets[common] = min(length, itemsets.get(common, m))

@@ -43,15 +43,15 @@ def agreement(human: Sequence[float], scores: Sequence[float | None], level: flo
     >>> found.pairs, round(found.pearson.value, 3), found.spearman.value
     (4, 0.944, 1.0)
     """
-    known = [(said, score) for said, score in zip(human, scores, strict=True) if score is not None]
-    x, y = map(_scaled, np.array(known, dtype=float).reshape(-1, 2).T)
-    if len(known) < 4 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return Agreement(len(known), NONE, NONE)
+    judged = [(judgement, score) for judgement, score in zip(human, scores, strict=True) if score is not None]
+    x, y = map(_scaled, np.array(judged, dtype=float).reshape(-1, 2).T)
+    if len(judged) < 4 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return Agreement(len(judged), NONE, NONE)
     ranks = rankdata(x), rankdata(y)
     return Agreement(
-        len(known),
-        _between(float(np.corrcoef(x, y)[0, 1]), 1.0, len(known), level),
-        _between(float(np.corrcoef(*ranks)[0, 1]), 1.06, len(known), level),
+        len(judged),
+        _between(float(np.corrcoef(x, y)[0, 1]), 1.0, len(judged), level),
+        _between(float(np.corrcoef(*ranks)[0, 1]), 1.06, len(judged), level),
     )
 
 

@@ -58,9 +58,9 @@ def information_loss(original: Dataset, release: Release) -> Share | None:
     everything = len(_items(release) | set(original.items))
     above = _above(element for row in rows for element in row)
     lost = [
-        next((len(_members(element)) for element in above.get(item, ()) if element in shown), everything)
+        next((len(_members(element)) for element in above.get(item, ()) if element in published), everything)
         for held, row in zip(original.transactions, rows, strict=True)
-        for shown in [frozenset(row)]
+        for published in [frozenset(row)]
         for item in dict.fromkeys(held)
     ]
     return Share(Fraction(sum(size for size in lost if size > 1), len(lost) * everything)) if lost else None
@@ -104,7 +104,7 @@ def _items(release: Release) -> set[str]:
 def _above(elements: Iterable[Element]) -> dict[str, list[Element]]:
     """The elements that stand for each item, narrow ones first."""
     above: dict[str, list[Element]] = {}
-    for element in sorted(set(elements), key=lambda one: len(_members(one))):
+    for element in sorted(set(elements), key=lambda label: len(_members(label))):
         for item in _members(element):
             above.setdefault(item, []).append(element)
     return above

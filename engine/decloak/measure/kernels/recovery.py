@@ -120,14 +120,14 @@ def recovery(
 def _ranks(order: NDArray[np.integer[Any]], weight: NDArray[np.floating[Any]] | None) -> NDArray[np.int64]:
     """Suspicion as whole numbers from 0; ties share one, neighbours within EPSILON are ties."""
     ranks = np.zeros(order.shape, np.int64)
-    left = order < 0
-    if weight is not None and left.any():
-        w = weight[left]
+    unstruck = order < 0
+    if weight is not None and unstruck.any():
+        w = weight[unstruck]
         ascending = np.argsort(w)
         steps = np.concatenate(([0], np.diff(w[ascending]) > EPSILON))
-        ranks[np.flatnonzero(left)[ascending]] = np.cumsum(steps)
-    latest_first = np.unique(-order[~left], return_inverse=True)[1]
-    ranks[~left] = ranks.max(initial=0) + 1 + latest_first
+        ranks[np.flatnonzero(unstruck)[ascending]] = np.cumsum(steps)
+    latest_first = np.unique(-order[~unstruck], return_inverse=True)[1]
+    ranks[~unstruck] = ranks.max(initial=0) + 1 + latest_first
     return ranks
 
 
@@ -146,17 +146,17 @@ def pool(tables: Iterable[Recovery]) -> Recovery:
     >>> pool([Recovery(struck=1, correct=1), Recovery(struck=3, correct=0)]).precision
     0.25
     """
-    found = list(tables)
+    tables_seen = list(tables)
     return Recovery(
-        cells=sum(one.cells for one in found),
-        scored=sum(one.scored for one in found),
-        originals=sum(one.originals for one in found),
-        struck=sum(one.struck for one in found),
-        correct=sum(one.correct for one in found),
-        scored_added=sum(one.scored_added for one in found),
-        expected=math.fsum(one.expected for one in found),
-        pairs=sum(one.pairs for one in found),
-        concordance=sum(one.concordance for one in found),
+        cells=sum(table.cells for table in tables_seen),
+        scored=sum(table.scored for table in tables_seen),
+        originals=sum(table.originals for table in tables_seen),
+        struck=sum(table.struck for table in tables_seen),
+        correct=sum(table.correct for table in tables_seen),
+        scored_added=sum(table.scored_added for table in tables_seen),
+        expected=math.fsum(table.expected for table in tables_seen),
+        pairs=sum(table.pairs for table in tables_seen),
+        concordance=sum(table.concordance for table in tables_seen),
     )
 
 
@@ -166,5 +166,5 @@ def mean_density(tables: Iterable[Recovery]) -> float | None:
     >>> mean_density([Recovery(cells=4, originals=2), Recovery(cells=100, originals=25)])
     0.375
     """
-    densities = [one.density for one in tables if one.density is not None]
+    densities = [table.density for table in tables if table.density is not None]
     return math.fsum(densities) / len(densities) if densities else None

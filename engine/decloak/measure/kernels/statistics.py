@@ -35,12 +35,12 @@ def interval(values: Sequence[float | None], level: float = 0.95) -> Interval:
     [0.0, -2.48, 2.48]
     """
     tail = _tail(level)
-    known = [value for value in values if value is not None]
-    n, missing = len(known), len(values) - len(known)
-    mean = math.fsum(known) / n if n else None
+    present = [value for value in values if value is not None]
+    n, missing = len(present), len(values) - len(present)
+    mean = math.fsum(present) / n if n else None
     if mean is None or n == 1:
         return Interval(mean, None, None, n, missing)
-    s = math.sqrt(math.fsum((value - mean) ** 2 for value in known) / (n - 1))
+    s = math.sqrt(math.fsum((value - mean) ** 2 for value in present) / (n - 1))
     half = float(stdtrit(n - 1, 1 - tail)) * s / math.sqrt(n)
     return Interval(mean, mean - half, mean + half, n, missing)
 

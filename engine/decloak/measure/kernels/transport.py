@@ -62,9 +62,9 @@ class Vectors:
         """The numbers of the words that have a vector."""
         return frozenset(self._number[word] for word in words if word in self._number)
 
-    def distances(self, some: Sequence[int], others: Sequence[int]) -> Array:
+    def distances(self, rows: Sequence[int], columns: Sequence[int]) -> Array:
         """The distance of every word of one list to every word of the other."""
-        apart = self._array[some, None] - self._array[None, others]
+        apart = self._array[rows, None] - self._array[None, columns]
         return np.asarray(np.sqrt(np.square(apart).sum(axis=2)))
 
 
@@ -90,14 +90,16 @@ def mean_distance(
         raise DecloakError(f"{len(records)} records have {len(rebuilt)} reconstructions", hint="give one of each")
     space = Vectors(vectors)
     done: dict[tuple[frozenset[int], frozenset[int]], float] = {}
-    found = []
-    for record, other in zip(records, rebuilt, strict=True):
-        pair = space.known(record), space.known(other)
+    distances = []
+    for record, reconstruction in zip(records, rebuilt, strict=True):
+        pair = space.known(record), space.known(reconstruction)
         if all(pair):
             if pair not in done:
                 done[pair] = _distance(*pair, space)
-            found.append(done[pair])
-    return MeanDistance(math.fsum(found) / len(found) if found else None, len(found), len(records) - len(found))
+            distances.append(done[pair])
+    return MeanDistance(
+        math.fsum(distances) / len(distances) if distances else None, len(distances), len(records) - len(distances)
+    )
 
 
 def distance(some: Iterable[str], others: Iterable[str], vectors: Vectors) -> float | None:
@@ -107,13 +109,13 @@ def distance(some: Iterable[str], others: Iterable[str], vectors: Vectors) -> fl
 
 
 def _distance(a: frozenset[int], b: frozenset[int], vectors: Vectors) -> float:
-    left = {word: len(b) - len(a) * (word in b) for word in sorted(a)}
-    right = {word: len(a) - len(b) * (word in a) for word in sorted(b)}
-    left, right = ({word: weight for word, weight in side.items() if weight > 0} for side in (left, right))
-    if not left:
+    sources = {word: len(b) - len(a) * (word in b) for word in sorted(a)}
+    targets = {word: len(a) - len(b) * (word in a) for word in sorted(b)}
+    sources, targets = ({word: weight for word, weight in side.items() if weight > 0} for side in (sources, targets))
+    if not sources:
         return 0.0
-    supply, demand = (np.array(list(side.values()), dtype=np.int64) for side in (left, right))
-    cost = vectors.distances(list(left), list(right))
+    supply, demand = (np.array(list(side.values()), dtype=np.int64) for side in (sources, targets))
+    cost = vectors.distances(list(sources), list(targets))
     relaxed = _relaxed(cost, supply, demand)
     return (_cheapest(cost, supply, demand) if relaxed is None else relaxed) / (len(a) * len(b))
 
@@ -145,7 +147,7 @@ def _programmed(cost: Array, supply: Integers, demand: Integers) -> float:
     rows = sparse.kron(sparse.eye_array(n), np.ones((1, m)))
     columns = sparse.kron(np.ones((1, n)), sparse.eye_array(m))
     moved: Any = sparse.vstack((rows, columns))
-    found = linprog(cost.ravel(), A_eq=moved, b_eq=np.concatenate((supply, demand)))
-    if found.fun is None:
-        raise RuntimeError(f"no transport of {n} words to {m}: {found.message}")
-    return float(found.fun)
+    solution = linprog(cost.ravel(), A_eq=moved, b_eq=np.concatenate((supply, demand)))
+    if solution.fun is None:
+        raise RuntimeError(f"no transport of {n} words to {m}: {solution.message}")
+    return float(solution.fun)
