@@ -95,10 +95,7 @@ def vulnerable_records(
 
 
 def hit_records(
-    covers: Iterable[Cover],
-    records: Sequence[Collection[str]],
-    truth: Sequence[Sequence[int]],
-    knowledge: Knowledge,
+    covers: Iterable[Cover], records: Sequence[Collection[str]], truth: Sequence[Sequence[int]], knowledge: Knowledge
 ) -> list[int]:
     """The same of cover problems that are at hand."""
     problems = [cover.problem for cover in covers]

@@ -50,11 +50,7 @@ def ngd(fx: ArrayLike, fy: ArrayLike, fxy: ArrayLike, n: ArrayLike) -> Floats:
 
 
 def distances(
-    source: Source,
-    pairs: Iterable[Pair],
-    *,
-    unseen: Unseen = 1.0,
-    cap: float | Literal["none"] = 1.0,
+    source: Source, pairs: Iterable[Pair], *, unseen: Unseen = 1.0, cap: float | Literal["none"] = 1.0
 ) -> Scored:
     """Score pairs of terms by a source's counts.
 
@@ -66,20 +62,12 @@ def distances(
     counts, joint, n = source.counts(terms), source.joint(distinct), float(source.n)
     fx, fy = (_floats(counts.get(pair[side]) for pair in distinct) for side in (0, 1))
     fxy = _floats(joint.get(pair) for pair in distinct)
-    warnings = [
-        *_odd_terms(terms, _floats(counts.get(term) for term in terms), n),
-        *_odd_pairs(distinct, fx, fy, fxy),
-    ]
+    warnings = [*_odd_terms(terms, _floats(counts.get(term) for term in terms), n), *_odd_pairs(distinct, fx, fy, fxy)]
     d = _bounded(ngd(fx, fy, _with_pseudo(fxy, unseen), n), unseen, cap)
     return Scored(_by_pair(distinct, d), warnings)
 
 
-def settled(
-    scores: Mapping[Pair, float | None],
-    *,
-    unseen: Unseen = 1.0,
-    cap: float | Literal["none"] = 1.0,
-) -> Scored:
+def settled(scores: Mapping[Pair, float | None], *, unseen: Unseen = 1.0, cap: float | Literal["none"] = 1.0) -> Scored:
     """Treat distances that somebody else computed as `distances` treats its own; negative ones are no score.
 
     >>> settled({("x", "y"): 1.7, ("x", "z"): float("inf")}, unseen="none").distances

@@ -84,13 +84,7 @@ def _classes(
 
 
 def km_breakage(
-    release: Disassociated,
-    records: Records,
-    truth: Truth,
-    assignments: Iterable[Assignment],
-    *,
-    k: int,
-    m: int,
+    release: Disassociated, records: Records, truth: Truth, assignments: Iterable[Assignment], *, k: int, m: int
 ) -> KmBreakage:
     """Count the protected itemsets of at most m items, and those that the attack put together again."""
     check_truth(release, records, truth)

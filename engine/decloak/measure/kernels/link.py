@@ -167,11 +167,7 @@ def _protected(records: _Records, k: int, m: int) -> Iterator[Block]:
 
 
 def _least(
-    records: _Records,
-    itemsets: NDArray[np.int64],
-    before: NDArray[np.int64],
-    after: NDArray[np.int64],
-    most: int,
+    records: _Records, itemsets: NDArray[np.int64], before: NDArray[np.int64], after: NDArray[np.int64], most: int
 ) -> Iterator[Exposed]:
     """The least supported of itemsets of one size, alphabetical among equals."""
     names = np.sort(records.names[itemsets], axis=1)
