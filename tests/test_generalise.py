@@ -13,7 +13,7 @@ import naive_generalise as naive
 from decloak.anonymisers.kernels.apriori import aa, da, da_fixes
 from decloak.anonymisers.kernels.count_tree import supporting
 from decloak.anonymisers.kernels.optimal import MOST_CUTS, cuts, oa, optimum
-from decloak.anonymisers.kernels.raising import ranks
+from decloak.anonymisers.kernels.raised_cut import ranks
 from decloak.counting.guarantees import violations
 from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError

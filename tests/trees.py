@@ -1,7 +1,7 @@
 """Hierarchies of golden cases, and what a cut of one costs: shared by the tests of generalisation."""
 
 import naive_generalise as naive
-from decloak.anonymisers.kernels.raising import ncp
+from decloak.anonymisers.kernels.raised_cut import ncp
 from decloak.data.hierarchy import Hierarchy
 
 

@@ -16,7 +16,7 @@ from decloak.anonymisers.kernels.constraints import (
     related_sets,
     utility_constraints,
 )
-from decloak.anonymisers.method import Anonymiser, Clock, Made, Method, Options
+from decloak.anonymisers.method import Anonymiser, Made, Method, Options, Stopwatch
 from decloak.checks import check_enough
 from decloak.counting.constraints import broken_privacy, broken_utility
 from decloak.data.dataset import Dataset
@@ -145,7 +145,7 @@ class CoatMethod(Method):
         privacy = self._privacy(data, seed)
         utility, notes = self._utility(privacy, data, folder, cache)
         options = {"k": self.k, "privacy": privacy, "utility": utility, "suppress": self.suppress}
-        clock = Clock()
+        clock = Stopwatch()
         release: Coat = self.anonymiser(data, options)
         loss = {"ul_log10": _log10(release.ul.exact), "suppressed": len(release.suppressed), **clock.seconds}
         parameters = {**options, "privacy": len(privacy), "utility": len(utility)}

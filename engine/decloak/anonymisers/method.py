@@ -22,7 +22,7 @@ from decloak.errors import DecloakError, nearest, shown
 from decloak.relate.counting import Cache
 from decloak.yaml.part import Part
 
-__all__ = ["Anonymiser", "Clock", "Made", "Method", "Options"]
+__all__ = ["Anonymiser", "Made", "Method", "Options", "Stopwatch"]
 
 Options = Mapping[str, Any]
 
@@ -116,7 +116,7 @@ class Method(Part):
         """Anonymise; what is not told in the scenario is drawn from the seed."""
 
 
-class Clock:
+class Stopwatch:
     """What anonymising takes: CPU seconds, those of other processes included, and seconds on the wall."""
 
     def __init__(self) -> None:

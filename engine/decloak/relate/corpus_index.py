@@ -21,9 +21,9 @@ from decloak.data.formats.lines import FilePath, place
 from decloak.data.query import Both, Query
 from decloak.digest import digest
 from decloak.errors import DecloakError, shown
-from decloak.relate.together import together
+from decloak.relate.joint_counts import joint_counts
 
-__all__ = ["APPLICATION", "VERSION", "Corpus", "Facts", "Part"]
+__all__ = ["APPLICATION", "VERSION", "Corpus", "IndexFacts", "IndexedPart"]
 
 APPLICATION = 0x0DEC10C0
 """`PRAGMA application_id` of an index of documents."""
@@ -41,7 +41,7 @@ POSTINGS = 8_000_000
 """Terms in documents that are held at once, at about 30 bytes each."""
 
 
-class Part(NamedTuple):
+class IndexedPart(NamedTuple):
     """A file or folder that was indexed: its name, how it was read, and the sha256 of what it was."""
 
     name: str
@@ -51,7 +51,7 @@ class Part(NamedTuple):
     sha256: str
 
 
-class Facts(NamedTuple):
+class IndexFacts(NamedTuple):
     """What an index says of itself: N, whether words are stemmed, the sha256 of all texts, when it was made by what."""
 
     n: int
@@ -59,13 +59,13 @@ class Facts(NamedTuple):
     texts: str
     made: str
     decloak: str
-    parts: tuple[Part, ...]
+    parts: tuple[IndexedPart, ...]
 
 
 class Corpus:
     """A counter of the documents of an index."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, facts: Facts) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, facts: IndexFacts) -> None:
         self.path = path
         self.facts = facts
         self._connection = connection
@@ -134,7 +134,7 @@ class Corpus:
     def _joint(self, matches: Sequence[str], ends: NDArray[np.intp]) -> NDArray[np.int64]:
         counts = np.zeros(ends.shape[1], dtype=np.int64)
         for low, high in self._blocks(matches, 0, self.n):
-            counts += together(self._holds(matches, low, high), *ends)
+            counts += joint_counts(self._holds(matches, low, high), *ends)
         return counts
 
     def _blocks(self, matches: Sequence[str], low: int, high: int) -> Iterator[tuple[int, int]]:
@@ -216,13 +216,13 @@ def _check_kind(path: Path, connection: sqlite3.Connection) -> None:
         raise sqlite3.DatabaseError("malformed")
 
 
-def _facts(connection: sqlite3.Connection) -> Facts:
+def _facts(connection: sqlite3.Connection) -> IndexFacts:
     row = connection.execute("select n, stem, texts, made, decloak from about").fetchone()
     if row is None or None in row:
         raise sqlite3.DatabaseError("malformed")
     n, stem, texts, created, decloak = row
     parts = connection.execute("select name, reading, documents, left_out, sha256 from part order by number")
-    return Facts(n, bool(stem), texts, created, decloak, tuple(Part(*row) for row in parts))
+    return IndexFacts(n, bool(stem), texts, created, decloak, tuple(IndexedPart(*row) for row in parts))
 
 
 _DAMAGED = "not an index of documents, or a damaged one"

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError, nearest, shown
-from decloak.relate.protocols import Source
+from decloak.relate.protocols import CountSource
 
 __all__ = ["Scored", "Unseen", "distances", "ngd", "settled"]
 
@@ -50,7 +50,7 @@ def ngd(fx: ArrayLike, fy: ArrayLike, fxy: ArrayLike, n: ArrayLike) -> Floats:
 
 
 def distances(
-    source: Source, pairs: Iterable[Pair], *, unseen: Unseen = 1.0, cap: float | Literal["none"] = 1.0
+    source: CountSource, pairs: Iterable[Pair], *, unseen: Unseen = 1.0, cap: float | Literal["none"] = 1.0
 ) -> Scored:
     """Score pairs of terms by a source's counts.
 

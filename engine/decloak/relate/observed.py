@@ -18,7 +18,7 @@ WIDEST = 1_000
 
 
 class Observed:
-    """Counts of items over documents, as a Source.
+    """Counts of items over documents, as a CountSource.
 
     >>> seen = Observed([["flu", "cough"], ["flu"]])
     >>> seen.n, seen.counts(["flu", "knee"]), seen.joint([("cough", "flu")])

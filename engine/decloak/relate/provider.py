@@ -13,7 +13,8 @@ from pydantic import AfterValidator, Field
 
 from decloak.data.query import Both, Query
 from decloak.errors import DecloakError, nearest, shown
-from decloak.relate.protocols import Source
+from decloak.relate.counting import Counted
+from decloak.relate.protocols import CountSource
 from decloak.relate.provider_http import CLOCK, Client, Clock, check_url
 from decloak.relate.provider_kinds import KINDS, Elasticsearch, Json, Kind, MediaWiki, Question, SearXNG, can_be_asked
 from decloak.relate.relatedness import CountedSource, Supplies
@@ -243,8 +244,6 @@ class ProviderSource(CountedSource):
         return self.offline
 
     @contextmanager
-    def open(self, supplies: Supplies) -> Iterator[Source]:
+    def open(self, supplies: Supplies) -> Iterator[CountSource]:
         """The counts of the service; those in the cache are not asked for."""
-        from decloak.relate.counting import Counted
-
         yield Counted(Provider(self.settings), supplies.cache, n=self.pages, progress=supplies.progress)

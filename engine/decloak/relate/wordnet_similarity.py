@@ -24,7 +24,7 @@ from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.relate.protocols import Similar
 from decloak.relate.similar import CELLS, FEW, compared, share
-from decloak.relate.wordnet_files import Nouns, packaged_nouns, read_nouns
+from decloak.relate.wordnet_files import WordNetNouns, packaged_nouns, read_nouns
 
 __all__ = ["Taxonomy", "WordNet", "taxonomy", "wu_palmer"]
 
@@ -103,7 +103,7 @@ class _Lookup(NamedTuple):
 class WordNet:
     """How related terms are by the meanings of their nouns."""
 
-    nouns: Nouns
+    nouns: WordNetNouns
 
     @classmethod
     def read(cls, folder: FilePath | None = None) -> Self:

@@ -2,7 +2,7 @@
 
 DA walks the count tree of all itemsets of at most m nodes, AA one tree for each size 1..m, of the records extended
 under the cut as it is by then. Every itemset met that fewer than k records hold is cured at once by the cheapest
-choice of nodes (`raising.cure`). One pass over a tree suffices: what was passed has k records or a dead node for good.
+choice of nodes (`cure`). One pass over a tree suffices: what was passed has k records or a dead node for good.
 A walk confined to some leaf positions raises no node that has leaves outside them, and leaves what cannot be cured so.
 """
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from decloak.anonymisers.kernels.count_tree import CountTree, extended, supporting
-from decloak.anonymisers.kernels.raising import Raised, cure, maximal, ranks
+from decloak.anonymisers.kernels.raised_cut import Raised, cure, maximal, ranks
 from decloak.checks import check_feasible, check_km, longest
 from decloak.data.hierarchy import Hierarchy, Ints
 

@@ -23,9 +23,9 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from decloak.anonymisers.kernels.constraints import Constraints, names, privacy_constraints, utility_constraints
-from decloak.anonymisers.kernels.merging import NOWHERE, Ints, Merging
-from decloak.anonymisers.kernels.partners import Seen, best_partner, seen_of
+from decloak.anonymisers.kernels.coat_partners import Seen, best_partner, seen_of
+from decloak.anonymisers.kernels.coat_state import NOWHERE, Ints, Merging
+from decloak.anonymisers.kernels.constraints import Constraints, item_names, privacy_constraints, utility_constraints
 from decloak.anonymisers.kernels.rare_sets import rare_patterns
 from decloak.checks import check_whole
 from decloak.data.dataset import Dataset
@@ -35,10 +35,10 @@ from decloak.data.published import Element, Published
 from decloak.data.share import Share
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Coat", "Step", "coat"]
+__all__ = ["Coat", "CoatStep", "coat"]
 
 
-class Step(NamedTuple):
+class CoatStep(NamedTuple):
     """What was done for a privacy constraint: `item` was merged with `partner`, or suppressed, which has none."""
 
     done: Literal["merge", "suppress"]
@@ -56,7 +56,7 @@ class Coat:
     published: Published
     phi: Mapping[str, tuple[str, ...] | None]
     ul: Share
-    trace: tuple[Step, ...]
+    trace: tuple[CoatStep, ...]
     method: str = field(default="coat", compare=False)
     parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
@@ -102,7 +102,7 @@ def coat(
     0.011764705882352941
     """
     _check(data, k, suppress)
-    domain = sorted({*data.items, *names(list(items), "items")})
+    domain = sorted({*data.items, *item_names(list(items), "items")})
     protected = privacy_constraints(privacy, domain)
     allowed = utility_constraints(utility, domain)
     state = Merging(data.transactions, domain, allowed)
@@ -151,7 +151,7 @@ class _Constraint(NamedTuple):
     place: str
 
 
-def _protect(state: Merging, privacy: Constraints, k: int) -> Iterator[Step]:
+def _protect(state: Merging, privacy: Constraints, k: int) -> Iterator[CoatStep]:
     """Satisfy one constraint after the other; what is done for one can violate another."""
     constraints = [
         _Constraint(names, np.array([state.number[item] for item in names]), f"privacy constraint {number}")
@@ -189,17 +189,17 @@ def _violated(state: Merging, p: _Constraint, k: int) -> int | None:
     return int(seen.counts[seen.patterns == (1 << len(seen.images)) - 1].sum()) if whole else 0
 
 
-def _satisfy(state: Merging, p: _Constraint, k: int) -> Iterator[tuple[Step, int]]:
+def _satisfy(state: Merging, p: _Constraint, k: int) -> Iterator[tuple[CoatStep, int]]:
     """Merge and suppress until p is satisfied; each step with the generalised item that came of it, or went."""
     while (least := _weakest(state, seen := seen_of(state, p.items), k)) is not None:
         g = int(seen.images[least])
         name, partner = state.names(g), best_partner(state, seen, least, k, p.place)
         if partner is None:
             state.suppress(g)
-            yield Step("suppress", p.names, name), g
+            yield CoatStep("suppress", p.names, name), g
         else:
             partner_name = state.names(partner)
-            yield Step("merge", p.names, name, partner_name), state.merge(g, partner)
+            yield CoatStep("merge", p.names, name, partner_name), state.merge(g, partner)
 
 
 def _weakest(state: Merging, seen: Seen, k: int) -> int | None:

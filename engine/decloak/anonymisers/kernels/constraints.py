@@ -12,7 +12,7 @@ from decloak.errors import DecloakError, nearest, shown
 __all__ = [
     "Constraints",
     "all_items",
-    "names",
+    "item_names",
     "nested_sets",
     "privacy_constraints",
     "random_items",
@@ -69,7 +69,7 @@ def _listed(listed: object, kind: str) -> Iterable[object]:
     return listed
 
 
-def names(listed: object, place: str) -> tuple[str, ...]:
+def item_names(listed: object, place: str) -> tuple[str, ...]:
     """Read a list of items, each once; those of a set in code point order."""
     if isinstance(listed, str) or not isinstance(listed, Iterable):
         raise DecloakError(f"{shown(listed)} is not a list of items", place, "write one item as [item]")
@@ -81,7 +81,7 @@ def names(listed: object, place: str) -> tuple[str, ...]:
 
 
 def _items_of(constraint: object, domain: set[str], place: str) -> tuple[str, ...]:
-    items = names(constraint, place)
+    items = item_names(constraint, place)
     if not items:
         raise DecloakError("no items", place, "name an item, or remove the constraint")
     for item in items:

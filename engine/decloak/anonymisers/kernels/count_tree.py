@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from decloak.anonymisers.kernels.raising import Raised
+from decloak.anonymisers.kernels.raised_cut import Raised
 from decloak.data.hierarchy import Hierarchy, Ints
 
 __all__ = ["CountTree", "extended", "held", "supporting"]

@@ -17,7 +17,7 @@ from decloak.anonymisers.kernels.records import Mask, Records, entries_of, matri
 from decloak.data.hierarchy import Hierarchy, Ints
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Places", "Rare", "counter", "ends", "pairs", "rare", "supports"]
+__all__ = ["Places", "Rare", "counter", "ends", "node_supports", "pairs", "rare_itemsets"]
 
 BLOCK = 1 << 20
 """Entries of a product made at once, at most, unless a single label has more."""
@@ -36,7 +36,7 @@ class Places(NamedTuple):
 
 
 class Rare(Protocol):
-    """What `rare` is."""
+    """What `rare_itemsets` is."""
 
     def __call__(self, records: Records, size: int, firsts: int, k: int, alive: Mask) -> Iterator[Ints]: ...
 
@@ -48,17 +48,17 @@ def counter(accelerated: bool | None, entries: int) -> Rare:
     """
     if accelerated or (accelerated is None and entries >= LARGE):
         try:
-            from decloak.anonymisers.kernels.counting_numba import rare as compiled
+            from decloak.anonymisers.kernels.counting_numba import rare_compiled
         except Exception as error:  # not only ImportError: a numba that does not fit numpy fails in ways of its own
             if accelerated:
                 hint = "pip install 'decloak[fast]', or count without it"
                 raise DecloakError(f"numba cannot be used: {shown(error)}", hint=hint) from None
         else:
-            return compiled
-    return rare
+            return rare_compiled
+    return rare_itemsets
 
 
-def rare(records: Records, size: int, firsts: int, k: int, alive: Mask) -> Iterator[Ints]:
+def rare_itemsets(records: Records, size: int, firsts: int, k: int, alive: Mask) -> Iterator[Ints]:
     """Find the itemsets of `size` >= 2 living labels, the first below `firsts`, that 1..k - 1 records hold.
 
     They come in lexicographic order, block by block; a label that dies meanwhile is not in the blocks to come.
@@ -70,7 +70,7 @@ def rare(records: Records, size: int, firsts: int, k: int, alive: Mask) -> Itera
     for label in np.flatnonzero(np.diff(places.start[: firsts + 1])).tolist():
         if alive[label]:
             after = _after(records, places, label, size - 1, alive)
-            for block in rare(after, size - 1, len(alive), k, alive):
+            for block in rare_itemsets(after, size - 1, len(alive), k, alive):
                 yield np.column_stack((np.full(len(block), label), block))
                 if not alive[label]:
                     break
@@ -124,7 +124,7 @@ def ends(tree: Hierarchy) -> Ints:
     return np.searchsorted(tree.first, tree.first + tree.leaves)
 
 
-def supports(tree: Hierarchy, records: sparse.csr_array[Any]) -> Ints:
+def node_supports(tree: Hierarchy, records: sparse.csr_array[Any]) -> Ints:
     """How many records hold each node, that is, an item below it.
 
     The items of a record below a node are neighbours in it. So their number, less that of neighbours both below the

@@ -1,4 +1,4 @@
-"""Which itemsets too few records hold, by compiled loops: `counting.rare`, with the same result, for the extra `fast`.
+"""Which itemsets too few records hold, by compiled loops: `counting.rare_itemsets`, with the same result, for the extra `fast`.
 
 The group of an itemset says where each later label stands in the records that hold the itemset: label x at the
 entries `place[start[x]:start[x + 1]]`, in the records of the same numbers. The group of the empty itemset is that of
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from decloak.anonymisers.kernels.records import Mask, Records
 from decloak.data.hierarchy import Ints
 
-__all__ = ["rare"]
+__all__ = ["rare_compiled"]
 
 BATCH = 1 << 12
 """Itemsets found before they are handed on, so that what dies of them is not counted on."""
@@ -48,7 +48,7 @@ def _compiled(function: Function) -> Function:
     return kernel
 
 
-def rare(records: Records, size: int, firsts: int, k: int, alive: Mask) -> Iterator[Ints]:
+def rare_compiled(records: Records, size: int, firsts: int, k: int, alive: Mask) -> Iterator[Ints]:
     """Find the itemsets of `size` >= 2 living labels, the first below `firsts`, that 1..k - 1 records hold.
 
     They come in lexicographic order, block by block; a label that dies meanwhile is not in the blocks to come.

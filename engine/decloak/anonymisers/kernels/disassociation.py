@@ -8,7 +8,7 @@ number in code point order, so that ascending codes are ascending names and a tu
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from decloak.anonymisers.kernels.horpart import horizontal, pooled
+from decloak.anonymisers.kernels.horpart import horizontal, pooled_parts
 from decloak.anonymisers.kernels.refine import Leaf, Shared, refined
 from decloak.anonymisers.kernels.verpart import held_rows, vertical
 from decloak.data.dataset import Dataset
@@ -42,7 +42,7 @@ def disassociate(
 ) -> Disassociation:
     """Publish records in clusters and chunks so that no m items that a record holds point to fewer than k.
 
-    `max_cluster` bounds the clusters before small ones are pooled; `strict` splits one of exactly that size too.
+    `max_cluster` bounds the clusters before small ones are pooled_parts; `strict` splits one of exactly that size too.
 
     >>> release, truth = disassociate([["milk", "tea"], ["milk", "salt"], ["milk"]], k=2, m=2, max_cluster=4)
     >>> release.clusters[0].record_chunks, release.clusters[0].term_chunk
@@ -54,7 +54,7 @@ def disassociate(
     data = Dataset.of(data)
     check_records(data.transactions, k)
     names, records = _coded(data.transactions)
-    clusters = pooled(horizontal(records, max_cluster, strict), k)
+    clusters = pooled_parts(horizontal(records, max_cluster, strict), k)
     leaves = [_leaf([records[number] for number in ids], k, m) for ids in clusters]
     joints = refined(leaves, k, m) if refine else []
     truth = tuple(_anchor_order(leaf, ids) for leaf, ids in zip(leaves, clusters, strict=True))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from decloak.anonymisers.kernels.count_tree import extended
-from decloak.anonymisers.kernels.raising import Raised, cure, ranks
+from decloak.anonymisers.kernels.raised_cut import Raised, cure, ranks
 from decloak.anonymisers.kernels.records import entries_of, starts
 from decloak.checks import check_whole, longest
 from decloak.data.hierarchy import Hierarchy, Ints

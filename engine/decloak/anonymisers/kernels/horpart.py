@@ -9,7 +9,7 @@ leaves is subtracted, so that a record costs its length at each of the nodes it 
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heapreplace
 
-__all__ = ["horizontal", "pooled"]
+__all__ = ["horizontal", "pooled_parts"]
 
 Record = tuple[int, ...]
 
@@ -81,10 +81,10 @@ def _equal_parts(ids: list[int], largest: int) -> Iterator[list[int]]:
         yield ids[part * len(ids) // parts : (part + 1) * len(ids) // parts]
 
 
-def pooled(parts: Iterable[list[int]], k: int) -> list[list[int]]:
+def pooled_parts(parts: Iterable[list[int]], k: int) -> list[list[int]]:
     """Put parts of fewer than k records together until they are k; what is left joins the last cluster.
 
-    >>> pooled([[0], [1, 2], [3], [4]], k=2)
+    >>> pooled_parts([[0], [1, 2], [3], [4]], k=2)
     [[1, 2], [0, 3, 4]]
     """
     clusters: list[list[int]] = []

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from decloak.anonymisers.kernels.count_tree import held
-from decloak.anonymisers.kernels.raising import ncp, prices
+from decloak.anonymisers.kernels.raised_cut import ncp, prices
 from decloak.checks import check_feasible, check_km, longest
 from decloak.data.hierarchy import Hierarchy, Ints
 from decloak.errors import DecloakError

@@ -12,7 +12,7 @@ from scipy import sparse
 from decloak.data.hierarchy import Hierarchy, Ints
 
 __all__ = [
-    "Mask", "Records", "coded", "entries_of", "holding", "matrix_of", "merged", "recoded", "renamed", "starts",
+    "Mask", "Records", "coded_records", "entries_of", "holding", "matrix_of", "merged", "recoded", "renamed", "starts",
 ]  # fmt: skip
 
 Mask = NDArray[np.bool_]
@@ -26,7 +26,7 @@ class Records(NamedTuple):
     weight: NDArray[np.int32]
 
 
-def coded(tree: Hierarchy, records: sparse.csr_array[Any]) -> Records:
+def coded_records(tree: Hierarchy, records: sparse.csr_array[Any]) -> Records:
     """Records of leaf positions, as `Hierarchy.code` gives them, as node numbers; the empty ones are left out."""
     lengths = np.diff(records.indptr)
     lengths = lengths[lengths > 0]

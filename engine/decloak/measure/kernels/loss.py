@@ -16,29 +16,29 @@ from decloak.data.published import Element, Published
 from decloak.data.share import Share
 from decloak.errors import DecloakError
 
-__all__ = ["Labels", "information_loss", "labels_left", "support_error"]
+__all__ = ["LabelCount", "information_loss", "labels_left", "support_error"]
 
 Release = Generalised | Published
 
 
-class Labels(NamedTuple):
+class LabelCount(NamedTuple):
     """How many different labels are left, items among them, and the share of all items the widest one stands for."""
 
     left: int
     widest: Share
 
 
-def labels_left(release: Release, items: Iterable[str] = ()) -> Labels:
+def labels_left(release: Release, items: Iterable[str] = ()) -> LabelCount:
     """Count the labels that occur; a low information loss may hide that they are few.
 
     `items` are those that no label may stand for: suppressed ones, and what the hierarchy has and no transaction.
 
     >>> labels_left(Published((("knee", ("flu", "cold")), ("knee",)), ("1", "2")))
-    Labels(left=2, widest=0.6666666666666666)
+    LabelCount(left=2, widest=0.6666666666666666)
     """
     used = {element for row in _rows(release) for element in row}
     widest = max((len(_members(element)) for element in used), default=0)
-    return Labels(len(used), Share(Fraction(widest, max(1, len(_items(release).union(items))))))
+    return LabelCount(len(used), Share(Fraction(widest, max(1, len(_items(release).union(items))))))
 
 
 def information_loss(original: Dataset, release: Release) -> Share | None:

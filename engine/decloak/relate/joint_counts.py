@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["together"]
+__all__ = ["joint_counts"]
 
 Integers = NDArray[np.integer[Any]]
 
@@ -22,11 +22,11 @@ CELLS = 8_000_000
 """Cells of a product that are held at once."""
 
 
-def together(holds: "sparse.csr_array[np.int32]", first: Integers, second: Integers) -> Integers:
+def joint_counts(holds: "sparse.csr_array[np.int32]", first: Integers, second: Integers) -> Integers:
     """f(x,y) of the pairs (first[i], second[i]) of rows of `holds`.
 
     >>> holds = sparse.csr_array(np.array([[1, 1, 0], [0, 1, 1]], dtype=np.int32))
-    >>> together(holds, np.array([0, 0]), np.array([1, 0])).tolist()
+    >>> joint_counts(holds, np.array([0, 0]), np.array([1, 0])).tolist()
     [1, 2]
     """
     counts = np.zeros(len(first), dtype=np.int64)

@@ -16,8 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from decloak.anonymisers.kernels.apriori import aa, confined
+from decloak.anonymisers.kernels.parallel import in_parallel
 from decloak.anonymisers.kernels.release import Local
-from decloak.anonymisers.kernels.spread import spread
 from decloak.checks import check_feasible, check_km, check_whole
 from decloak.data.hierarchy import Hierarchy, Ints
 
@@ -44,7 +44,7 @@ def vpa(
     check_feasible(records, k)
     runs = runs_of_classes(tree, parts, level)
     tasks = [(tree, _of_items(records, first, end), k, m, first, end) for first, end in runs]
-    cuts = spread(confined, tasks, processes)
+    cuts = in_parallel(confined, tasks, processes)
     return aa(tree, records, k, m, np.concatenate(cuts))
 
 
@@ -95,7 +95,7 @@ def lra(
     for number, chunk in enumerate(chunks):
         part[chunk] = number
     tasks = [(tree, records[chunk], k, m) for chunk in chunks]
-    return Local(part, tuple(spread(aa, tasks, processes)))
+    return Local(part, tuple(in_parallel(aa, tasks, processes)))
 
 
 def gray_order(records: sparse.csr_array[Any]) -> Ints:

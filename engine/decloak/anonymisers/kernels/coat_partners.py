@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decloak.anonymisers.kernels.merging import NOWHERE, Ints, Merging, loss
+from decloak.anonymisers.kernels.coat_state import NOWHERE, Ints, Merging, loss
 from decloak.anonymisers.kernels.rare_sets import PIECE, rare_sets, too_many
 
 __all__ = ["Seen", "best_partner", "seen_of"]
