@@ -27,7 +27,7 @@ def horpart(records, ids, ignore, most, strict):
     return horpart(records, inside, ignore | {item}, most, strict) + horpart(records, outside, ignore, most, strict)
 
 
-def pooled_parts(leaves, k):
+def pooled(leaves, k):
     clusters, pool = [], []
     for leaf in leaves:
         if len(leaf) >= k:
@@ -147,7 +147,7 @@ def published(items, rows):
 def disassociated(records, k, m, most, refine=False, strict=False):
     """The clusters as (size, chunks, terms), the joints as (leaves, chunks), and the truth."""
     records = [frozenset(record) for record in records]
-    members = pooled_parts(horpart(records, list(range(len(records))), frozenset(), most, strict), k)
+    members = pooled(horpart(records, list(range(len(records))), frozenset(), most, strict), k)
     parts = [(rows, *verpart(rows, k, m)) for rows in ([records[one] for one in ids] for ids in members)]
     refined = Refined(parts, k, m) if refine else None
     clusters, truth = [], []

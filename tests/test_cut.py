@@ -323,7 +323,8 @@ alive = np.ones(len(tree.labels), bool)
 find = counter(True, 0)
 print(type(sys.modules[find.__module__]._search._cache).__name__)
 for size in (2, 3):
-    a, b = ([x for block in one(records, size, len(alive), 2, alive) for x in block.tolist()] for one in (find, rare_itemsets))
+    kernels = (find, rare_itemsets)
+    a, b = ([x for block in one(records, size, len(alive), 2, alive) for x in block.tolist()] for one in kernels)
     assert a == b, (a, b)
     print(len(a))
 """

@@ -159,12 +159,9 @@ def _literal(release: Disassociated, problems: Iterable[CoverProblem]) -> int:
 def _check_truth(release: Disassociated, records: Sequence[Collection[str]], truth: Sequence[Sequence[int]]) -> None:
     sizes = [cluster.size for cluster in release.clusters]
     if list(map(len, truth)) != sizes:
-        raise DecloakError(
-            "the truth does not give each cluster as many records as it has",
-            hint="give one list of record numbers a cluster",
-        )
+        hint = "give one list of record numbers a cluster"
+        raise DecloakError("the truth does not give each cluster as many records as it has", hint=hint)
     numbers = [number for cluster in truth for number in cluster]
     if any(not 0 <= number < len(records) for number in numbers) or len(set(numbers)) < len(numbers):
-        raise DecloakError(
-            "the truth names a record twice, or one that is not there", hint=f"numbers are 0 to {len(records) - 1}"
-        )
+        hint = f"numbers are 0 to {len(records) - 1}"
+        raise DecloakError("the truth names a record twice, or one that is not there", hint=hint)

@@ -80,10 +80,9 @@ def gathered(release: Disassociated, relation: str, findings: Iterable[tuple[Any
         # A rule of a user's own may derive anything under the names of these columns.
         there = (cluster, chunk) in chunks and (cluster, earlier) in chunks and None not in (item, *covered)
         if not there or not isinstance(size, int):
-            raise DecloakError(
-                f"{shown(str((*problem, *covered)), 200)} in {relation} is no cover problem of the release",
-                hint="clusters and chunks count from 0, item and covered are numbers of items, as in the rule cover",
-            )
+            message = f"{shown(str((*problem, *covered)), 200)} in {relation} is no cover problem of the release"
+            hint = "clusters and chunks count from 0, item and covered are numbers of items, as in the rule cover"
+            raise DecloakError(message, hint=hint)
         problems.append(Cover(CoverProblem(cluster, chunk, item, earlier, covered), size, support))
     return problems
 

@@ -32,10 +32,8 @@ def strong_pairs(records: Iterable[Collection[str]], m: int) -> list[Itemset]:
     sets = [frozenset(record) for record in records]
     count = sum(math.comb(len(record), m) for record in sets)
     if count > MOST_ITEMSETS:
-        raise DecloakError(
-            f"the records have {count:,} itemsets of {m} items",
-            hint="lower m, or let the attacker be strong or moderate",
-        )
+        hint = "lower m, or let the attacker be strong or moderate"
+        raise DecloakError(f"the records have {count:,} itemsets of {m} items", hint=hint)
     return sorted({itemset for record in sets for itemset in combinations(sorted(record), m)})
 
 
@@ -64,9 +62,8 @@ def weak(items: Iterable[str], foreign: Iterable[str], m: int, seed: int = 0, co
     item_names = sorted(set(items))
     foreign_words = sorted(set(foreign).difference(item_names))
     if len(foreign_words) < count:
-        raise DecloakError(
-            f"{len(foreign_words)} foreign words that are no items of the data", hint=f"give a list of at least {count}"
-        )
+        hint = f"give a list of at least {count}"
+        raise DecloakError(f"{len(foreign_words)} foreign words that are no items of the data", hint=hint)
     rng = random.Random(seed)
     words = rng.sample(item_names, min(count, len(item_names))) + rng.sample(foreign_words, count)
     return list(combinations(sorted(words), m))

@@ -126,10 +126,9 @@ def _check(data: Dataset, k: int, suppress: float) -> None:
 def _check_suppressed(release: Coat, size: int, suppress: float) -> None:
     count = len(release.suppressed)
     if count > Fraction(str(suppress)) * size:  # str, for 0.29 of 100 items are 29
-        raise DecloakError(
-            f"{count} of {size} items would have to be suppressed, more than the share {suppress}",
-            hint="allow more, give less k, or let utility constraints hold more of the protected items",
-        )
+        message = f"{count} of {size} items would have to be suppressed, more than the share {suppress}"
+        hint = "allow more, give less k, or let utility constraints hold more of the protected items"
+        raise DecloakError(message, hint=hint)
 
 
 def _published(data: Dataset, phi: Mapping[str, tuple[str, ...] | None]) -> Published:

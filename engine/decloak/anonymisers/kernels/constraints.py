@@ -49,10 +49,9 @@ def utility_constraints(listed: Iterable[Sequence[str]], items: Collection[str])
     for number, constraint in enumerate(constraints, 1):
         for item in constraint:
             if item in owner:
-                raise DecloakError(
-                    f"the item {shown(item)} is in utility constraints {owner[item]} and {number}",
-                    hint="utility constraints must not overlap: unite them, or keep the item in one",
-                )
+                message = f"the item {shown(item)} is in utility constraints {owner[item]} and {number}"
+                hint = "utility constraints must not overlap: unite them, or keep the item in one"
+                raise DecloakError(message, hint=hint)
             owner[item] = number
     return constraints
 

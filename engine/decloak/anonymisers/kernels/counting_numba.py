@@ -1,4 +1,4 @@
-"""Which itemsets too few records hold, by compiled loops: `counting.rare_itemsets`, with the same result, for the extra `fast`.
+"""Which itemsets too few records hold, by compiled loops: `counting.rare_itemsets`, same results, for the extra `fast`.
 
 The group of an itemset says where each later label stands in the records that hold the itemset: label x at the
 entries `place[start[x]:start[x + 1]]`, in the records of the same numbers. The group of the empty itemset is that of

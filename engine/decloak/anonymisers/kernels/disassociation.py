@@ -42,7 +42,7 @@ def disassociate(
 ) -> Disassociation:
     """Publish records in clusters and chunks so that no m items that a record holds point to fewer than k.
 
-    `max_cluster` bounds the clusters before small ones are pooled_parts; `strict` splits one of exactly that size too.
+    `max_cluster` bounds the clusters before small ones are pooled; `strict` splits one of exactly that size too.
 
     >>> release, truth = disassociate([["milk", "tea"], ["milk", "salt"], ["milk"]], k=2, m=2, max_cluster=4)
     >>> release.clusters[0].record_chunks, release.clusters[0].term_chunk
@@ -69,9 +69,8 @@ def check_records(records: Sequence[Sequence[object]], k: int) -> None:
         raise DecloakError(f"{len(records)} records cannot hide among k = {k}", hint="add records or lower k")
     for number, record in enumerate(records, 1):
         if not record:
-            raise DecloakError(
-                f"transaction {number} has no items", hint="disassociation takes no empty ones: leave it out"
-            )
+            hint = "disassociation takes no empty ones: leave it out"
+            raise DecloakError(f"transaction {number} has no items", hint=hint)
 
 
 def _check_parameters(k: int, m: int, max_cluster: int) -> None:

@@ -38,9 +38,8 @@ def by_sets(data: Dataset, sets: Iterable[Sequence[str]]) -> Published:
             generalised[item] = tuple(members)
     unknown = sorted(generalised.keys() - set(data.items))
     if unknown:
-        raise DecloakError(
-            f"the item {shown(unknown[0])} of a set is in no transaction", hint="check the spelling, or leave it out"
-        )
+        hint = "check the spelling, or leave it out"
+        raise DecloakError(f"the item {shown(unknown[0])} of a set is in no transaction", hint=hint)
     rows: list[tuple[Element, ...]] = [
         tuple(dict.fromkeys(generalised.get(item, item) for item in transaction)) for transaction in data.transactions
     ]

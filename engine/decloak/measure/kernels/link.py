@@ -114,10 +114,8 @@ def link(
 def _check_lengths(before: int, after: int, originals: int | None = None) -> None:
     if after != before or originals not in (None, before):
         counts = f"{before} transactions before, {after} after the attack"
-        raise DecloakError(
-            counts if originals is None else f"{counts}, {originals} originals",
-            hint="give the same transactions in the same order",
-        )
+        hint = "give the same transactions in the same order"
+        raise DecloakError(counts if originals is None else f"{counts}, {originals} originals", hint=hint)
     if before > MOST:
         raise DecloakError(f"{before} transactions", hint=f"a link attack takes at most {MOST}")
 
@@ -125,10 +123,8 @@ def _check_lengths(before: int, after: int, originals: int | None = None) -> Non
 def _check_struck(before: list[Set[str]], after: list[Set[str]]) -> None:
     for number, (could, can) in enumerate(zip(before, after, strict=True)):
         if not can <= could:
-            raise DecloakError(
-                f"transaction {number} holds {shown(min(can - could))} after the attack but not before it",
-                hint="an attack only strikes items",
-            )
+            message = f"transaction {number} holds {shown(min(can - could))} after the attack but not before it"
+            raise DecloakError(message, hint="an attack only strikes items")
 
 
 def _coded(before: list[Set[str]], after: list[Set[str]], originals: list[Set[str]]) -> _Records:

@@ -54,9 +54,8 @@ def paired_difference(first: Sequence[float | None], second: Sequence[float | No
     1
     """
     if len(first) != len(second):
-        raise DecloakError(
-            f"cannot pair {len(first)} values with {len(second)}", hint="measure both over the same seeds"
-        )
+        hint = "measure both over the same seeds"
+        raise DecloakError(f"cannot pair {len(first)} values with {len(second)}", hint=hint)
     return interval([None if a is None or b is None else a - b for a, b in zip(first, second, strict=True)], level)
 
 

@@ -51,10 +51,8 @@ class Vectors:
         read = [_vector(word, vector) for word, vector in vectors.items()]
         for word, vector in zip(vectors, read, strict=True):
             if len(vector) != len(read[0]):
-                raise DecloakError(
-                    f"the vector of {shown(word)} has {len(vector)} numbers, others {len(read[0])}",
-                    hint="take all vectors from one source",
-                )
+                message = f"the vector of {shown(word)} has {len(vector)} numbers, others {len(read[0])}"
+                raise DecloakError(message, hint="take all vectors from one source")
         self._number = {word: number for number, word in enumerate(vectors)}
         self._array = np.array(read, dtype=np.float64)
 
