@@ -15,10 +15,9 @@ from decloak.anonymisers.kernels.apriori import aa
 from decloak.anonymisers.kernels.lra_vpa import gray_order, lra, runs_of_classes, vpa
 from decloak.anonymisers.kernels.optimal import oa
 from decloak.anonymisers.kernels.parallel import in_parallel
-from decloak.anonymisers.kernels.release import local_ncp
 from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
-from trees import loss, tree_of
+from trees import local_ncp, loss, tree_of
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "generalisation.json").read_text())
 EXAMPLES = GOLDEN["worked_examples"]

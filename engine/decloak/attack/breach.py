@@ -151,6 +151,7 @@ def _literal(release: Disassociated, problems: Iterable[CoverProblem]) -> int:
     largest = _largest((p.cluster, p.chunk, "") for p in problems if firsts[p.cluster][p.chunk] == p.item)
     total = running = 0
     for cluster in range(len(release.clusters)):
+        # Never reset, as in the published algorithm: that is what makes this reading the literal one.
         running = max(running, largest.get(cluster, 0))
         total += running
     return total

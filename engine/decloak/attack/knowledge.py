@@ -47,6 +47,7 @@ def moderate(records: Sequence[Collection[str]], m: int, share: float = 0.5, see
     if not 0 < share < 1:
         raise DecloakError(f"the share of records known is {shown(share)}", hint="give a number between 0 and 1")
     rng = random.Random(seed)
+    # A little more than the share, for 0.29 of 100 records are 29; and never all: that is the strong attacker.
     count = min(math.floor(share * len(records) + 1e-9), len(records) - 1)
     chosen = [sorted(set(records[number])) for number in rng.sample(range(len(records)), max(0, count))]
     return [tuple(sorted(rng.sample(record, m))) for record in chosen if len(record) >= m]

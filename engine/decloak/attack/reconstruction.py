@@ -161,6 +161,7 @@ def _spread(rows: tuple[int, ...], counts: tuple[int, ...]) -> Iterator[tuple[in
     if not rows:
         yield 1, ()
         return
+    # What this class does not take has to fit on the rows of the classes after it.
     room = sum(rows[1:])
     for ways, taken in _taken(rows[0], counts, sum(counts) - room):
         remaining = tuple(count - used for count, used in zip(counts, taken, strict=True))

@@ -4,7 +4,7 @@ A count is a whole number, or null (or one below 0) when it is unknown; a pair m
 """
 
 import os
-from typing import Any, NamedTuple
+from typing import Any
 
 from decloak.data.formats.jsonvalue import json_value
 from decloak.data.formats.lines import FilePath, Line, place, read_lines
@@ -19,12 +19,8 @@ LARGEST = 10**18
 LONGEST = 1_000_000_000
 
 
-class Counts(NamedTuple):
-    """N, f(x) by term and f(x,y) by unordered pair."""
-
-    n: int
-    single: dict[str, int | None]
-    both: dict[tuple[str, str], int | None]
+Counts = tuple[int, dict[str, int | None], dict[tuple[str, str], int | None]]
+"""N, f(x) by term and f(x,y) by unordered pair."""
 
 
 def read_counts_json(path: FilePath) -> Counts:
@@ -48,7 +44,7 @@ def _counts(value: Any) -> Counts:
     n = _count(value.get("n"), "n")
     if n is None or n < 1:
         raise DecloakError("N, the number of pages, is missing or below 1", hint='add "n": 50000')
-    return Counts(n, _single(value.get("terms", {})), _pairs(value.get("pairs", [])))
+    return n, _single(value.get("terms", {})), _pairs(value.get("pairs", []))
 
 
 def _single(terms: Any) -> dict[str, int | None]:

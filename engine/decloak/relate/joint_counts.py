@@ -35,6 +35,7 @@ def joint_counts(holds: "sparse.csr_array[np.int32]", first: Integers, second: I
     rows, row = np.unique(first, return_inverse=True)
     columns, column = np.unique(second, return_inverse=True)
     multiply = _dense if holds.nnz > DENSE * holds.shape[0] * holds.shape[1] else _sparse
+    # Only terms that some pair asks for are multiplied, the first ones step by step: the product of all would not fit.
     right = holds[columns].T.tocsr()
     step = max(1, CELLS // len(columns))
     order = np.argsort(row, kind="stable")

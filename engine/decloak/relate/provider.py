@@ -74,6 +74,7 @@ class Provider:
         self._settings = settings
         self._service = settings.service
         self._client = Client(
+            # Offline no key is needed, so that none has to be set.
             {} if settings.offline else _headers(settings.headers),
             rate=settings.rate,
             timeout=settings.timeout,

@@ -52,6 +52,7 @@ def _order(data: Dataset, by: str, seed: int) -> Sequence[str]:
 
 def _natural(name: str) -> tuple[tuple[bool, int, str], ...]:
     """A key by which item 9 comes before item 10."""
+    # Both bounds are for hostile names: Python refuses to read a number of thousands of digits.
     parts = re.split(r"([0-9]+)", name, maxsplit=20)
     return tuple((part.isascii() and part.isdigit(), int(part[:18]) if part.isascii() and part.isdigit() else 0, part)
                  for part in parts)  # fmt: skip

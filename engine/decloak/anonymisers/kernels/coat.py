@@ -176,6 +176,7 @@ def _protect(state: Merging, privacy: Constraints, k: int) -> Iterator[CoatStep]
         for step, g in _satisfy(state, constraints[queue[0][1]], k):
             yield step
             changed.add(g)
+        # Only a constraint with an item that is published otherwise now can have come to be violated, or satisfied.
         doubtful = {user for g in changed for item in state.members[g] for user in users.get(item, ())}
 
 

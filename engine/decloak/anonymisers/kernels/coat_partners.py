@@ -50,6 +50,7 @@ def best_partner(state: Merging, seen: Seen, least: int, k: int, place: str) -> 
     together = np.bincount(held, minlength=len(state.domain))[partners]
     support = state.support[g] + state.support[partners] - together
     still_rare = _still_rare(state, seen, least, partners, k, place) + (support < k)
+    # The first key alone leaves ties: these go by the loss, then by the label.
     best = still_rare == still_rare.min()
     return _least_loss(partners[best], state.count[g] + state.count[partners[best]], support[best])
 

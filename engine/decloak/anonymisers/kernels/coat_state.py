@@ -57,9 +57,11 @@ class Merging:
 
     def merge(self, g: int, partner: int) -> int:
         """Put g ∪ g' in place of both."""
+        # A generalised item goes by its least member, so that the order of labels stays that of numbers.
         g, partner = sorted((g, partner))
         mine, its = self.places[g], self.places[partner]
         self._holds[self.record[mine]] = 1
+        # A record that holds members of both supports the union once.
         new = self._holds[self.record[its]] == 0
         self._holds[self.record[mine]] = 0
         self.image[its] = np.where(new, g, NOWHERE)

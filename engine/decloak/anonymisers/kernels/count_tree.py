@@ -74,7 +74,7 @@ class CountTree:
         self._everywhere = _Places(np.arange(columns.shape[0]), self._start[:-1])
         self._all = np.ones(len(nodes), bool)
 
-    def breaches(self, raised: Raised, k: int, size: int) -> Iterator[tuple[Itemset, int]]:
+    def breaches(self, raised: Raised, k: int, size: int) -> Iterator[Itemset]:
         """The leaves that fewer than k records hold: itemsets of `size` nodes, or shorter ones nothing can join.
 
         The cut may be raised as the walk goes on: itemsets with a node that is dead by then are passed over.
@@ -83,18 +83,18 @@ class CountTree:
 
     def _breaches(
         self, itemset: Itemset, places: _Places, free: NDArray[np.bool_], raised: Raised, k: int, size: int
-    ) -> Iterator[tuple[Itemset, int]]:
+    ) -> Iterator[Itemset]:
         columns, grown = self._grown(places, free)
         if not len(columns):
             if itemset and len(places.record) < k:
-                yield itemset, len(places.record)
+                yield itemset
         elif len(itemset) + 1 == size:
             counts = np.bincount(columns, minlength=len(self._nodes))
             dead = raised.cover[self._first] < self._nodes
             for column in np.flatnonzero((counts > 0) & (counts < k) & ~dead).tolist():
                 child = (*itemset, int(self._nodes[column]))
                 if not any(map(raised.dead, child)):
-                    yield child, int(counts[column])
+                    yield child
         else:
             for column, below in self._children(columns, grown):
                 child = (*itemset, int(self._nodes[column]))

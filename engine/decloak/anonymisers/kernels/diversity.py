@@ -75,6 +75,7 @@ class _Search:
         while self._waiting:
             _, places = heappop(self._waiting)
             itemset = self._by_label[list(places)].tolist()
+            # The cure of another itemset has cured this one too.
             if any(map(self.raised.dead, itemset)):
                 continue
             new = cure(self.raised, self._rank, itemset, 1, self._is_diverse) or (self._step(itemset),)

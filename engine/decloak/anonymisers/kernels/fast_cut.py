@@ -84,6 +84,7 @@ class _Walker(NamedTuple):
     def cure_sets(self, data: Records, m: int) -> None:
         """Sizes 2..m, each walked until nothing is left to verify."""
         for size in range(2, m + 1):
+            # No record holds as many labels, now or after any cure: raising a cut only makes records shorter.
             if np.diff(data.start).max(initial=0) < size:
                 return
             verified = np.empty(0, np.int64)
@@ -172,6 +173,7 @@ def refine(
         children = tree.children[node]
         if any(0 < held[child] < k for child in children):
             continue
+        # The records show the children of one cut; they are made anew only for a node that came up since.
         if node not in lowered:
             near, lowered = _lowered(tree, data, cut), frozenset(cut.tolist())
             columns = matrix_of(near, len(end)).tocsc()

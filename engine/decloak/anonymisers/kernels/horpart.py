@@ -51,6 +51,7 @@ class _Node:
             del remaining[number]
             for held_item in self.records[number]:
                 if held_item not in self.ignored:
+                    # The queue is not told: a support too high there is corrected when it comes to the top.
                     support[held_item] -= 1
         return taken
 
@@ -66,6 +67,7 @@ def horizontal(records: Sequence[Record], max_cluster: int, strict: bool = False
             stack.pop()
             yield from _equal_parts(list(node.remaining), max_cluster)
         elif node.support[item] == len(node.remaining):
+            # An item that all of them hold parts nobody from anybody.
             node.ignore(item)
         else:
             part = node.split(item)
@@ -97,6 +99,7 @@ def pooled_parts(parts: Iterable[list[int]], k: int) -> list[list[int]]:
         if len(waiting) >= k:
             clusters.append(waiting)
             waiting = []
+    # Fewer than k are left: only a cluster that is large enough already can take them in.
     if waiting:
         clusters[-1] = clusters[-1] + waiting
     return clusters

@@ -58,6 +58,7 @@ def runs_of_classes(tree: Hierarchy, parts: int, level: int) -> list[tuple[int, 
     low[1:] &= tree.level[tree.parent[1:]] > level
     classes = np.flatnonzero(low)
     ends = (tree.first[classes] + tree.leaves[classes]).tolist()
+    # No part without an item.
     parts = min(parts, ends[-1])
     stops = [0, *sorted({ends[bisect_left(ends, -(-part * ends[-1] // parts))] for part in range(1, parts + 1)})]
     return list(pairwise(stops))

@@ -78,6 +78,7 @@ def _cheapest(tree: Hierarchy, price: list[int], offending: list[tuple[int, ...]
         for node, below in enumerate(tree.children)
         if below
     ]
+    # The root alone is always anonymous; at one more than its price, so that it is still taken when it is met.
     best, least = 1, price[0] + 1
     queue = deque([(sum(1 << leaf for leaf in tree.leaf.tolist()), 0)])
     seen = {queue[0][0]}
@@ -86,6 +87,7 @@ def _cheapest(tree: Hierarchy, price: list[int], offending: list[tuple[int, ...]
         if paid >= least:
             continue
         if _anonymous(cut, among, (1 << len(offending)) - 1):
+            # The cuts above this one are anonymous as well, and no cheaper: they are not put into the queue.
             best, least = cut, paid
             continue
         for below, node, extra in steps:

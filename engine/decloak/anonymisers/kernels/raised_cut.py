@@ -60,6 +60,7 @@ class Raised:
         self._counts = counts
         self.cover = tree.leaf.copy() if cover is None else cover.copy()
         sizes = tree.leaves[self.cover]
+        # A leaf that is published as itself costs nothing.
         self._paid = np.where(sizes > 1, counts * sizes, 0)
 
     @property

@@ -13,7 +13,7 @@ from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy, Ints
 from decloak.data.share import Share
 
-__all__ = ["Local", "generalised", "local_ncp"]
+__all__ = ["Local", "generalised"]
 
 
 class Local(NamedTuple):
@@ -28,13 +28,8 @@ class Local(NamedTuple):
         return cls(np.zeros(records, np.int64), (cut,))
 
 
-def local_ncp(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> Fraction:
-    """The information loss over occurrences, each by the cut of its record; exact."""
-    return _loss(tree, _nodes(tree, records, recoding))
-
-
 def _loss(tree: Hierarchy, nodes: Ints) -> Fraction:
-    """The same of the nodes that occurrences are published by."""
+    """The information loss over occurrences, by the nodes they are published by; exact."""
     leaves = tree.leaves[nodes]
     total = int(leaves[leaves > 1].sum())
     return Fraction(total, len(nodes) * len(tree.items)) if len(nodes) else Fraction(0)

@@ -47,6 +47,7 @@ def partition(tree: Hierarchy, records: sparse.csr_array[Any], k: int) -> Local:
 
     part = np.zeros(records.shape[0], np.int64)
     for held, members in search.partitions():
+        # Where nothing but leaves are held nothing is hidden: all such partitions share the cut of the leaves.
         part[members] = number(held if any(tree.children[node] for node in held) else ())
     return Local(part, tuple(np.array(cut, np.int64) for cut in cuts) or (tree.leaf,))
 

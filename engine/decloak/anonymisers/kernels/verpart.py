@@ -45,6 +45,7 @@ def vertical(held: dict[int, int], size: int, k: int, m: int) -> Vertical:
     frequent = [item for item in order if held[item].bit_count() >= k]
     chunks = greedy(frequent, lambda: anonymous_chunk(held, k, m))
     if len(frequent) == len(order) and not no_empty_record(chunks, held, size, k, m):
+        # The rarest item becomes a term, which any record may hold: so none need be empty.
         last = order.pop()
         chunks = [kept for chunk in chunks if (kept := [item for item in chunk if item != last])]
         return Vertical(chunks, [last])

@@ -62,6 +62,7 @@ def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _between(r: float, variance: float, n: int, level: float) -> Correlation:
+    # What differs from 1 by the rounding of a sum is 1: beside it the interval would have a width from nowhere.
     r = min(1.0, max(-1.0, round(r, 12)))
     if abs(r) == 1:
         return Correlation(r, r, r)

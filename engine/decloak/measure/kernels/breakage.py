@@ -67,6 +67,7 @@ def transaction_breakage(
             columns += [first + hit for hit in hits]
         first += len(group.records)
     edges = sparse.csr_array((np.ones(len(rows), np.int8), (rows, columns)), shape=(first, first))
+    # Rows are matched with records of their own class only: nobody can tell these apart, and any others can be told.
     matched = int((maximum_bipartite_matching(edges) >= 0).sum()) if rows else 0
     return TransactionBreakage(by_row, matched, len(records))
 

@@ -133,6 +133,7 @@ def _coded(before: list[Set[str]], after: list[Set[str]], originals: list[Set[st
     count = len(before)
     at_first, at_last, truly = (records[part * count : (part + 1) * count] for part in range(3))
     struck = at_first.sum(axis=0) > at_last.sum(axis=0)
+    # Struck items first: only itemsets that hold one of the leading items are counted.
     names = np.argsort(~struck, kind="stable")
     return _Records(at_first[:, names], at_last[:, names], truly[:, names], int(struck.sum()), names, items)
 

@@ -107,6 +107,7 @@ def above(release: Disassociated, *, seed: int = 0, tables: int = MOST_TABLES) -
     risky = []
     for number, cluster in enumerate(release.clusters):
         pairs = link_probabilities(cluster, k=k, m=m, empty_rows=number in shared, seed=seed + number, tables=tables)
+        # By more than the rounding of a float, for 1/k itself is what the release promises.
         risky += [(number, pair) for pair in pairs if max(pair.release or 0, pair.algorithm or 0) > 1 / k + 1e-9]
     return risky
 

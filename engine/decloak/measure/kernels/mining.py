@@ -154,6 +154,7 @@ def _moved(sets: Sets, level: int, lifts: Sequence[Ints], kept: Sequence[Sets]) 
     moved = np.full(len(sets), len(lifts) - level)
     remaining = np.arange(len(sets))
     for above in range(level, len(lifts)):
+        # A set is looked for a level higher only while it is in none below: most are found at once.
         there = _among(_lifted(sets[remaining], lifts[above]), kept[above])
         moved[remaining[there]] = above - level
         remaining = remaining[~there]

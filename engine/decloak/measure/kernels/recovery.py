@@ -8,7 +8,7 @@ F = 2 correct / (struck + added), density = originals / cells. Several tables ar
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -126,6 +126,7 @@ def _ranks(order: NDArray[np.integer[Any]], weight: NDArray[np.floating[Any]] | 
         ascending = np.argsort(w)
         steps = np.concatenate(([0], np.diff(w[ascending]) > EPSILON))
         ranks[np.flatnonzero(unstruck)[ascending]] = np.cumsum(steps)
+    # The earlier a cell was struck, the more suspicious it was, and any of them more than those that were left.
     latest_first = np.unique(-order[~unstruck], return_inverse=True)[1]
     ranks[~unstruck] = ranks.max(initial=0) + 1 + latest_first
     return ranks
@@ -146,18 +147,12 @@ def pool(tables: Iterable[Recovery]) -> Recovery:
     >>> pool([Recovery(struck=1, correct=1), Recovery(struck=3, correct=0)]).precision
     0.25
     """
-    tables_seen = list(tables)
-    return Recovery(
-        cells=sum(table.cells for table in tables_seen),
-        scored=sum(table.scored for table in tables_seen),
-        originals=sum(table.originals for table in tables_seen),
-        struck=sum(table.struck for table in tables_seen),
-        correct=sum(table.correct for table in tables_seen),
-        scored_added=sum(table.scored_added for table in tables_seen),
-        expected=math.fsum(table.expected for table in tables_seen),
-        pairs=sum(table.pairs for table in tables_seen),
-        concordance=sum(table.concordance for table in tables_seen),
-    )
+    counts: dict[str, list[Any]] = {count.name: [] for count in fields(Recovery)}
+    for table in tables:
+        for name, column in counts.items():
+            column.append(getattr(table, name))
+    expected = math.fsum(counts.pop("expected"))  # the one that is no whole number: no rounding may depend on the order
+    return Recovery(expected=expected, **{name: sum(column) for name, column in counts.items()})
 
 
 def mean_density(tables: Iterable[Recovery]) -> float | None:

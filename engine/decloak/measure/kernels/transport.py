@@ -22,7 +22,7 @@ from scipy.optimize import linear_sum_assignment, linprog
 
 from decloak.errors import DecloakError, shown
 
-__all__ = ["MeanDistance", "Vectors", "distance", "mean_distance"]
+__all__ = ["MeanDistance", "mean_distance"]
 
 COPIES = 200
 """Copies of words to assign at most; a programme is faster beyond."""
@@ -39,13 +39,8 @@ class MeanDistance(NamedTuple):
     skipped: int
 
 
-class Vectors:
-    """Word vectors, all of one length.
-
-    >>> vectors = Vectors({"a": [0, 0], "b": [3, 4]})
-    >>> distance(["a"], ["b", "unknown"], vectors)
-    5.0
-    """
+class _Vectors:
+    """Word vectors, all of one length."""
 
     def __init__(self, vectors: Mapping[str, ArrayLike]) -> None:
         read = [_vector(word, vector) for word, vector in vectors.items()]
@@ -86,7 +81,7 @@ def mean_distance(
     """
     if len(records) != len(rebuilt):
         raise DecloakError(f"{len(records)} records have {len(rebuilt)} reconstructions", hint="give one of each")
-    space = Vectors(vectors)
+    space = _Vectors(vectors)
     done: dict[tuple[frozenset[int], frozenset[int]], float] = {}
     distances = []
     for record, reconstruction in zip(records, rebuilt, strict=True):
@@ -100,16 +95,11 @@ def mean_distance(
     )
 
 
-def distance(some: Iterable[str], others: Iterable[str], vectors: Vectors) -> float | None:
-    """Return the distance of two sets of words, None when one has no known word."""
-    a, b = vectors.known(some), vectors.known(others)
-    return _distance(a, b, vectors) if a and b else None
-
-
-def _distance(a: frozenset[int], b: frozenset[int], vectors: Vectors) -> float:
+def _distance(a: frozenset[int], b: frozenset[int], vectors: _Vectors) -> float:
     sources = {word: len(b) - len(a) * (word in b) for word in sorted(a)}
     targets = {word: len(a) - len(b) * (word in a) for word in sorted(b)}
     sources, targets = ({word: weight for word, weight in side.items() if weight > 0} for side in (sources, targets))
+    # Both sets have the same words, then the weights agree as well: nothing moves.
     if not sources:
         return 0.0
     supply, demand = (np.array(list(side.values()), dtype=np.int64) for side in (sources, targets))
@@ -120,9 +110,9 @@ def _distance(a: frozenset[int], b: frozenset[int], vectors: Vectors) -> float:
 
 def _relaxed(cost: Array, supply: Integers, demand: Integers) -> float | None:
     """The cost when every word goes, or comes, from the nearest, where that meets demand and supply; else None."""
-    for way, sent, wanted in ((cost, supply, demand), (cost.T, demand, supply)):
+    for way, sent, due in ((cost, supply, demand), (cost.T, demand, supply)):
         nearest = way.argmin(axis=1)
-        if np.array_equal(np.bincount(nearest, sent, minlength=len(wanted)), wanted):
+        if np.array_equal(np.bincount(nearest, sent, minlength=len(due)), due):
             return float(way.min(axis=1) @ sent)
     return None
 

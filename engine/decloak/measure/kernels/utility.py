@@ -54,6 +54,7 @@ def _most_frequent(rows: Records, top: int) -> set[Itemset]:
     matrix, items = coded(rows)
     best: list[Ranked] = []
     for size in sizes(matrix, LARGEST):
+        # What has less support than the last of the best cannot get in, of any size: it need not be counted.
         low = -best[-1][0] if len(best) == top else 1
         best = sorted(chain(best, _ranked(matrix, items, size, low)))[:top]
     return {itemset for _, _, itemset in best}
