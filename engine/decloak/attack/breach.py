@@ -23,7 +23,7 @@ from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError, nearest, shown
 
 __all__ = [
-    "READINGS", "Knowledge", "breach", "breached", "hit_records", "risky_items", "total", "vulnerable_items",
+    "READINGS", "Knowledge", "breach", "breached", "hit_records", "risky_items", "total",
     "vulnerable_records",
 ]  # fmt: skip
 
@@ -69,13 +69,8 @@ def breached(covers: Iterable[Cover], knowledge: Knowledge) -> list[Cover]:
     return [cover for cover in covers if index is None or any(pair in index for pair in _pairs(cover.problem))]
 
 
-def vulnerable_items(release: Disassociated, knowledge: Knowledge = None) -> list[tuple[int, str]]:
-    """The items x of breached problems, each with the number of its cluster."""
-    return risky_items(covers(release), knowledge)
-
-
 def risky_items(covers: Iterable[Cover], knowledge: Knowledge) -> list[tuple[int, str]]:
-    """The same of cover problems that are at hand."""
+    """The items x of breached problems, each with the number of its cluster."""
     return sorted({(cover.problem.cluster, cover.problem.item) for cover in breached(covers, knowledge)})
 
 

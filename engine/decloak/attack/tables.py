@@ -2,7 +2,8 @@
 
 One table per generalised item, whatever the order of its members: a row per transaction that holds it, a
 column per member; a cell is the mean score of the member with the context items that have a score with it.
-Rows and columns without any score are left out, and so is a table with nothing left.
+Rows and columns without any score are left out, and so is a table with nothing left. The context are the plain items
+near the generalised one, which the attacker holds its members against; every element takes one position.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,11 +12,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decloak.attack.context import context
-from decloak.data.published import Published
+from decloak.data.published import Element, Published
 from decloak.data.tables import AttackTable, Context, Floats, Pair
 
-__all__ = ["mean_scores", "needed_pairs", "tables"]
+__all__ = ["context", "mean_scores", "needed_pairs", "tables"]
+
+
+def context(transaction: Sequence[Element], position: int, n: int | None) -> tuple[str, ...]:
+    """The n plain items nearest to the position, the left of two at the same distance first.
+
+    None takes every plain item, in the order of the transaction. There may be fewer than n, or none.
+
+    >>> context(["i1", ("i2", "i3"), "i4", "i5"], 1, 2)
+    ('i1', 'i4')
+    """
+    plain = [place for place, element in enumerate(transaction) if isinstance(element, str)]
+    if n is not None:
+        plain = sorted(plain, key=lambda place: abs(place - position))[:n]
+    return tuple(str(transaction[place]) for place in plain)
 
 
 class _Occurrences(NamedTuple):
