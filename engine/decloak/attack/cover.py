@@ -93,6 +93,7 @@ def _of_cluster(number: int, cluster: Cluster, adjacent: bool) -> Iterator[Cover
         first = max(0, j - 1) if adjacent else 0
         for x, support in sorted(Counter(item for subrecord in chunk.subrecords for item in subrecord).items()):
             for before, levels in enumerate(earlier[first:], first):
+                # The first level of at least this support: I holds all items of it and above.
                 index = bisect_left(levels, (support,))
                 if index < len(levels) and levels[index].covered:
                     least, size, covered = levels[index]

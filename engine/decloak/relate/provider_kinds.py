@@ -138,6 +138,7 @@ class SearXNG(Kind):
     def read(self, answer: Any, path: str) -> int | None:
         """The count; 0 with results below it means that no engine told, which is no count."""
         count = super().read(answer, path)
+        # Hits without a number of hits: no engine told one, which is no count of 0.
         if count == 0 and answer.get("results"):
             return None
         if count == 0 and answer.get("unresponsive_engines"):

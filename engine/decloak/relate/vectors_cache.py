@@ -107,6 +107,7 @@ def _lay_out(file: BinaryIO, path: FilePath, source: bytes) -> None:
         file.write(np.ascontiguousarray(block.vectors, dtype="<f4").tobytes())
         words += block.words
         dim = block.vectors.shape[1]
+    # Sorting is stable: of a word that comes twice the first row stands first, and that one is kept.
     order = sorted(range(len(words)), key=words.__getitem__)
     once = order[:1] + [after for before, after in pairwise(order) if words[before] != words[after]]
     text = b"".join(words[row] for row in once)

@@ -111,6 +111,7 @@ class FileVectors:
 
     def _parts(self, word: str) -> list[int | None]:
         row = self._first((word.lower(), word))
+        # Only where the word as written is not there: some vectors have it with its 's.
         if row is None and word[-2:].lower() in ("'s", "’s"):
             return self._parts(word[:-2])
         if row is None and "-" in word:

@@ -133,6 +133,7 @@ def nested_sets(items: Collection[str], count: int, seed: int, sizes: Sequence[i
     sets: list[tuple[str, ...]] = [()] * count
     drawn = []
     for size in range(1, max(sizes) + 1):
+        # Every size is drawn, asked for or not, so that the draws of a seed do not depend on the sizes.
         sets = [_with_one_more(itemset, ordered, rng) for itemset in sets]
         drawn += sets if size in sizes else []
     return tuple(drawn)

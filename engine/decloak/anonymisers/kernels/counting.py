@@ -105,6 +105,7 @@ def pairs(records: Records, firsts: int, k: int, alive: Mask, block: int = BLOCK
     step = max(1, block // max(1, len(present)))
     for begin in range(0, int(np.searchsorted(present, firsts)), step):
         first = present[begin : begin + step]
+        # Labels may have died since the last block was handed on.
         first = first[alive[first] & (first < firsts)]
         if len(first):
             yield _below(weighted[first] @ matrix, first, k, alive)

@@ -163,4 +163,5 @@ def _pays(leaves: list[Leaf], contributed: dict[int, frozenset[int]], supports: 
     size = sum(len(leaves[leaf].records) for leaf in contributed)
     losing = [leaf for leaf, terms in contributed.items() if terms]
     terms = sum(len(contributed[leaf]) for leaf in losing)
+    # Multiplied out, so that no division rounds.
     return supports * sum(len(leaves[leaf].records) for leaf in losing) >= terms * size

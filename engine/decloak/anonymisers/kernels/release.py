@@ -50,6 +50,7 @@ def _nodes(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> 
 def _rows(tree: Hierarchy, records: sparse.csr_array[Any], nodes: Ints) -> Iterator[tuple[str, ...]]:
     """The labels of every record in alphabetical order."""
     names = np.array(tree.labels, dtype=object)
+    # Sorted, so that nothing of the order of a record's items shows.
     by_name = np.argsort(names)
     shape = (records.shape[0], len(names))
     # Summing duplicates writes into both index arrays: that of the records is theirs.

@@ -22,6 +22,7 @@ def random_sets(items: Sequence[str], size: int, share: float, seed: int) -> lis
     """
     drawn = random.Random(seed).sample(sorted(items), round(share * len(items)))
     sets = [drawn[start : start + size] for start in range(0, len(drawn), size)]
+    # A set of one item would be published as the item itself.
     if len(sets) > 1 and len(sets[-1]) == 1:
         over = sets.pop()
         sets[-1] += over

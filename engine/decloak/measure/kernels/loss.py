@@ -55,6 +55,7 @@ def information_loss(original: Dataset, release: Release) -> Share | None:
     if len(rows) != len(original.transactions):
         message = f"{len(rows)} published transactions, {len(original.transactions)} original ones"
         raise DecloakError(message, hint="give the data that the release was made from")
+    # A suppressed item might have been any of all.
     everything = len(_items(release) | set(original.items))
     above = _above(element for row in rows for element in row)
     lost = [

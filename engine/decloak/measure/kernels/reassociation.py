@@ -82,7 +82,8 @@ def accuracy(release: Disassociated, records: Records, truth: Truth, assignments
     """
     check_truth(release, records, truth)
     counts: Counter[str] = Counter()
-    exp, expected = Counter[int](), Counter[int]()  # numerators by denominator
+    # Summed by denominator and divided once at the end: exact, and without a fraction for every unit.
+    exp, expected = Counter[int](), Counter[int]()
     true = [_true_rows(cluster, [records[number] for number in truth[i]]) for i, cluster in enumerate(release.clusters)]
     of_row = [rows_of(cluster).of_row for cluster in release.clusters]
     sizes = [Counter(class_of_row) for class_of_row in of_row]
