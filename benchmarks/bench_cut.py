@@ -23,7 +23,7 @@ from scipy import sparse
 
 from bench_disassociation import exponent, load
 from decloak.anonymisers.kernels.fast_cut import cut, refine
-from decloak.anonymisers.kernels.raising import ncp
+from decloak.anonymisers.kernels.raised_cut import ncp
 from decloak.anonymisers.kernels.release import Local, generalised
 from decloak.counting.generalisation_guarantee import check_generalised
 from decloak.data.dataset import Dataset

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 from decloak.data.text.documents import Documents, Reading
 from decloak.relate.corpus_build import build
-from decloak.relate.corpus_index import Facts
+from decloak.relate.corpus_index import IndexFacts
 
 READING = Reading("2", without=(("1", "mtsamples"), ("1", "mtsdialog")))
 
@@ -37,7 +37,7 @@ def synsets(archive: Path) -> Iterator[str]:
                 yield f"{', '.join(words)}: {gloss}".replace("_", " ")
 
 
-def build_reference(folder: Path, out: Path) -> Facts:
+def build_reference(folder: Path, out: Path) -> IndexFacts:
     """Index the corpus of a folder."""
     with TemporaryDirectory() as scratch:
         glosses = Path(scratch) / "glosses.tsv"

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_cover as naive
-from decloak.attack.breach import READINGS, breach, breached, vulnerable_items, vulnerable_records
+from decloak.attack.breach import READINGS, breach, breached, risky_items, vulnerable_records
 from decloak.attack.cover import covers
 from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError
@@ -28,7 +28,7 @@ def test_golden_vulnerable_items_and_records(case, attacker):
     release, knowledge = naive.restored(case["release"]), case["knowledge"][attacker]
     counts = case["vulnerable"][attacker]
     assert len(breached(covers(release), knowledge)) == counts["breached"]
-    assert len(vulnerable_items(release, knowledge)) == counts["vulnerable_items"]
+    assert len(risky_items(covers(release), knowledge)) == counts["vulnerable_items"]
     records = vulnerable_records(release, case["records"], case["truth"], knowledge)
     assert len(records) == counts["vulnerable_records"]
 
@@ -36,7 +36,7 @@ def test_golden_vulnerable_items_and_records(case, attacker):
 def test_figure_1b_alice_is_the_one_vulnerable_record():
     release = release_of(FIGURE_1["release"])
     assert {reading: breach(release, reading=reading) for reading in READINGS} == dict.fromkeys(READINGS, 1)
-    assert vulnerable_items(release) == [(0, "side")]
+    assert risky_items(covers(release), None) == [(0, "side")]
     assert vulnerable_records(release, FIGURE_1["records"], [range(5)]) == [0]
     assert breach(release, [("side", "vomiting")]) == 0
     assert vulnerable_records(release, FIGURE_1["records"], [range(5)], [("cancer", "side", "vomiting")]) == [0]

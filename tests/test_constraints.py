@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from decloak.anonymisers.kernels.constraints import (
     all_items,
-    names,
+    item_names,
     nested_sets,
     privacy_constraints,
     random_items,
@@ -72,8 +72,8 @@ def test_nested_sets_grow_by_one_item_and_the_same_seed_gives_the_same_whatever_
 
 
 def test_a_list_of_names_keeps_its_order_and_a_set_has_none_of_its_own():
-    assert names(["b", "a", "b"], "items") == ("b", "a")
-    assert names(unordered(ITEMS), "items") == tuple(ITEMS)
+    assert item_names(["b", "a", "b"], "items") == ("b", "a")
+    assert item_names(unordered(ITEMS), "items") == tuple(ITEMS)
 
 
 def test_all_items_may_stand_for_one_another():
@@ -105,8 +105,8 @@ def test_what_is_not_known_is_not_related_even_below_a_negative_threshold():
         (lambda: nested_sets(ITEMS, 1, 1, sizes=()), "1 random sets of sizes '[]'"),
         (lambda: nested_sets(ITEMS, 1, 1, sizes=(0,)), "1 random sets of sizes '[0]'"),
         (lambda: nested_sets(ITEMS, 1, 1, sizes=(10,)), "random sets of 10 out of 9 items; give smaller sizes"),
-        (lambda: names(None, "items"), "items: 'None' is not a list of items"),
-        (lambda: names([["a"]], "items"), "items: the item '['a']' is not a string"),
+        (lambda: item_names(None, "items"), "items: 'None' is not a list of items"),
+        (lambda: item_names([["a"]], "items"), "items: the item '['a']' is not a string"),
         (lambda: privacy_constraints([WIDE], WIDE), "privacy constraint 1: 61 items; give at most 60"),
         (lambda: related_sets(ITEMS, [["x"]], lambda one, other: 1.0), "privacy constraint 1: the item 'x' is in no"),
     ],

@@ -25,12 +25,12 @@ from decloak.data.text import documents
 from decloak.data.text.documents import Documents, Reading
 from decloak.errors import DecloakError
 from decloak.relate import corpus_index as corpora
-from decloak.relate import together as kernel
+from decloak.relate import joint_counts as kernel
 from decloak.relate.corpus_build import build
 from decloak.relate.corpus_index import Corpus
 from decloak.relate.counting import Counted
+from decloak.relate.joint_counts import joint_counts
 from decloak.relate.ngd import distances
-from decloak.relate.together import together
 
 CASES = ["gem and jewel", "Gems; a jewel!", "a gem-like stone", "stones of the jeweller", "gem jewel", "nothing"]
 
@@ -92,7 +92,7 @@ def test_together_is_the_sum_over_documents(data, terms, size, density, cells):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel, "CELLS", cells)
         patch.setattr(kernel, "SLAB", 4)
-        found = together(sparse.csr_array(holds), *np.array(pairs).T)
+        found = joint_counts(sparse.csr_array(holds), *np.array(pairs).T)
     assert found.tolist() == [sum(int(a) & int(b) for a, b in zip(holds[x], holds[y], strict=True)) for x, y in pairs]
 
 

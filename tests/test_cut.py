@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 import naive_cut
 import naive_generalise as naive
-from decloak.anonymisers.kernels.counting import counter, pairs, rare, supports
+from decloak.anonymisers.kernels.counting import counter, node_supports, pairs, rare_itemsets
 from decloak.anonymisers.kernels.fast_cut import cut, refine
-from decloak.anonymisers.kernels.records import Records, coded, merged, recoded, renamed
+from decloak.anonymisers.kernels.records import Records, coded_records, merged, recoded, renamed
 from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
 from trees import loss, tree_of
@@ -109,7 +109,7 @@ def test_larger_cuts_are_what_the_definitions_find(seed):
         fine = refine(tree, records, k, m, high)
         assert labels(tree, fine) == naive_cut.refine(twin, data, k, m, labels(tree, high))
     expected = [sum(not twin.leaves[label].isdisjoint(row) for row in data) for label in tree.labels]
-    assert supports(tree, records).tolist() == expected
+    assert node_supports(tree, records).tolist() == expected
 
 
 @settings(max_examples=60)
@@ -130,7 +130,7 @@ def test_every_node_is_counted_once_a_record(case):
     parent, data, _, _ = case
     twin, tree = naive.Tree(parent), Hierarchy.from_parents(parent)
     expected = [sum(not twin.leaves[label].isdisjoint(row) for row in data) for label in tree.labels]
-    assert supports(tree, tree.code(data)).tolist() == expected
+    assert node_supports(tree, tree.code(data)).tolist() == expected
 
 
 @pytest.mark.parametrize("case", GOLDEN["instances"], ids=lambda case: str(case["seed"]))
@@ -206,7 +206,7 @@ def test_rare_itemsets_are_those_of_plain_counting(size, firsts):
     alive = np.arange(40) % 7 != 3
     expected = counted(records, rows, size, firsts, 5, alive)
     assert expected
-    assert listed(rare(records, size, firsts, 5, alive)) == expected
+    assert listed(rare_itemsets(records, size, firsts, 5, alive)) == expected
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5])
@@ -221,7 +221,7 @@ def test_compiled_loops_find_the_same(compiled, size):
 @pytest.mark.parametrize("size", [3, 4])
 @pytest.mark.parametrize("name", ["products", "loops"])
 def test_what_dies_is_not_in_the_blocks_to_come(request, name, size):
-    find = rare if name == "products" else request.getfixturevalue("compiled")
+    find = rare_itemsets if name == "products" else request.getfixturevalue("compiled")
     records, rows = random_records(1, records=1_000, items=300)
     alive = np.ones(300, bool)
     every = counted(records, rows, size, 300, 5, alive)
@@ -252,7 +252,7 @@ def test_labels_that_no_record_holds_make_no_blocks():
     held = tree.code([["7", "15000", "29999"]] * 3 + [["7", "8"]])
     alive = np.ones(len(tree.labels), bool)
     for size, expected in ((2, [["7", "8"]]), (3, [])):
-        blocks = list(rare(coded(tree, held), size, len(alive), 2, alive))
+        blocks = list(rare_itemsets(coded_records(tree, held), size, len(alive), 2, alive))
         assert [[tree.labels[node] for node in itemset] for itemset in listed(blocks)] == expected
         assert len(blocks) <= held.shape[0]
     assert len(cut(tree, held, 2, 3)) == 29_996
@@ -294,9 +294,9 @@ def test_without_numba_products_count_unless_loops_are_asked_for():
     code = """
 import sys
 sys.modules["numba"] = None
-from decloak.anonymisers.kernels.counting import counter, rare
+from decloak.anonymisers.kernels.counting import counter, rare_itemsets
 from decloak.errors import DecloakError
-assert counter(None, 10**9) is counter(False, 0) is rare
+assert counter(None, 10**9) is counter(False, 0) is rare_itemsets
 try:
     counter(True, 0)
 except DecloakError as error:
@@ -314,16 +314,17 @@ def test_compiled_loops_work_where_no_cache_can_be_written(compiled, tmp_path):
     code = """
 import sys
 import numpy as np
-from decloak.anonymisers.kernels.counting import counter, rare
-from decloak.anonymisers.kernels.records import coded
+from decloak.anonymisers.kernels.counting import counter, rare_itemsets
+from decloak.anonymisers.kernels.records import coded_records
 from decloak.data.hierarchy import Hierarchy
 tree = Hierarchy.balanced("abcd", 2)
-records = coded(tree, tree.code(["abc", "abd", "bd"]))
+records = coded_records(tree, tree.code(["abc", "abd", "bd"]))
 alive = np.ones(len(tree.labels), bool)
 find = counter(True, 0)
 print(type(sys.modules[find.__module__]._search._cache).__name__)
 for size in (2, 3):
-    a, b = ([x for block in one(records, size, len(alive), 2, alive) for x in block.tolist()] for one in (find, rare))
+    kernels = (find, rare_itemsets)
+    a, b = ([x for block in one(records, size, len(alive), 2, alive) for x in block.tolist()] for one in kernels)
     assert a == b, (a, b)
     print(len(a))
 """

@@ -4,16 +4,18 @@ import gzip
 import json
 from fractions import Fraction
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
 import naive_generalise as naive
-from decloak.anonymisers.kernels.apriori import aa, da, da_fixes
+from decloak.anonymisers.kernels import apriori, raised_cut
+from decloak.anonymisers.kernels.apriori import aa, da
 from decloak.anonymisers.kernels.count_tree import supporting
 from decloak.anonymisers.kernels.optimal import MOST_CUTS, cuts, oa, optimum
-from decloak.anonymisers.kernels.raising import ranks
+from decloak.anonymisers.kernels.raised_cut import ranks
 from decloak.counting.guarantees import violations
 from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
@@ -26,6 +28,19 @@ GLOBAL = {"oa": oa, "da": da, "aa": aa}
 
 def labels(tree, cut):
     return sorted(tree.labels[node] for node in cut)
+
+
+def da_fixes(tree, records, k, m):
+    """What DA cures, step by step: the itemset, its support, and the nodes committed for it."""
+    steps = []
+
+    def cure(raised, rank, itemset, k, support):
+        steps.append((itemset, support(itemset), raised_cut.cure(raised, rank, itemset, k, support)))
+        return steps[-1][2]
+
+    with mock.patch.object(apriori, "cure", cure):
+        da(tree, records, k, m)
+    return steps
 
 
 def nodes(tree, names):
@@ -114,10 +129,10 @@ def test_section_4_3_the_walk_of_direct_anonymisation():
     tree = tree_of(case["hierarchy"])
     twin = naive.da(naive.Tree(naive.parents_of(case["hierarchy"])), case["D"], case["k"], case["m"])
     assert twin.trace == case["DA_trace"]
-    fixes = list(da_fixes(tree, tree.code(case["D"]), case["k"], case["m"]))
-    found = [["fix", [tree.labels[node] for node in fix.itemset], fix.support] for fix in fixes]
+    fixes = da_fixes(tree, tree.code(case["D"]), case["k"], case["m"])
+    found = [["fix", [tree.labels[node] for node in itemset], support] for itemset, support, _ in fixes]
     assert found == [step for step in case["DA_trace"] if step[0] == "fix"]
-    assert [[tree.labels[node] for node in fix.committed] for fix in fixes] == [["A"]]
+    assert [[tree.labels[node] for node in committed] for *_, committed in fixes] == [["A"]]
 
 
 @pytest.mark.parametrize("method", GLOBAL.values(), ids=GLOBAL)
@@ -217,7 +232,8 @@ def test_da_and_aa_find_what_the_definition_finds(case):
     direct, by_size = naive.da(twin, data, k, m), naive.aa(twin, data, k, m)
     assert labels(tree, da(tree, records, k, m)) == sorted(direct.cut())
     assert labels(tree, aa(tree, records, k, m)) == sorted(by_size.cut())
-    fixes = [["fix", [tree.labels[node] for node in fix.itemset], fix.support] for fix in da_fixes(tree, records, k, m)]
+    steps = da_fixes(tree, records, k, m)
+    fixes = [["fix", [tree.labels[node] for node in itemset], support] for itemset, support, _ in steps]
     assert fixes == [step for step in direct.trace if step[0] == "fix"]
 
 

@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 
 import naive_generalise as naive
 from decloak.anonymisers.kernels.apriori import aa
+from decloak.anonymisers.kernels.lra_vpa import gray_order, lra, runs_of_classes, vpa
 from decloak.anonymisers.kernels.optimal import oa
-from decloak.anonymisers.kernels.parts import gray_order, lra, runs_of_classes, vpa
-from decloak.anonymisers.kernels.release import local_ncp
-from decloak.anonymisers.kernels.spread import spread
+from decloak.anonymisers.kernels.parallel import in_parallel
 from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
-from trees import loss, tree_of
+from trees import local_ncp, loss, tree_of
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "generalisation.json").read_text())
 EXAMPLES = GOLDEN["worked_examples"]
@@ -144,9 +143,9 @@ def test_processes_change_nothing():
 def test_what_goes_wrong_in_a_process_is_told():
     tree = Hierarchy.balanced("ab", 2)
     with pytest.raises(DecloakError, match=r"^infeasible: 1 record with items, k is 2; "):
-        spread(aa, [(tree, tree.code([["a"]]), 2, 1)] * 2, 2)
+        in_parallel(aa, [(tree, tree.code([["a"]]), 2, 1)] * 2, 2)
     with pytest.raises(DecloakError, match="a parallel process could not start or was killed; use processes 1"):
-        spread(os._exit, [(1,), (1,)], 2)
+        in_parallel(os._exit, [(1,), (1,)], 2)
 
 
 @pytest.mark.parametrize("method", [lra, vpa])

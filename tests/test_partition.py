@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_generalise as naive
-from decloak.anonymisers.kernels.release import generalised, local_ncp
+from decloak.anonymisers.kernels.release import generalised
 from decloak.anonymisers.kernels.top_down import partition
 from decloak.counting.generalisation_guarantee import check_whole
 from decloak.data.dataset import Dataset
 from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
+from trees import local_ncp
 
 
 def published(tree, data, local):

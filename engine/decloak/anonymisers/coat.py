@@ -16,7 +16,7 @@ from decloak.anonymisers.kernels.constraints import (
     related_sets,
     utility_constraints,
 )
-from decloak.anonymisers.method import Anonymiser, Clock, Made, Method, Options
+from decloak.anonymisers.method import Anonymiser, Made, Method, Options, Stopwatch
 from decloak.checks import check_enough
 from decloak.counting.constraints import broken_privacy, broken_utility
 from decloak.data.dataset import Dataset
@@ -94,12 +94,12 @@ class RelatedUtility(Part):
     def of(self, privacy: Sets, data: Dataset, folder: Folder, cache: Cache | None) -> tuple[Sets, Sequence[str]]:
         """The sets of what is related to each privacy constraint, and what the measure could not use."""
         protected = sorted({item for constraint in privacy for item in constraint})
-        pairs = [(item, other) for item in protected for other in data.items]
+        pairs = [(item, candidate) for item in protected for candidate in data.items]
         related = self.relate.related(pairs, Supplies(folder, lambda: data.transactions, cache))
         sign = -1 if self.relate.closer == "smaller" else 1
 
-        def similar(item: str, other: str) -> float | None:
-            score = related.scores.get((item, other))
+        def similar(item: str, candidate: str) -> float | None:
+            score = related.scores.get((item, candidate))
             return None if score is None else sign * score
 
         return related_sets(data.items, privacy, similar, sign * self.within), related.warnings
@@ -145,7 +145,7 @@ class CoatMethod(Method):
         privacy = self._privacy(data, seed)
         utility, notes = self._utility(privacy, data, folder, cache)
         options = {"k": self.k, "privacy": privacy, "utility": utility, "suppress": self.suppress}
-        clock = Clock()
+        clock = Stopwatch()
         release: Coat = self.anonymiser(data, options)
         loss = {"ul_log10": _log10(release.ul.exact), "suppressed": len(release.suppressed), **clock.seconds}
         parameters = {**options, "privacy": len(privacy), "utility": len(utility)}

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from decloak.anonymisers.hierarchies import InHierarchy, Records, Tree, everywhere, tree_in
-from decloak.anonymisers.kernels.constraints import names
+from decloak.anonymisers.kernels.constraints import item_names
 from decloak.anonymisers.kernels.diversity import diversity
 from decloak.anonymisers.method import Anonymiser, Options
 from decloak.counting.generalisation_guarantee import check_diverse
@@ -23,7 +23,7 @@ __all__ = ["DiversityMethod"]
 
 def _make(data: Dataset, options: Options) -> Generalised:
     """Only what is not sensitive is generalised."""
-    tree, sensitive = tree_in(options), frozenset(names(options["sensitive"], "sensitive"))
+    tree, sensitive = tree_in(options), frozenset(item_names(options["sensitive"], "sensitive"))
     _check_sensitive(sensitive, data, tree.labels)
     hidden = [sorted(sensitive.intersection(row)) for row in data.transactions]
 

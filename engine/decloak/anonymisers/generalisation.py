@@ -12,10 +12,10 @@ from decloak.data.hierarchy import Hierarchy, Ints
 from decloak.errors import DecloakError
 from decloak.yaml.part import Found
 
-__all__ = ["GeneralisationMethod", "cut"]
+__all__ = ["GeneralisationMethod"]
 
 
-def cut(tree: Hierarchy, records: Records, k: int, m: int, refine: bool = False) -> Ints:
+def _cut(tree: Hierarchy, records: Records, k: int, m: int, refine: bool = False) -> Ints:
     """The fast cut, made minimal where that is asked for."""
     nodes = fast_cut.cut(tree, records, k, m)
     return fast_cut.refine(tree, records, k, m, nodes) if refine else nodes
@@ -26,7 +26,7 @@ class GeneralisationMethod(Guarded):
 
     one_cut: ClassVar = True
     anonymisers: ClassVar = (
-        Anonymiser("cut", partial(everywhere, cut, "cut"), km_faults, KM, {"refine"}),
+        Anonymiser("cut", partial(everywhere, _cut, "cut"), km_faults, KM, {"refine"}),
         *(
             Anonymiser(name, partial(everywhere, find, name), km_faults, KM)
             for name, find in {"aa": aa, "da": da, "oa": oa}.items()

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from decloak.anonymisers.kernels.building import ORDERS, by_cooccurrence, by_relatedness, check_items, ordered
 from decloak.anonymisers.kernels.release import Local, generalised
-from decloak.anonymisers.method import Clock, Made, Method, Options
+from decloak.anonymisers.method import Made, Method, Options, Stopwatch
 from decloak.checks import check_enough
 from decloak.counting.generalisation_guarantee import check_generalised
 from decloak.data.dataset import Dataset
@@ -136,7 +136,7 @@ class InHierarchy(Method):
         options = self.model_dump(exclude={"method", "hierarchy"})
         if not options.get("refine"):
             options.pop("refine", None)
-        clock = Clock()
+        clock = Stopwatch()
         release: Generalised = self.anonymiser(data, {"hierarchy": tree, **options})
         assert release.ncp is not None
         loss = {"ncp": str(release.ncp.exact), **clock.seconds}

@@ -22,7 +22,7 @@ from decloak.errors import DecloakError, nearest, shown
 from decloak.relate.counting import Cache
 from decloak.yaml.part import Part
 
-__all__ = ["Anonymiser", "Clock", "Made", "Method", "Options"]
+__all__ = ["Anonymiser", "Made", "Method", "Options", "Stopwatch"]
 
 Options = Mapping[str, Any]
 
@@ -67,9 +67,9 @@ class Anonymiser(NamedTuple):
         return release
 
     def _check_names(self, options: Options) -> None:
-        known = self.needs | self.may
-        for option in options.keys() - known:
-            hint = nearest(option, known) or f"its options are {', '.join(sorted(known))}"
+        names = self.needs | self.may
+        for option in options.keys() - names:
+            hint = nearest(option, names) or f"its options are {', '.join(sorted(names))}"
             raise DecloakError(f"the method {self.name} has no option {shown(option)}", hint=hint)
         for option in sorted(self.needs - options.keys()):
             raise DecloakError(f"the method {self.name} needs {option}", hint=f"give {option}=")
@@ -116,7 +116,7 @@ class Method(Part):
         """Anonymise; what is not told in the scenario is drawn from the seed."""
 
 
-class Clock:
+class Stopwatch:
     """What anonymising takes: CPU seconds, those of other processes included, and seconds on the wall."""
 
     def __init__(self) -> None:
@@ -130,5 +130,5 @@ class Clock:
 
 def _cpu() -> float:
     """Fine for this process; what others took is told in hundredths of a second."""
-    others = os.times()
-    return time.process_time() + others.children_user + others.children_system
+    times = os.times()
+    return time.process_time() + times.children_user + times.children_system

@@ -1,6 +1,6 @@
 """Every method of anonymising, as a scenario names it and as one plain function: data in, a release out; no store.
 
-Another method is a module like theirs, and a line here.
+Another method is a class like theirs, and a line here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -14,11 +14,10 @@ from decloak.anonymisers.disassociation import DisassociationMethod
 from decloak.anonymisers.diversity import DiversityMethod
 from decloak.anonymisers.generalisation import GeneralisationMethod
 from decloak.anonymisers.kernels.coat import Coat
-from decloak.anonymisers.lra import LraMethod
+from decloak.anonymisers.lra_vpa import LraMethod, VpaMethod
 from decloak.anonymisers.method import Method
 from decloak.anonymisers.partition import PartitionMethod
 from decloak.anonymisers.sets import SetsMethod
-from decloak.anonymisers.vpa import VpaMethod
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.generalised import Generalised

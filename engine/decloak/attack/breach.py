@@ -23,7 +23,7 @@ from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError, nearest, shown
 
 __all__ = [
-    "READINGS", "Knowledge", "breach", "breached", "hit_records", "risky_items", "total", "vulnerable_items",
+    "READINGS", "Knowledge", "breach", "breached", "hit_records", "risky_items", "total",
     "vulnerable_records",
 ]  # fmt: skip
 
@@ -53,29 +53,24 @@ def total(release: Disassociated, covers: Iterable[Cover], knowledge: Knowledge,
     if reading not in READINGS:
         hint = nearest(reading, READINGS) or f"readings are {', '.join(READINGS)}"
         raise DecloakError(f"no reading {shown(reading)} of the breach detection", hint=hint)
-    found = [cover.problem for cover in breached(covers, knowledge)]
+    problems = [cover.problem for cover in breached(covers, knowledge)]
     if reading == "sum":
-        return len(found)
+        return len(problems)
     if reading == "literal":
-        return _literal(release, found)
+        return _literal(release, problems)
     by_item = reading == "per_item"
-    return sum(_largest((p.cluster, p.chunk, p.item if by_item else "") for p in found).values())
+    return sum(_largest((p.cluster, p.chunk, p.item if by_item else "") for p in problems).values())
 
 
-def breached(found: Iterable[Cover], knowledge: Knowledge) -> list[Cover]:
+def breached(covers: Iterable[Cover], knowledge: Knowledge) -> list[Cover]:
     """The cover problems among these that the knowledge breaches."""
-    found = list(found)
-    index = _index((cover.problem for cover in found), knowledge)
-    return [one for one in found if index is None or any(pair in index for pair in _pairs(one.problem))]
-
-
-def vulnerable_items(release: Disassociated, knowledge: Knowledge = None) -> list[tuple[int, str]]:
-    """The items x of breached problems, each with the number of its cluster."""
-    return risky_items(covers(release), knowledge)
+    covers = list(covers)
+    index = _index((cover.problem for cover in covers), knowledge)
+    return [cover for cover in covers if index is None or any(pair in index for pair in _pairs(cover.problem))]
 
 
 def risky_items(covers: Iterable[Cover], knowledge: Knowledge) -> list[tuple[int, str]]:
-    """The same of cover problems that are at hand."""
+    """The items x of breached problems, each with the number of its cluster."""
     return sorted({(cover.problem.cluster, cover.problem.item) for cover in breached(covers, knowledge)})
 
 
@@ -95,10 +90,7 @@ def vulnerable_records(
 
 
 def hit_records(
-    covers: Iterable[Cover],
-    records: Sequence[Collection[str]],
-    truth: Sequence[Sequence[int]],
-    knowledge: Knowledge,
+    covers: Iterable[Cover], records: Sequence[Collection[str]], truth: Sequence[Sequence[int]], knowledge: Knowledge
 ) -> list[int]:
     """The same of cover problems that are at hand."""
     problems = [cover.problem for cover in covers]
@@ -134,10 +126,10 @@ def _index(problems: Iterable[CoverProblem], knowledge: Knowledge) -> _Index | N
     for itemset in knowledge:
         if isinstance(itemset, str):
             raise DecloakError(f"an itemset is the text {shown(itemset)}", hint="give a tuple or a list of items")
-        known = frozenset(itemset)
-        for pair in combinations(sorted(known), 2):
+        items = frozenset(itemset)
+        for pair in combinations(sorted(items), 2):
             if pair in at_risk:
-                index.setdefault(pair, []).append(known)
+                index.setdefault(pair, []).append(items)
     return index
 
 
@@ -149,11 +141,12 @@ def _largest(places: Iterable[tuple[int, int, str]]) -> dict[int, int]:
     return largest
 
 
-def _literal(release: Disassociated, found: Iterable[CoverProblem]) -> int:
+def _literal(release: Disassociated, problems: Iterable[CoverProblem]) -> int:
     firsts = [{j: chunk.items[0] for j, chunk in enumerate(c.record_chunks)} for c in release.clusters]
-    largest = _largest((p.cluster, p.chunk, "") for p in found if firsts[p.cluster][p.chunk] == p.item)
+    largest = _largest((p.cluster, p.chunk, "") for p in problems if firsts[p.cluster][p.chunk] == p.item)
     total = running = 0
     for cluster in range(len(release.clusters)):
+        # Never reset, as in the published algorithm: that is what makes this reading the literal one.
         running = max(running, largest.get(cluster, 0))
         total += running
     return total
@@ -162,12 +155,9 @@ def _literal(release: Disassociated, found: Iterable[CoverProblem]) -> int:
 def _check_truth(release: Disassociated, records: Sequence[Collection[str]], truth: Sequence[Sequence[int]]) -> None:
     sizes = [cluster.size for cluster in release.clusters]
     if list(map(len, truth)) != sizes:
-        raise DecloakError(
-            "the truth does not give each cluster as many records as it has",
-            hint="give one list of record numbers a cluster",
-        )
+        hint = "give one list of record numbers a cluster"
+        raise DecloakError("the truth does not give each cluster as many records as it has", hint=hint)
     numbers = [number for cluster in truth for number in cluster]
     if any(not 0 <= number < len(records) for number in numbers) or len(set(numbers)) < len(numbers):
-        raise DecloakError(
-            "the truth names a record twice, or one that is not there", hint=f"numbers are 0 to {len(records) - 1}"
-        )
+        hint = f"numbers are 0 to {len(records) - 1}"
+        raise DecloakError("the truth names a record twice, or one that is not there", hint=hint)

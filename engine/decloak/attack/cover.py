@@ -80,10 +80,9 @@ def gathered(release: Disassociated, relation: str, findings: Iterable[tuple[Any
         # A rule of a user's own may derive anything under the names of these columns.
         there = (cluster, chunk) in chunks and (cluster, earlier) in chunks and None not in (item, *covered)
         if not there or not isinstance(size, int):
-            raise DecloakError(
-                f"{shown(str((*problem, *covered)), 200)} in {relation} is no cover problem of the release",
-                hint="clusters and chunks count from 0, item and covered are numbers of items, as in the rule cover",
-            )
+            message = f"{shown(str((*problem, *covered)), 200)} in {relation} is no cover problem of the release"
+            hint = "clusters and chunks count from 0, item and covered are numbers of items, as in the rule cover"
+            raise DecloakError(message, hint=hint)
         problems.append(Cover(CoverProblem(cluster, chunk, item, earlier, covered), size, support))
     return problems
 
@@ -94,9 +93,10 @@ def _of_cluster(number: int, cluster: Cluster, adjacent: bool) -> Iterator[Cover
         first = max(0, j - 1) if adjacent else 0
         for x, support in sorted(Counter(item for subrecord in chunk.subrecords for item in subrecord).items()):
             for before, levels in enumerate(earlier[first:], first):
-                at = bisect_left(levels, (support,))
-                if at < len(levels) and levels[at].covered:
-                    least, size, covered = levels[at]
+                # The first level of at least this support: I holds all items of it and above.
+                index = bisect_left(levels, (support,))
+                if index < len(levels) and levels[index].covered:
+                    least, size, covered = levels[index]
                     yield Cover(CoverProblem(number, j, x, before, covered), size, least)
         earlier.append(_levels(chunk))
 
@@ -110,10 +110,10 @@ def _levels(chunk: Chunk) -> list[_Level]:
     by_support: dict[int, list[str]] = {}
     for item in sorted(holders):
         by_support.setdefault(holders[item].bit_count(), []).append(item)
-    found, together, size = [], -1, 0
+    levels, together, size = [], -1, 0
     for support, items in sorted(by_support.items(), reverse=True):
         for item in items:
             together &= holders[item]
         size += len(items)
-        found.append(_Level(support, size, tuple(items) if together.bit_count() == support else ()))
-    return found[::-1]
+        levels.append(_Level(support, size, tuple(items) if together.bit_count() == support else ()))
+    return levels[::-1]

@@ -32,10 +32,8 @@ def strong_pairs(records: Iterable[Collection[str]], m: int) -> list[Itemset]:
     sets = [frozenset(record) for record in records]
     count = sum(math.comb(len(record), m) for record in sets)
     if count > MOST_ITEMSETS:
-        raise DecloakError(
-            f"the records have {count:,} itemsets of {m} items",
-            hint="lower m, or let the attacker be strong or moderate",
-        )
+        hint = "lower m, or let the attacker be strong or moderate"
+        raise DecloakError(f"the records have {count:,} itemsets of {m} items", hint=hint)
     return sorted({itemset for record in sets for itemset in combinations(sorted(record), m)})
 
 
@@ -49,6 +47,7 @@ def moderate(records: Sequence[Collection[str]], m: int, share: float = 0.5, see
     if not 0 < share < 1:
         raise DecloakError(f"the share of records known is {shown(share)}", hint="give a number between 0 and 1")
     rng = random.Random(seed)
+    # A little more than the share, for 0.29 of 100 records are 29; and never all: that is the strong attacker.
     count = min(math.floor(share * len(records) + 1e-9), len(records) - 1)
     chosen = [sorted(set(records[number])) for number in rng.sample(range(len(records)), max(0, count))]
     return [tuple(sorted(rng.sample(record, m))) for record in chosen if len(record) >= m]
@@ -61,29 +60,28 @@ def weak(items: Iterable[str], foreign: Iterable[str], m: int, seed: int = 0, co
     190
     """
     check_km(1, m)
-    own = sorted(set(items))
-    others = sorted(set(foreign).difference(own))
-    if len(others) < count:
-        raise DecloakError(
-            f"{len(others)} foreign words that are no items of the data", hint=f"give a list of at least {count}"
-        )
+    item_names = sorted(set(items))
+    foreign_words = sorted(set(foreign).difference(item_names))
+    if len(foreign_words) < count:
+        hint = f"give a list of at least {count}"
+        raise DecloakError(f"{len(foreign_words)} foreign words that are no items of the data", hint=hint)
     rng = random.Random(seed)
-    words = rng.sample(own, min(count, len(own))) + rng.sample(others, count)
+    words = rng.sample(item_names, min(count, len(item_names))) + rng.sample(foreign_words, count)
     return list(combinations(sorted(words), m))
 
 
 def explicit(path: FilePath, items: Collection[str]) -> list[Itemset]:
     """The itemsets of a file, one a line with commas between the items; an error names the items not in `items`."""
-    known = read(path, "basket")
+    listed = read(path, "basket")
     there = frozenset(items)
     lines: dict[str, int] = {}
-    for number, itemset in enumerate(known.transactions, 1):
+    for number, itemset in enumerate(listed.transactions, 1):
         for item in itemset:
             if item not in there:
                 lines.setdefault(item, number)
     if lines:
         raise _unknown(path, lines)
-    return [tuple(sorted(itemset)) for itemset in known.transactions]
+    return [tuple(sorted(itemset)) for itemset in listed.transactions]
 
 
 def _unknown(path: FilePath, lines: dict[str, int], most: int = 10) -> DecloakError:

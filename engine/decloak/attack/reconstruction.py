@@ -92,16 +92,16 @@ def pieces(cluster: Cluster, k: int, m: int) -> Pieces:
 
 def consistent_tables(cluster: Pieces, most: int = MOST_TABLES) -> Iterator[tuple[int, dict[Class, int]]]:
     """Every table the algorithm could have published, with its ways; TooManyTables once `most` were walked over."""
-    left = most
+    remaining = most
 
     def completed(ways: int, table: dict[Class, int], j: int) -> Iterator[tuple[int, dict[Class, int]]]:
-        nonlocal left
+        nonlocal remaining
         if j >= len(cluster.counts):
             yield ways, table
             return
         for further, spread in _spread(tuple(table.values()), cluster.counts[j]):
-            left -= 1
-            if left < 0:
+            remaining -= 1
+            if remaining < 0:
                 raise TooManyTables
             grown = _grown(table, spread)
             if cluster.consistent(grown):
@@ -112,7 +112,7 @@ def consistent_tables(cluster: Pieces, most: int = MOST_TABLES) -> Iterator[tupl
 
 def sampled_tables(cluster: Pieces, rng: random.Random) -> list[tuple[int, dict[Class, int]]]:
     """Random consistent tables, each as likely as its ways, and one weight for all; none when tries run out."""
-    found, weight = [cluster.start()] * POPULATION, ONE
+    tables, weight = [cluster.start()] * POPULATION, ONE
     for j in range(1, len(cluster.counts)):
         grown: list[dict[Class, int]] = []
         tries = 0
@@ -120,39 +120,40 @@ def sampled_tables(cluster: Pieces, rng: random.Random) -> list[tuple[int, dict[
             if tries == TRIES:
                 return []
             tries += 1
-            table = _dropped(rng.choice(found), cluster.counts[j], rng)
+            table = _dropped(rng.choice(tables), cluster.counts[j], rng)
             if cluster.consistent(table):
                 grown.append(table)
-        found = grown[:POPULATION]  # the last one is left out, which makes the weight unbiased
+        tables = grown[:POPULATION]  # the last one is left out, which makes the weight unbiased
         weight = weight * POPULATION // (tries - 1)
-    return [(weight, table) for table in found]
+    return [(weight, table) for table in tables]
 
 
 def _rules(
-    x: str, own: Counter[frozenset[str]], earlier: int, there: Counter[frozenset[str]], k: int, m: int
+    x: str, counted: Counter[frozenset[str]], earlier: int, there: Counter[frozenset[str]], k: int, m: int
 ) -> Iterator[_Rule]:
     """The rule of x and an earlier chunk, unless nothing can make that projection k^m-anonymous."""
     support = Counter(y for subrecord in there.elements() for y in subrecord)
-    holders = frozenset(at for at, subrecord in enumerate(own) if x in subrecord)
-    rank = (-sum(own[subrecord] for subrecord in own if x in subrecord), x)
+    holders = frozenset(number for number, subrecord in enumerate(counted) if x in subrecord)
+    rank = (-sum(counted[subrecord] for subrecord in counted if x in subrecord), x)
     pre = frozenset(y for y in support if (-support[y], y) < rank)
     together: dict[frozenset[str], set[int]] = {}
     times: Counter[frozenset[str]] = Counter()
-    for at, (subrecord, count) in enumerate(there.items()):
+    for number, (subrecord, count) in enumerate(there.items()):
         for size in range(1, m + 1):
             for itemset in map(frozenset, combinations(sorted(subrecord & pre), size)):
-                together.setdefault(itemset, set()).add(at)
+                together.setdefault(itemset, set()).add(number)
                 times[itemset] += count
     if -rank[0] >= k and all(count >= k for count in times.values()):
-        yield _Rule(earlier, holders, frozenset(frozenset(at) for one, at in together.items() if len(one) < m))
+        groups = frozenset(frozenset(numbers) for itemset, numbers in together.items() if len(itemset) < m)
+        yield _Rule(earlier, holders, groups)
 
 
 def _anonymous(rule: _Rule, table: Table, j: int, k: int) -> bool:
     with_x: Counter[int] = Counter()
-    for one, rows in table.items():
-        if one[j] in rule.holders:
-            with_x[one[rule.earlier]] += rows
-    return all(not 0 < sum(with_x[at] for at in group) < k for group in rule.groups)
+    for kind, rows in table.items():
+        if kind[j] in rule.holders:
+            with_x[kind[rule.earlier]] += rows
+    return all(not 0 < sum(with_x[number] for number in group) < k for group in rule.groups)
 
 
 def _spread(rows: tuple[int, ...], counts: tuple[int, ...]) -> Iterator[tuple[int, tuple[tuple[int, ...], ...]]]:
@@ -160,10 +161,11 @@ def _spread(rows: tuple[int, ...], counts: tuple[int, ...]) -> Iterator[tuple[in
     if not rows:
         yield 1, ()
         return
+    # What this class does not take has to fit on the rows of the classes after it.
     room = sum(rows[1:])
     for ways, taken in _taken(rows[0], counts, sum(counts) - room):
-        left = tuple(count - some for count, some in zip(counts, taken, strict=True))
-        for further, rest in _spread(rows[1:], left):
+        remaining = tuple(count - used for count, used in zip(counts, taken, strict=True))
+        for further, rest in _spread(rows[1:], remaining):
             yield ways * further, (taken, *rest)
 
 
@@ -173,29 +175,29 @@ def _taken(rows: int, counts: tuple[int, ...], least: int) -> Iterator[tuple[int
         if least <= 0:
             yield 1, ()
         return
-    for some in range(min(rows, counts[0]) + 1):
-        if sum(counts[1:]) >= least - some:
-            for ways, rest in _taken(rows - some, counts[1:], least - some):
-                yield comb(rows, some) * ways, (some, *rest)
+    for chosen in range(min(rows, counts[0]) + 1):
+        if sum(counts[1:]) >= least - chosen:
+            for ways, rest in _taken(rows - chosen, counts[1:], least - chosen):
+                yield comb(rows, chosen) * ways, (chosen, *rest)
 
 
 def _grown(table: Table, spread: Sequence[tuple[int, ...]]) -> dict[Class, int]:
     grown: dict[Class, int] = {}
-    for (one, rows), taken in zip(table.items(), spread, strict=True):
-        for at, some in enumerate(taken):
-            grown[(*one, at)] = some
-        grown[(*one, -1)] = rows - sum(taken)
+    for (kind, rows), taken in zip(table.items(), spread, strict=True):
+        for number, chosen in enumerate(taken):
+            grown[(*kind, number)] = chosen
+        grown[(*kind, -1)] = rows - sum(taken)
     return _nonzero(grown)
 
 
 def _dropped(table: Table, counts: tuple[int, ...], rng: random.Random) -> dict[Class, int]:
     """A table with one more chunk on rows drawn at random."""
-    rows = [one for one, count in table.items() for _ in range(count)]
-    kinds = [at for at, count in enumerate(counts) for _ in range(count)]
+    rows = [kind for kind, count in table.items() for _ in range(count)]
+    kinds = [number for number, count in enumerate(counts) for _ in range(count)]
     kinds += [-1] * (len(rows) - len(kinds))
     rng.shuffle(kinds)
-    return dict(Counter((*one, at) for one, at in zip(rows, kinds, strict=True)))
+    return dict(Counter((*kind, number) for kind, number in zip(rows, kinds, strict=True)))
 
 
 def _nonzero(table: Table) -> dict[Class, int]:
-    return {one: rows for one, rows in table.items() if rows}
+    return {kind: rows for kind, rows in table.items() if rows}

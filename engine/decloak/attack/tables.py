@@ -2,7 +2,8 @@
 
 One table per generalised item, whatever the order of its members: a row per transaction that holds it, a
 column per member; a cell is the mean score of the member with the context items that have a score with it.
-Rows and columns without any score are left out, and so is a table with nothing left.
+Rows and columns without any score are left out, and so is a table with nothing left. The context are the plain items
+near the generalised one, which the attacker holds its members against; every element takes one position.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,11 +12,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decloak.attack.context import context
-from decloak.data.published import Published
+from decloak.data.published import Element, Published
 from decloak.data.tables import AttackTable, Context, Floats, Pair
 
-__all__ = ["mean_scores", "needed_pairs", "tables"]
+__all__ = ["context", "mean_scores", "needed_pairs", "tables"]
+
+
+def context(transaction: Sequence[Element], position: int, n: int | None) -> tuple[str, ...]:
+    """The n plain items nearest to the position, the left of two at the same distance first.
+
+    None takes every plain item, in the order of the transaction. There may be fewer than n, or none.
+
+    >>> context(["i1", ("i2", "i3"), "i4", "i5"], 1, 2)
+    ('i1', 'i4')
+    """
+    plain = [place for place, element in enumerate(transaction) if isinstance(element, str)]
+    if n is not None:
+        plain = sorted(plain, key=lambda place: abs(place - position))[:n]
+    return tuple(str(transaction[place]) for place in plain)
 
 
 class _Occurrences(NamedTuple):
@@ -27,14 +41,14 @@ class _Occurrences(NamedTuple):
 
 
 def _occurrences(published: Published, n: int | None) -> list[_Occurrences]:
-    found: dict[frozenset[str], _Occurrences] = {}
+    occurrences: dict[frozenset[str], _Occurrences] = {}
     for number, transaction in enumerate(published.transactions):
         for position, element in enumerate(transaction):
             if not isinstance(element, str):
-                one = found.setdefault(frozenset(element), _Occurrences(element, [], []))
-                one.transactions.append(number)
-                one.contexts.append(context(transaction, position, n))
-    return list(found.values())
+                occurrence = occurrences.setdefault(frozenset(element), _Occurrences(element, [], []))
+                occurrence.transactions.append(number)
+                occurrence.contexts.append(context(transaction, position, n))
+    return list(occurrences.values())
 
 
 def needed_pairs(published: Published, n: int | None) -> list[Pair]:
@@ -42,27 +56,27 @@ def needed_pairs(published: Published, n: int | None) -> list[Pair]:
     return list(dict.fromkeys(chain.from_iterable(map(_pairs, _occurrences(published, n)))))
 
 
-def _pairs(one: _Occurrences) -> Iterator[Pair]:
-    near = dict.fromkeys(chain.from_iterable(one.contexts))
-    return ((item, member) for item in near for member in one.members)
+def _pairs(occurrence: _Occurrences) -> Iterator[Pair]:
+    near = dict.fromkeys(chain.from_iterable(occurrence.contexts))
+    return ((item, member) for item in near for member in occurrence.members)
 
 
 def tables(published: Published, score: Mapping[Pair, float | None], n: int | None) -> list[AttackTable]:
     """The distance table of every generalised item that has one, in the order of first appearance."""
-    return [table for one in _occurrences(published, n) if (table := _table(one, score)) is not None]
+    return [table for occurrence in _occurrences(published, n) if (table := _table(occurrence, score)) is not None]
 
 
-def _table(one: _Occurrences, score: Mapping[Pair, float | None]) -> AttackTable | None:
-    d = mean_scores(one.contexts, one.members, score)
+def _table(occurrence: _Occurrences, score: Mapping[Pair, float | None]) -> AttackTable | None:
+    d = mean_scores(occurrence.contexts, occurrence.members, score)
     scored = ~np.isnan(d)
     rows, columns = np.flatnonzero(scored.any(axis=1)), np.flatnonzero(scored.any(axis=0))
     if not rows.size:
         return None
     return AttackTable(
-        one.members,
-        np.array(one.transactions, dtype=np.intp)[rows],
-        tuple(one.members[column] for column in columns),
-        tuple(one.contexts[row] for row in rows),
+        occurrence.members,
+        np.array(occurrence.transactions, dtype=np.intp)[rows],
+        tuple(occurrence.members[column] for column in columns),
+        tuple(occurrence.contexts[row] for row in rows),
         d[np.ix_(rows, columns)],
     )
 

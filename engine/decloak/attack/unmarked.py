@@ -29,6 +29,7 @@ def mark(
     if k < 1:
         raise DecloakError(f"k is {k}", hint="k counts transactions: 1 or more")
     sets = [tuple(dict.fromkeys(items)) for items in transactions]
+    # Without labels transactions are called by their number, from 1, as everywhere.
     names = tuple(str(number) for number in range(1, len(sets) + 1)) if labels is None else tuple(labels)
     if len(names) != len(sets):
         raise DecloakError(f"{len(names)} labels for {len(sets)} transactions", hint="give one each")
@@ -53,4 +54,4 @@ def _marked(items: Sequence[str], group: Mapping[str, int]) -> tuple[Element, ..
     gathered: dict[str | int, list[str]] = {}
     for item in items:
         gathered.setdefault(group.get(item, item), []).append(item)
-    return tuple(tuple(found) if isinstance(key, int) else key for key, found in gathered.items())
+    return tuple(tuple(members) if isinstance(key, int) else key for key, members in gathered.items())

@@ -17,7 +17,7 @@ from decloak.report.table import emit, emit_json
 
 if TYPE_CHECKING:
     from decloak.data.text.documents import Documents
-    from decloak.relate.corpus_build import Progress
+    from decloak.relate.corpus_build import BuildProgress
     from decloak.relate.corpus_index import Corpus
 
 __all__ = ["corpus_command"]
@@ -139,7 +139,7 @@ def _counted(corpus: "Corpus", terms: Sequence[str]) -> list[tuple[Any, ...]]:
 
 
 @contextmanager
-def _progress() -> Iterator["Progress"]:
+def _progress() -> Iterator["BuildProgress"]:
     """How many documents there are so far, when somebody can see it."""
     if not sys.stderr.isatty():
         yield lambda count: None

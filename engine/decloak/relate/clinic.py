@@ -13,14 +13,12 @@ which is that of no term: N.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from decloak.relate.protocols import Source
+from decloak.data.tables import Pair
+from decloak.relate.protocols import CountSource
 from decloak.relate.relatedness import CountedSource, Supplies
-
-if TYPE_CHECKING:
-    from decloak.data.tables import Pair
-    from decloak.relate.sources import CountsFile
+from decloak.relate.sources import CountsFile
 
 __all__ = ["ClinicSource", "clinic_counts"]
 
@@ -32,20 +30,18 @@ class ClinicSource(CountedSource):
     """Built-in counts."""
 
     @contextmanager
-    def open(self, supplies: Supplies) -> Iterator[Source]:
+    def open(self, supplies: Supplies) -> Iterator[CountSource]:
         """The built-in counts."""
         yield clinic_counts()
 
 
-def clinic_counts() -> "CountsFile":
+def clinic_counts() -> CountsFile:
     """The counts of every item and pair of items that `decloak.data.generators.clinic` can make.
 
     >>> counts = clinic_counts()
     >>> counts.n, counts.counts(["metformin"]), counts.joint([("metformin", "diabetes")])
     (68571, {'metformin': 33}, {('metformin', 'diabetes'): 21})
     """
-    from decloak.relate.sources import CountsFile
-
     text = (files("decloak.relate") / "clinic_counts.csv").read_text(encoding="utf-8")
     (_, n), *rows = (line.split(",") for line in text.splitlines())
     terms = [term for term, *_ in rows]  # in code point order, as CountsFile wants its pairs

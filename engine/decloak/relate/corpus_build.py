@@ -13,12 +13,12 @@ from typing import Any
 from decloak.data.formats.lines import FilePath, check_new, place
 from decloak.data.text.documents import Documents
 from decloak.errors import DecloakError, shown
-from decloak.relate.corpus_index import APPLICATION, VERSION, Facts, Part
+from decloak.relate.corpus_index import APPLICATION, VERSION, IndexedPart, IndexFacts
 from decloak.version import __version__
 
-__all__ = ["Progress", "build"]
+__all__ = ["BuildProgress", "build"]
 
-Progress = Callable[[int], None]
+BuildProgress = Callable[[int], None]
 """Told now and then how many documents there are so far."""
 
 STEP = 1_000
@@ -38,8 +38,8 @@ create table part (
 
 
 def build(
-    sources: Sequence[Documents], out: FilePath, *, stem: bool = True, progress: Progress = lambda count: None
-) -> Facts:
+    sources: Sequence[Documents], out: FilePath, *, stem: bool = True, progress: BuildProgress = lambda count: None
+) -> IndexFacts:
     """Index documents into a new file. With `stem` words count as the same when the Porter stemmer says so."""
     out = Path(out)
     for source in sources:
@@ -65,7 +65,7 @@ def build(
     return facts
 
 
-def _rows(sources: Iterable[Documents], seen: Any, progress: Progress) -> Iterator[tuple[int, str]]:
+def _rows(sources: Iterable[Documents], seen: Any, progress: BuildProgress) -> Iterator[tuple[int, str]]:
     number = 0
     for source in sources:
         for text in source:
@@ -77,15 +77,15 @@ def _rows(sources: Iterable[Documents], seen: Any, progress: Progress) -> Iterat
     progress(number)
 
 
-def _facts(sources: Iterable[Documents], stem: bool, texts: str) -> Facts:
+def _facts(sources: Iterable[Documents], stem: bool, texts: str) -> IndexFacts:
     parts = tuple(map(_part, sources))
-    made = datetime.now(UTC).isoformat(timespec="seconds")
-    return Facts(sum(one.documents for one in parts), stem, texts, made, __version__, parts)
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    return IndexFacts(sum(part.documents for part in parts), stem, texts, created, __version__, parts)
 
 
-def _part(one: Documents) -> Part:
-    name = os.fsencode(one.path).decode(errors="replace")
-    return Part(name, str(one.reading), one.count, one.left_out.total(), one.sha256.hexdigest())
+def _part(source: Documents) -> IndexedPart:
+    name = os.fsencode(source.path).decode(errors="replace")
+    return IndexedPart(name, str(source.reading), source.count, source.left_out.total(), source.sha256.hexdigest())
 
 
 @contextmanager

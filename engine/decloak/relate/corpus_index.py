@@ -21,9 +21,9 @@ from decloak.data.formats.lines import FilePath, place
 from decloak.data.query import Both, Query
 from decloak.digest import digest
 from decloak.errors import DecloakError, shown
-from decloak.relate.together import together
+from decloak.relate.joint_counts import joint_counts
 
-__all__ = ["APPLICATION", "VERSION", "Corpus", "Facts", "Part"]
+__all__ = ["APPLICATION", "VERSION", "Corpus", "IndexFacts", "IndexedPart"]
 
 APPLICATION = 0x0DEC10C0
 """`PRAGMA application_id` of an index of documents."""
@@ -41,7 +41,7 @@ POSTINGS = 8_000_000
 """Terms in documents that are held at once, at about 30 bytes each."""
 
 
-class Part(NamedTuple):
+class IndexedPart(NamedTuple):
     """A file or folder that was indexed: its name, how it was read, and the sha256 of what it was."""
 
     name: str
@@ -51,7 +51,7 @@ class Part(NamedTuple):
     sha256: str
 
 
-class Facts(NamedTuple):
+class IndexFacts(NamedTuple):
     """What an index says of itself: N, whether words are stemmed, the sha256 of all texts, when it was made by what."""
 
     n: int
@@ -59,13 +59,13 @@ class Facts(NamedTuple):
     texts: str
     made: str
     decloak: str
-    parts: tuple[Part, ...]
+    parts: tuple[IndexedPart, ...]
 
 
 class Corpus:
     """A counter of the documents of an index."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, facts: Facts) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, facts: IndexFacts) -> None:
         self.path = path
         self.facts = facts
         self._connection = connection
@@ -95,26 +95,28 @@ class Corpus:
 
     def single(self, queries: Sequence[Query]) -> Iterator[dict[Query, int | None]]:
         """f(x) of every query once; None for one that has no word, or too many."""
-        asked = list(dict.fromkeys(queries))
-        for low in range(0, len(asked), QUERIES):
+        distinct = list(dict.fromkeys(queries))
+        for low in range(0, len(distinct), QUERIES):
             with _readable(self.path):
-                matches = _matches(asked[low : low + QUERIES])
-                answers = {one: None if match is None else self._count(match) for one, match in matches.items()}
+                matches = _matches(distinct[low : low + QUERIES])
+                answers = {query: None if match is None else self._count(match) for query, match in matches.items()}
             yield answers
 
     def joint(self, pairs: Sequence[Both]) -> Iterator[dict[Both, int | None]]:
         """f(x,y) of every pair once; None where one of the two has no count."""
-        asked = list(dict.fromkeys(pairs))
-        matches = _matches(list(dict.fromkeys(one for pair in asked for one in pair)))
+        distinct = list(dict.fromkeys(pairs))
+        matches = _matches(list(dict.fromkeys(query for pair in distinct for query in pair)))
         counted = [query for query, match in matches.items() if match is not None]
         rows = dict.fromkeys(matches, -1) | {query: row for row, query in enumerate(counted)}
-        ends = np.array([[rows[pair[side]] for pair in asked] for side in (0, 1)], dtype=np.intp)
-        counts, known = np.full(len(asked), -1), (ends >= 0).all(axis=0)
+        ends = np.array([[rows[pair[side]] for pair in distinct] for side in (0, 1)], dtype=np.intp)
+        counts, countable = np.full(len(distinct), -1), (ends >= 0).all(axis=0)
         with _readable(self.path):
-            counts[known] = self._joint([match for match in matches.values() if match is not None], ends[:, known])
-        for low in range(0, len(asked), PAIRS):
+            counts[countable] = self._joint(
+                [match for match in matches.values() if match is not None], ends[:, countable]
+            )
+        for low in range(0, len(distinct), PAIRS):
             answers = counts[low : low + PAIRS].tolist()
-            batch = zip(asked[low : low + PAIRS], answers, strict=True)
+            batch = zip(distinct[low : low + PAIRS], answers, strict=True)
             yield {pair: None if count < 0 else count for pair, count in batch}
 
     def close(self) -> None:
@@ -124,13 +126,15 @@ class Corpus:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def _joint(self, matches: Sequence[str], ends: NDArray[np.intp]) -> NDArray[np.int64]:
         counts = np.zeros(ends.shape[1], dtype=np.int64)
         for low, high in self._blocks(matches, 0, self.n):
-            counts += together(self._holds(matches, low, high), *ends)
+            counts += joint_counts(self._holds(matches, low, high), *ends)
         return counts
 
     def _blocks(self, matches: Sequence[str], low: int, high: int) -> Iterator[tuple[int, int]]:
@@ -158,8 +162,8 @@ class Corpus:
         """The documents that match, the first of the block being 0."""
         # One long text is read three times as fast as one row a document.
         text = self._within("group_concat(rowid)", match, low, high)
-        found = np.fromstring(text, dtype=np.int32, sep=",") if text else np.zeros(0, dtype=np.int32)
-        return found - np.int32(low + 1)
+        numbers = np.fromstring(text, dtype=np.int32, sep=",") if text else np.zeros(0, dtype=np.int32)
+        return numbers - np.int32(low + 1)
 
     def _within(self, what: str, match: str, low: int, high: int) -> Any:
         sql = f"select {what} from documents where documents match ? and rowid > ? and rowid <= ?"
@@ -180,15 +184,15 @@ def _match(words: Sequence[str], anywhere: bool) -> str:
 
 def _words(texts: Sequence[str]) -> list[list[str]]:
     """The words of texts, as FTS5 splits and folds them, before any stemming."""
-    found: list[list[str]] = [[] for _ in texts]
+    words: list[list[str]] = [[] for _ in texts]
     with closing(sqlite3.connect(":memory:")) as memory:
         memory.execute("create virtual table given using fts5(text, content='', tokenize='unicode61')")
         memory.execute("create virtual table word using fts5vocab(given, instance)")
         encodable = ((row, text.encode(errors="replace").decode()) for row, text in enumerate(texts))
         memory.executemany("insert into given(rowid, text) values (?, ?)", encodable)
         for row, word in memory.execute('select doc, term from word order by doc, "offset"'):
-            found[row].append(word)
-    return found
+            words[row].append(word)
+    return words
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -207,18 +211,18 @@ def _check_kind(path: Path, connection: sqlite3.Connection) -> None:
     if version != VERSION:
         message = f"an index of version {version}; this decloak reads version {VERSION}"
         raise DecloakError(message, place(path), "build it again")
-    (pages,), (size,) = (connection.execute(f"pragma {one}").fetchone() for one in ("page_count", "page_size"))
+    (pages,), (size,) = (connection.execute(f"pragma {pragma}").fetchone() for pragma in ("page_count", "page_size"))
     if path.stat().st_size < pages * size:  # SQLite reads what is missing of the last page as zeros
         raise sqlite3.DatabaseError("malformed")
 
 
-def _facts(connection: sqlite3.Connection) -> Facts:
+def _facts(connection: sqlite3.Connection) -> IndexFacts:
     row = connection.execute("select n, stem, texts, made, decloak from about").fetchone()
     if row is None or None in row:
         raise sqlite3.DatabaseError("malformed")
-    n, stem, texts, made, decloak = row
+    n, stem, texts, created, decloak = row
     parts = connection.execute("select name, reading, documents, left_out, sha256 from part order by number")
-    return Facts(n, bool(stem), texts, made, decloak, tuple(Part(*row) for row in parts))
+    return IndexFacts(n, bool(stem), texts, created, decloak, tuple(IndexedPart(*row) for row in parts))
 
 
 _DAMAGED = "not an index of documents, or a damaged one"

@@ -97,7 +97,7 @@ class Shares(NamedTuple):
         return line + (f"; {len(self.uncounted)} have no count{_listed(self.uncounted)}" if self.uncounted else "")
 
 
-class _Found(NamedTuple):
+class _Lookup(NamedTuple):
     query: Query
     documents: int | None
 
@@ -114,22 +114,22 @@ class Counted:
         cache: Cache | None = None,
         *,
         n: float | None = None,
-        progress: Progress = lambda answered, asked: None,
+        progress: Progress = lambda answered, total: None,
     ) -> None:
         if n is not None and not n > 0:
             raise DecloakError(f"{shown(n)} is not a number of documents", "n", "write one above 0, such as 50000")
         self._counter = counter
         self._cache = Memory() if cache is None else cache
-        self._given = n
+        self._pages = n
         self._progress = progress
-        self._found: dict[str, _Found] = {}
+        self._lookups: dict[str, _Lookup] = {}
         self._left_out: set[Query | Both] = set()
 
     @cached_property
     def n(self) -> float:
         """N, the number of documents."""
-        if self._given is not None:
-            return self._given
+        if self._pages is not None:
+            return self._pages
         n = self._cache.known_n(self._counter.origin)
         if n is None:
             n = self._counter.n
@@ -142,53 +142,58 @@ class Counted:
     def counts(self, terms: Sequence[str]) -> dict[str, int | None]:
         """f(t) of every term; None where there is no answer."""
         self._find(dict.fromkeys(terms))
-        return {term: self._found[term].documents for term in terms}
+        return {term: self._lookups[term].documents for term in terms}
 
     def joint(self, pairs: Sequence[Pair]) -> dict[Pair, int | None]:
         """f(s,t) of every pair; None where there is no answer, and where either term is in no document."""
         self._find(dict.fromkeys(term for pair in pairs for term in pair))
-        asked = {pair: both(self._found[pair[0]].query, self._found[pair[1]].query) for pair in self._askable(pairs)}
+        queries = {
+            pair: both(self._lookups[pair[0]].query, self._lookups[pair[1]].query) for pair in self._askable(pairs)
+        }
         answers = self._answers(
-            dict.fromkeys(asked.values()), self._cache.known_pairs, self._counter.joint, self._cache.keep_pairs
+            dict.fromkeys(queries.values()), self._cache.known_pairs, self._counter.joint, self._cache.keep_pairs
         )
-        counts = {pair: answers.get(query) for pair, query in asked.items()}
-        return {(s, t): self._found[s].documents if s == t else counts.get((s, t)) for s, t in pairs}
+        counts = {pair: answers.get(query) for pair, query in queries.items()}
+        return {(s, t): self._lookups[s].documents if s == t else counts.get((s, t)) for s, t in pairs}
 
     @property
     def shares(self) -> Shares:
         """How the terms asked for so far were found."""
-        found = self._found.items()
-        present = [one.query.words for _, one in found if one.documents is not None and one.documents > 0]
+        lookups = self._lookups.items()
+        present = [lookup.query.words for _, lookup in lookups if lookup.documents is not None and lookup.documents > 0]
         return Shares(
             present.count(False),
             present.count(True),
-            tuple(term for term, one in found if one.documents == 0),
-            tuple(term for term, one in found if one.documents is None or one.documents < 0),
+            tuple(term for term, lookup in lookups if lookup.documents == 0),
+            tuple(term for term, lookup in lookups if lookup.documents is None or lookup.documents < 0),
         )
 
     @property
     def notes(self) -> list[str]:
         """What a reader of the scores has to know of them, a line each."""
-        lines = [str(self.shares)] if self._found else []
+        lines = [str(self.shares)] if self._lookups else []
         if self._left_out:
             lines.append(f"counts that were never asked for (offline), so there are none: {len(self._left_out)}")
         return lines
 
     def _find(self, terms: Iterable[str]) -> None:
         """Settle by which query each term is looked for, and how many documents that finds."""
-        new = [term for term in terms if term not in self._found]
+        new = [term for term in terms if term not in self._lookups]
         if not new:
             return
         _ = self.n  # whoever cannot know N is told before the first of many questions, not after the last
         phrases = self._single(Query(term) for term in new)
+        # A single word that is not found as a phrase is not found by its words either: it is not asked for again.
         absent = {term for term in new if phrases.get(Query(term)) == 0 and len(_WORD.findall(term)) > 1}
         words = self._single(Query(term, words=True) for term in new if term in absent)
         for term in new:
             query = Query(term, words=term in absent)
-            self._found[term] = _Found(query, (words if query.words else phrases).get(query))
+            self._lookups[term] = _Lookup(query, (words if query.words else phrases).get(query))
 
     def _askable(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
-        present = {term for term, found in self._found.items() if found.documents is not None and found.documents > 0}
+        present = {
+            term for term, lookup in self._lookups.items() if lookup.documents is not None and lookup.documents > 0
+        }
         return ((s, t) for s, t in pairs if s != t and s in present and t in present)
 
     def _single(self, queries: Iterable[Query]) -> dict[Query, int | None]:
@@ -197,22 +202,22 @@ class Counted:
     def _answers(
         self,
         questions: Iterable[Question],
-        known: Callable[[str, Sequence[Question]], dict[Question, int | None]],
+        cached: Callable[[str, Sequence[Question]], dict[Question, int | None]],
         ask: Callable[[Sequence[Question]], Iterator[Mapping[Question, int | None]]],
         keep: Callable[[str, Mapping[Question, int | None]], None],
     ) -> dict[Question, int | None]:
         """What is known already, and the answers to the rest, each batch kept before the next is asked for."""
         questions, origin = list(questions), self._counter.origin
-        found = known(origin, questions)
-        left = [one for one in questions if one not in found]
+        answers = cached(origin, questions)
+        missing = [question for question in questions if question not in answers]
         answered = 0
-        for batch in ask(left) if left else ():
+        for batch in ask(missing) if missing else ():
             keep(origin, batch)
-            found.update(batch)
+            answers.update(batch)
             answered += len(batch)
-            self._progress(answered, len(left))
-        self._left_out.update(one for one in left if one not in found)
-        return found
+            self._progress(answered, len(missing))
+        self._left_out.update(question for question in missing if question not in answers)
+        return answers
 
 
 def _listed(terms: Sequence[str]) -> str:

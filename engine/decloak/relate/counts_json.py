@@ -4,7 +4,7 @@ A count is a whole number, or null (or one below 0) when it is unknown; a pair m
 """
 
 import os
-from typing import Any, NamedTuple
+from typing import Any
 
 from decloak.data.formats.jsonvalue import json_value
 from decloak.data.formats.lines import FilePath, Line, place, read_lines
@@ -19,12 +19,8 @@ LARGEST = 10**18
 LONGEST = 1_000_000_000
 
 
-class Counts(NamedTuple):
-    """N, f(x) by term and f(x,y) by unordered pair."""
-
-    n: int
-    single: dict[str, int | None]
-    both: dict[tuple[str, str], int | None]
+Counts = tuple[int, dict[str, int | None], dict[tuple[str, str], int | None]]
+"""N, f(x) by term and f(x,y) by unordered pair."""
 
 
 def read_counts_json(path: FilePath) -> Counts:
@@ -48,7 +44,7 @@ def _counts(value: Any) -> Counts:
     n = _count(value.get("n"), "n")
     if n is None or n < 1:
         raise DecloakError("N, the number of pages, is missing or below 1", hint='add "n": 50000')
-    return Counts(n, _single(value.get("terms", {})), _pairs(value.get("pairs", [])))
+    return n, _single(value.get("terms", {})), _pairs(value.get("pairs", []))
 
 
 def _single(terms: Any) -> dict[str, int | None]:
@@ -60,15 +56,15 @@ def _single(terms: Any) -> dict[str, int | None]:
 def _pairs(pairs: Any) -> dict[tuple[str, str], int | None]:
     if not isinstance(pairs, list):
         raise DecloakError("pairs is not a list", hint=SHAPE)
-    found: dict[tuple[str, str], int | None] = {}
-    for number, one in enumerate(pairs, 1):
+    counts: dict[tuple[str, str], int | None] = {}
+    for number, entry in enumerate(pairs, 1):
         where = f"pair {number}"
-        if not isinstance(one, list) or len(one) != 3:
+        if not isinstance(entry, list) or len(entry) != 3:
             raise DecloakError(f"{where} is not two names and a count", hint='write ["flu", "cough", 7]')
-        pair, count = both(_name(one[0], where), _name(one[1], where)), _count(one[2], where)
-        if found.setdefault(pair, count) != count:
+        pair, count = both(_name(entry[0], where), _name(entry[1], where)), _count(entry[2], where)
+        if counts.setdefault(pair, count) != count:
             raise DecloakError(f"{where} has another value for the same two", hint="keep one of them")
-    return found
+    return counts
 
 
 def _name(value: Any, where: str) -> str:

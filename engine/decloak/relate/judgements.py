@@ -35,19 +35,19 @@ def judged(path: FilePath) -> Judgements:
     header = split(lines[0])
     if header[:3] != ["a", "b", "human"] or len(set(header)) < len(header) or not all(header):
         raise lines[0].wrong("expected the header a,b,human", "further columns are named after other methods")
-    found = Judgements([], [], {name: [] for name in header[3:]})
+    judgements = Judgements([], [], {name: [] for name in header[3:]})
     for line in lines[1:]:
         values = split(line)
         if len(values) != len(header):
             raise line.wrong(f"{len(values)} values where the header has {len(header)}", "put commas in quotes")
-        a, b, human, *others = values
+        a, b, human, *further = values
         if not (a and b):
             raise line.wrong("a pair needs two names", "write both, or remove the line")
-        found.pairs.append((a, b))
-        found.human.append(_number(line, human))
-        for column, value in zip(found.others.values(), others, strict=True):
+        judgements.pairs.append((a, b))
+        judgements.human.append(_number(line, human))
+        for column, value in zip(judgements.others.values(), further, strict=True):
             column.append(_number(line, value) if value else None)
-    return found
+    return judgements
 
 
 def _number(line: Line, text: str) -> float:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError, nearest, shown
-from decloak.relate.protocols import Source
+from decloak.relate.protocols import CountSource
 
 __all__ = ["Scored", "Unseen", "distances", "ngd", "settled"]
 
@@ -50,36 +50,24 @@ def ngd(fx: ArrayLike, fy: ArrayLike, fxy: ArrayLike, n: ArrayLike) -> Floats:
 
 
 def distances(
-    source: Source,
-    pairs: Iterable[Pair],
-    *,
-    unseen: Unseen = 1.0,
-    cap: float | Literal["none"] = 1.0,
+    source: CountSource, pairs: Iterable[Pair], *, unseen: Unseen = 1.0, cap: float | Literal["none"] = 1.0
 ) -> Scored:
     """Score pairs of terms by a source's counts.
 
     `unseen` is for pairs never seen together, whose distance would be infinite; `cap` cuts larger distances.
     """
     _check(unseen, cap)
-    asked = list(dict.fromkeys(pairs))
-    terms = list(dict.fromkeys(term for pair in asked for term in pair))
-    counts, joint, n = source.counts(terms), source.joint(asked), float(source.n)
-    fx, fy = (_floats(counts.get(pair[side]) for pair in asked) for side in (0, 1))
-    fxy = _floats(joint.get(pair) for pair in asked)
-    warnings = [
-        *_odd_terms(terms, _floats(counts.get(term) for term in terms), n),
-        *_odd_pairs(asked, fx, fy, fxy),
-    ]
+    distinct = list(dict.fromkeys(pairs))
+    terms = list(dict.fromkeys(term for pair in distinct for term in pair))
+    counts, joint, n = source.counts(terms), source.joint(distinct), float(source.n)
+    fx, fy = (_floats(counts.get(pair[side]) for pair in distinct) for side in (0, 1))
+    fxy = _floats(joint.get(pair) for pair in distinct)
+    warnings = [*_odd_terms(terms, _floats(counts.get(term) for term in terms), n), *_odd_pairs(distinct, fx, fy, fxy)]
     d = _bounded(ngd(fx, fy, _with_pseudo(fxy, unseen), n), unseen, cap)
-    return Scored(_by_pair(asked, d), warnings)
+    return Scored(_by_pair(distinct, d), warnings)
 
 
-def settled(
-    scores: Mapping[Pair, float | None],
-    *,
-    unseen: Unseen = 1.0,
-    cap: float | Literal["none"] = 1.0,
-) -> Scored:
+def settled(scores: Mapping[Pair, float | None], *, unseen: Unseen = 1.0, cap: float | Literal["none"] = 1.0) -> Scored:
     """Treat distances that somebody else computed as `distances` treats its own; negative ones are no score.
 
     >>> settled({("x", "y"): 1.7, ("x", "z"): float("inf")}, unseen="none").distances
@@ -159,10 +147,10 @@ def _odd_pairs(pairs: Sequence[Pair], fx: Floats, fy: Floats, fxy: Floats) -> It
     yield from _warning("a joint count above one of the two single counts for", more, pairs)
 
 
-def _warning(what: str, odd: NDArray[np.bool_], found: Sequence[str | Pair]) -> Iterator[str]:
+def _warning(what: str, odd: NDArray[np.bool_], names: Sequence[str | Pair]) -> Iterator[str]:
     """One line for all that share a fault: how many there are, and the first few."""
     where = np.flatnonzero(odd).tolist()
     if where:
-        few = [found[number] for number in where[:FEW]]
-        listed = ", ".join(shown(one) if isinstance(one, str) else " with ".join(map(shown, one)) for one in few)
+        few = [names[number] for number in where[:FEW]]
+        listed = ", ".join(shown(name) if isinstance(name, str) else " with ".join(map(shown, name)) for name in few)
         yield f"{what} {listed}" + (f" and {len(where) - FEW} more" if len(where) > FEW else "")

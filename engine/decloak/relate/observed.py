@@ -18,7 +18,7 @@ WIDEST = 1_000
 
 
 class Observed:
-    """Counts of items over documents, as a Source.
+    """Counts of items over documents, as a CountSource.
 
     >>> seen = Observed([["flu", "cough"], ["flu"]])
     >>> seen.n, seen.counts(["flu", "knee"]), seen.joint([("cough", "flu")])
@@ -48,18 +48,18 @@ class Observed:
 
     def joint(self, pairs: Sequence[Pair]) -> dict[Pair, int | None]:
         """f(x,y) of every pair."""
-        found: dict[Pair, int | None] = dict.fromkeys(pairs, 0)
-        known = [pair for pair in found if pair[0] in self._place and pair[1] in self._place]
-        columns = sorted({self._place[b] for _, b in known})
-        column = {code: at for at, code in enumerate(columns)}
+        counts: dict[Pair, int | None] = dict.fromkeys(pairs, 0)
+        countable = [pair for pair in counts if pair[0] in self._place and pair[1] in self._place]
+        columns = sorted({self._place[b] for _, b in countable})
+        column = {code: index for index, code in enumerate(columns)}
         by_first: dict[int, list[Pair]] = {}
-        for pair in known:
+        for pair in countable:
             by_first.setdefault(self._place[pair[0]], []).append(pair)
         right = self._held[:, columns]
         firsts = sorted(by_first)
         for begin in range(0, len(firsts), WIDEST):
-            some = firsts[begin : begin + WIDEST]
-            together = (self._held[:, some].T @ right).toarray()
-            for row, first in enumerate(some):
-                found |= {pair: int(together[row, column[self._place[pair[1]]]]) for pair in by_first[first]}
-        return found
+            block = firsts[begin : begin + WIDEST]
+            together = (self._held[:, block].T @ right).toarray()
+            for row, first in enumerate(block):
+                counts |= {pair: int(together[row, column[self._place[pair[1]]]]) for pair in by_first[first]}
+        return counts

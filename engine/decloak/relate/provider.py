@@ -13,7 +13,8 @@ from pydantic import AfterValidator, Field
 
 from decloak.data.query import Both, Query
 from decloak.errors import DecloakError, nearest, shown
-from decloak.relate.protocols import Source
+from decloak.relate.counting import Counted
+from decloak.relate.protocols import CountSource
 from decloak.relate.provider_http import CLOCK, Client, Clock, check_url
 from decloak.relate.provider_kinds import KINDS, Elasticsearch, Json, Kind, MediaWiki, Question, SearXNG, can_be_asked
 from decloak.relate.relatedness import CountedSource, Supplies
@@ -73,6 +74,7 @@ class Provider:
         self._settings = settings
         self._service = settings.service
         self._client = Client(
+            # Offline no key is needed, so that none has to be set.
             {} if settings.offline else _headers(settings.headers),
             rate=settings.rate,
             timeout=settings.timeout,
@@ -83,8 +85,8 @@ class Provider:
     @property
     def origin(self) -> str:
         """Kind and address, and what of a document is searched."""
-        one = self._settings
-        return " ".join(part for part in (one.kind, one.url, one.field, one.path) if part)
+        settings = self._settings
+        return " ".join(part for part in (settings.kind, settings.url, settings.field, settings.path) if part)
 
     @property
     def n(self) -> int | None:
@@ -107,7 +109,7 @@ class Provider:
             return None
         return self._ask(self._service.question(terms), " with ".join(shown(term.text) for term in terms))
 
-    def _ask(self, question: Question, wanted: str) -> int | None:
+    def _ask(self, question: Question, subject: str) -> int | None:
         def read(body: bytes) -> int | None:
             try:
                 answer = json.loads(body)
@@ -118,7 +120,7 @@ class Provider:
         try:
             return self._client.ask(question.url, question.body, read)
         except DecloakError as error:
-            raise DecloakError(f"{error.message} (asked for {wanted})", error.place, error.hint) from None
+            raise DecloakError(f"{error.message} (asked for {subject})", error.place, error.hint) from None
 
 
 def _check_shape(settings: ProviderSettings) -> None:
@@ -152,7 +154,7 @@ def _check_header_names(headers: Mapping[str, str]) -> None:
 
 def _headers(headers: Mapping[str, str]) -> dict[str, str]:
     """The headers with the values their environment variables hold."""
-    found = {}
+    values = {}
     for name, variable in headers.items():
         value = os.environ.get(variable, "").strip()
         if not value:
@@ -161,8 +163,8 @@ def _headers(headers: Mapping[str, str]) -> dict[str, str]:
         if not re.fullmatch(r"[\x20-\x7e]+", value):
             hint = "set it to one line of ASCII"
             raise DecloakError(f"no header can hold what is in the environment variable {variable}", "headers", hint)
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def _check_number(name: str, value: float, least: float, most: float) -> None:
@@ -224,8 +226,8 @@ class ProviderSource(CountedSource):
             _ = self.settings
         except DecloakError as error:
             key = "service" if error.place == "kind" else error.place
-            at = (key,) if key in type(self).model_fields else ()
-            yield at, DecloakError(error.message, hint=error.hint)
+            place = (key,) if key in type(self).model_fields else ()
+            yield place, DecloakError(error.message, hint=error.hint)
 
     @property
     def origin(self) -> str:
@@ -243,8 +245,6 @@ class ProviderSource(CountedSource):
         return self.offline
 
     @contextmanager
-    def open(self, supplies: Supplies) -> Iterator[Source]:
+    def open(self, supplies: Supplies) -> Iterator[CountSource]:
         """The counts of the service; those in the cache are not asked for."""
-        from decloak.relate.counting import Counted
-
         yield Counted(Provider(self.settings), supplies.cache, n=self.pages, progress=supplies.progress)

@@ -107,9 +107,9 @@ class Client:
                 raise DecloakError(self._hidden(error.message), site(url), error.hint) from None
             self._clock.sleep(wait)
 
-    def _hidden(self, said: str) -> str:
+    def _hidden(self, text: str) -> str:
         """What is said of an answer, without the keys: a service may repeat them."""
-        return self._keys.sub("…", said)
+        return self._keys.sub("…", text)
 
     def _body(self, url: str, body: bytes | None) -> bytes:
         headers = self._headers if body is None else {**self._headers, "Content-Type": "application/json"}
@@ -132,26 +132,26 @@ class Client:
 
     def _check(self, url: str, response: HTTPResponse) -> None:
         status = response.status
-        said = f"answered {status} {responses.get(status, '')}".rstrip()
+        message = f"answered {status} {responses.get(status, '')}".rstrip()
         if status in PASSING:
-            raise Passing(said, retry_after(response.headers.get("Retry-After"), self._clock.today()))
+            raise Passing(message, retry_after(response.headers.get("Retry-After"), self._clock.today()))
         if 300 <= status < 400:
             where = _without_query(url, response.headers.get("Location", ""))
-            raise DecloakError(f"{said}, a redirect to {shown(where, 200)}", hint="write that url if you trust it")
+            raise DecloakError(f"{message}, a redirect to {shown(where, 200)}", hint="write that url if you trust it")
         if status != 200:
-            raise DecloakError(said, hint=MENDS.get(status, RESUME))
+            raise DecloakError(message, hint=MENDS.get(status, RESUME))
 
     def _all_of(self, response: HTTPResponse) -> bytes:
         """The body; read in pieces, so that a long one is not waited for."""
-        found = bytearray()
+        body = bytearray()
         while piece := response.read1(PIECE):
-            found += piece
-            if len(found) > LARGEST:
+            body += piece
+            if len(body) > LARGEST:
                 raise DecloakError(f"answered more than {LARGEST:,} bytes", hint="ask it for the count alone")
-        told = response.headers.get("Content-Length", "")
-        if told.isdecimal() and len(found) < float(told) and not response.chunked:
-            raise IncompleteRead(bytes(found))
-        return bytes(found)
+        length = response.headers.get("Content-Length", "")
+        if length.isdecimal() and len(body) < float(length) and not response.chunked:
+            raise IncompleteRead(bytes(body))
+        return bytes(body)
 
     def _failure(self, error: Exception) -> Exception:
         reason = error.reason if isinstance(error, URLError) else error
@@ -176,10 +176,10 @@ class _Timely(io.RawIOBase):
         return True
 
     def readinto(self, buffer: "WriteableBuffer", /) -> int | None:
-        left = self._deadline - time.monotonic()
-        if left <= 0:
+        remaining = self._deadline - time.monotonic()
+        if remaining <= 0:
             raise TimeoutError
-        self._socket.settimeout(left)
+        self._socket.settimeout(remaining)
         return self._stream.readinto(buffer)
 
     def close(self) -> None:
@@ -196,9 +196,9 @@ class _Answer(HTTPResponse):
 class _Limited(AbstractHTTPHandler):
     def do_open(self, http_class: Callable[..., HTTPConnection], *rest: Any, **named: Any) -> HTTPResponse:
         def connection(*to: Any, **how: Any) -> HTTPConnection:
-            made = http_class(*to, **how)
-            made.response_class = _Answer
-            return made
+            opened = http_class(*to, **how)
+            opened.response_class = _Answer
+            return opened
 
         return super().do_open(connection, *rest, **named)
 

@@ -90,10 +90,10 @@ class MediaWiki(Kind):
         """The count; a wiki says 200 to what it did not do."""
         error = answer.get("error") if isinstance(answer, dict) else None
         if isinstance(error, dict):
-            said = f"answered {shown(error.get('code'))}: {shown(error.get('info'), 200)}"
+            message = f"answered {shown(error.get('code'))}: {shown(error.get('info'), 200)}"
             if error.get("code") in self.BUSY or str(error.get("code")).startswith("internal_api_error"):
-                raise Passing(said)
-            raise DecloakError(said, hint="check the url, which is that of api.php")
+                raise Passing(message)
+            raise DecloakError(message, hint="check the url, which is that of api.php")
         return super().read(answer, path)
 
 
@@ -138,6 +138,7 @@ class SearXNG(Kind):
     def read(self, answer: Any, path: str) -> int | None:
         """The count; 0 with results below it means that no engine told, which is no count."""
         count = super().read(answer, path)
+        # Hits without a number of hits: no engine told one, which is no count of 0.
         if count == 0 and answer.get("results"):
             return None
         if count == 0 and answer.get("unresponsive_engines"):
@@ -178,7 +179,7 @@ def _words(text: str) -> list[str]:
 
 
 def _wording(terms: Sequence[Query], joiner: str) -> str:
-    return joiner.join(joiner.join(_words(one.text)) if one.words else f'"{_plain(one.text)}"' for one in terms)
+    return joiner.join(joiner.join(_words(term.text)) if term.words else f'"{_plain(term.text)}"' for term in terms)
 
 
 def _at(answer: Any, path: str) -> Any:

@@ -1,18 +1,14 @@
-"""Every source of relatedness; another one is a module like theirs, and a line here."""
+"""Every source of relatedness; another one is a class like theirs, and a line here."""
 
 from typing import TYPE_CHECKING, Annotated, Union
 
 from pydantic import Discriminator
 
 from decloak.relate.clinic import ClinicSource
-from decloak.relate.corpus import CorpusSource
-from decloak.relate.counts import CountsSource
-from decloak.relate.embedding import EmbeddingSource
+from decloak.relate.ngd_sources import CorpusSource, CountsSource, ReleaseSource, ScoresSource
 from decloak.relate.provider import ProviderSource
 from decloak.relate.relatedness import Relatedness
-from decloak.relate.release import ReleaseSource
-from decloak.relate.scores import ScoresSource
-from decloak.relate.wordnet import WordnetSource
+from decloak.relate.similarity_sources import EmbeddingSource, WordnetSource
 
 __all__ = ["NGD", "SIMILARITIES", "Relate"]
 

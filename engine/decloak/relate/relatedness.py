@@ -1,7 +1,4 @@
-"""How related two items are, as a scenario says it: what all sources share. A source is a module beside its kernel.
-
-Modules of sources import what reads and computes where it is needed: a scenario is checked without it.
-"""
+"""How related two items are, as a scenario says it: what all sources share. A source is a class beside its kernel."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,14 +9,13 @@ from pydantic import Field
 
 from decloak.data.assignment import Closer
 from decloak.data.formats.folder import Folder
+from decloak.data.tables import Pair
 from decloak.errors import DecloakError
-from decloak.relate.protocols import Similarities, Source
+from decloak.relate.counting import Cache, Progress
+from decloak.relate.ngd import Scored, distances
+from decloak.relate.protocols import CountSource, Similarities
+from decloak.relate.similar import apart
 from decloak.yaml.part import Found, Part
-
-if TYPE_CHECKING:
-    from decloak.data.tables import Pair
-    from decloak.relate.counting import Cache, Progress
-    from decloak.relate.ngd import Scored
 
 __all__ = [
     "CountedSource", "Distance", "Documents", "NgdSource", "PseudoCount", "Related", "Relatedness", "SimilaritySource",
@@ -39,8 +35,8 @@ class Supplies(NamedTuple):
 
     folder: Folder
     documents: Documents = lambda: ()
-    cache: "Cache | None" = None
-    progress: "Progress" = lambda answered, asked: None
+    cache: Cache | None = None
+    progress: Progress = lambda answered, total: None
 
 
 class Related(NamedTuple):
@@ -48,7 +44,7 @@ class Related(NamedTuple):
 
     measure: str
     origin: str
-    scores: "Mapping[Pair, float | None]"
+    scores: Mapping[Pair, float | None]
     warnings: Sequence[str]
 
 
@@ -91,13 +87,13 @@ class Relatedness(Part):
     def check(self, folder: Folder) -> None:
         """Read and open whatever it names; no question is asked."""
 
-    def related(self, pairs: "Sequence[Pair]", supplies: Supplies) -> Related:
+    def related(self, pairs: Sequence[Pair], supplies: Supplies) -> Related:
         """Score pairs; counts that had to be asked for are kept."""
         scored = self.scored(pairs, supplies)
         return Related(self.measure, self.origin, scored.distances, scored.warnings)
 
     @abstractmethod
-    def scored(self, pairs: "Sequence[Pair]", supplies: Supplies) -> "Scored":
+    def scored(self, pairs: Sequence[Pair], supplies: Supplies) -> Scored:
         """The scores themselves."""
 
 
@@ -154,7 +150,7 @@ class CountedSource(NgdSource):
     """What terms never seen together get: a distance, no score, or the distance by a pseudo-count."""
 
     @abstractmethod
-    def open(self, supplies: Supplies) -> AbstractContextManager[Source]:
+    def open(self, supplies: Supplies) -> AbstractContextManager[CountSource]:
         """The counts, as long as they are needed."""
 
     def check(self, folder: Folder) -> None:
@@ -162,10 +158,8 @@ class CountedSource(NgdSource):
         with self.open(Supplies(folder)):
             pass
 
-    def scored(self, pairs: "Sequence[Pair]", supplies: Supplies) -> "Scored":
+    def scored(self, pairs: Sequence[Pair], supplies: Supplies) -> Scored:
         """Count what is needed of the pairs, and work out their distances."""
-        from decloak.relate.ngd import distances
-
         unseen = self.unseen.model_dump() if isinstance(self.unseen, PseudoCount) else self.unseen
         with self.open(supplies) as counts:
             scored = distances(counts, pairs, unseen=unseen, cap=self.cap)
@@ -185,8 +179,6 @@ class SimilaritySource(Relatedness):
         """Read it."""
         self.open(folder)
 
-    def scored(self, pairs: "Sequence[Pair]", supplies: Supplies) -> "Scored":
+    def scored(self, pairs: Sequence[Pair], supplies: Supplies) -> Scored:
         """Compare the pairs; nothing is counted."""
-        from decloak.relate.similar import apart
-
         return apart(self.open(supplies.folder).scores(pairs))

@@ -46,22 +46,22 @@ def compared(
     `matrix` gives those of some numbers, at most `block` of them and ascending, (rows) with all (columns).
     """
     scores: dict[Pair, float | None] = dict.fromkeys(pairs)
-    known = [pair for pair in scores if pair[0] in number and pair[1] in number]
-    left, right = (np.array([number[pair[side]] for pair in known], dtype=np.int64) for side in (0, 1))
-    values = _picked(left, right, max(1, block), matrix)
-    scores.update(zip(known, values.tolist(), strict=True))
+    numbered = [pair for pair in scores if pair[0] in number and pair[1] in number]
+    rows, columns = (np.array([number[pair[side]] for pair in numbered], dtype=np.int64) for side in (0, 1))
+    values = _picked(rows, columns, max(1, block), matrix)
+    scores.update(zip(numbered, values.tolist(), strict=True))
     return scores
 
 
-def _picked(left: Integers, right: Integers, block: int, matrix: Callable[[Integers], Floats]) -> Floats:
-    values = np.empty(len(left))
-    order = np.argsort(left, kind="stable")
-    numbers, starts = np.unique(left[order], return_index=True)
-    ends = np.append(starts, len(left))
-    for at in range(0, len(numbers), block):
-        some = numbers[at : at + block]
-        mine = order[starts[at] : ends[at + len(some)]]
-        values[mine] = matrix(some)[np.searchsorted(some, left[mine]), right[mine]]
+def _picked(rows: Integers, columns: Integers, block: int, matrix: Callable[[Integers], Floats]) -> Floats:
+    values = np.empty(len(rows))
+    order = np.argsort(rows, kind="stable")
+    numbers, starts = np.unique(rows[order], return_index=True)
+    ends = np.append(starts, len(rows))
+    for begin in range(0, len(numbers), block):
+        numbers_here = numbers[begin : begin + block]
+        mine = order[starts[begin] : ends[begin + len(numbers_here)]]
+        values[mine] = matrix(numbers_here)[np.searchsorted(numbers_here, rows[mine]), columns[mine]]
     return values
 
 

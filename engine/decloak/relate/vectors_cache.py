@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from decloak.data.formats.lines import FilePath
 from decloak.relate.vectors_file import blocks, reading
 
-__all__ = ["Table", "cache_folder", "vector_table"]
+__all__ = ["VectorTable", "cache_folder", "vector_table"]
 
 MAGIC = b"decloak vectors1"
 HEADER = Struct("<16s32s5q8x")
@@ -34,7 +34,7 @@ HEAD = 1 << 16
 """Bytes of a file that, with its size and time, tell it from what it was before."""
 
 
-class Table(NamedTuple):
+class VectorTable(NamedTuple):
     """Word vectors by row, and the words in byte order: where each ends in the text, and its row."""
 
     vectors: NDArray[np.float32]
@@ -44,11 +44,11 @@ class Table(NamedTuple):
 
     def row(self, word: bytes) -> int | None:
         """The row of a word, None when it has none; of a word that came twice the first."""
-        at = bisect_left(range(len(self.ends)), word, key=self._word)
-        return int(self.rows[at]) if at < len(self.ends) and self._word(at) == word else None
+        index = bisect_left(range(len(self.ends)), word, key=self._word)
+        return int(self.rows[index]) if index < len(self.ends) and self._word(index) == word else None
 
-    def _word(self, at: int) -> bytes:
-        return bytes(self.text[int(self.ends[at - 1]) if at else 0 : int(self.ends[at])])
+    def _word(self, index: int) -> bytes:
+        return bytes(self.text[int(self.ends[index - 1]) if index else 0 : int(self.ends[index])])
 
 
 def cache_folder() -> Path | None:
@@ -61,16 +61,16 @@ def cache_folder() -> Path | None:
     return home / "decloak"
 
 
-def vector_table(path: FilePath, folder: Path | None = None) -> Table:
+def vector_table(path: FilePath, folder: Path | None = None) -> VectorTable:
     """The word vectors of a file, from the cache in a folder (the user's own when none is named) or put there."""
     source = _source(path)
     folder = folder or cache_folder()
     if folder is not None:
         with suppress(OSError):
             cache = folder / f"{hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:32]}.vectors"
-            found = _mapped(cache, source) or _made(cache, path, source)
-            if found:
-                return found
+            cached = _mapped(cache, source) or _made(cache, path, source)
+            if cached:
+                return cached
     memory = io.BytesIO()
     _lay_out(memory, path, source)
     table = _table(memory.getbuffer(), source)
@@ -85,7 +85,7 @@ def _source(path: FilePath) -> bytes:
         return hashlib.sha256(b"%d %d " % (stat.st_size, stat.st_mtime_ns) + read(HEAD)).digest()
 
 
-def _made(cache: Path, path: FilePath, source: bytes) -> Table | None:
+def _made(cache: Path, path: FilePath, source: bytes) -> VectorTable | None:
     """Write a cache beside where it belongs, then put it there: nobody ever sees half of one."""
     cache.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     number, name = tempfile.mkstemp(suffix=".part", dir=cache.parent)
@@ -107,6 +107,7 @@ def _lay_out(file: BinaryIO, path: FilePath, source: bytes) -> None:
         file.write(np.ascontiguousarray(block.vectors, dtype="<f4").tobytes())
         words += block.words
         dim = block.vectors.shape[1]
+    # Sorting is stable: of a word that comes twice the first row stands first, and that one is kept.
     order = sorted(range(len(words)), key=words.__getitem__)
     once = order[:1] + [after for before, after in pairwise(order) if words[before] != words[after]]
     text = b"".join(words[row] for row in once)
@@ -117,7 +118,7 @@ def _lay_out(file: BinaryIO, path: FilePath, source: bytes) -> None:
     file.write(HEADER.pack(MAGIC, source, len(words), dim, len(once), len(text), zlib.crc32(vocabulary)))
 
 
-def _mapped(cache: Path, source: bytes) -> Table | None:
+def _mapped(cache: Path, source: bytes) -> VectorTable | None:
     if not cache.is_file():
         return None
     try:
@@ -127,7 +128,7 @@ def _mapped(cache: Path, source: bytes) -> Table | None:
         return None
 
 
-def _table(data: memoryview, source: bytes) -> Table | None:
+def _table(data: memoryview, source: bytes) -> VectorTable | None:
     """The table that some data hold, None unless they are whole and of this source."""
     if len(data) < HEADER.size:
         return None
@@ -137,7 +138,7 @@ def _table(data: memoryview, source: bytes) -> Table | None:
     begin = HEADER.size + 4 * count * dim
     if len(data) != begin + 16 * words + size or zlib.crc32(data[begin:]) != check:
         return None
-    return Table(
+    return VectorTable(
         np.frombuffer(data, "<f4", count * dim, HEADER.size).reshape(count, dim),
         np.frombuffer(data, "<i8", words, begin),
         np.frombuffer(data, "<i8", words, begin + 8 * words),

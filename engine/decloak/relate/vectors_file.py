@@ -20,7 +20,7 @@ from decloak.data.formats.delimited import read_number
 from decloak.data.formats.lines import LONGEST_LINE, FilePath, opened, place
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Block", "blocks", "is_vectors_file", "reading"]
+__all__ = ["VectorBlock", "blocks", "is_vectors_file", "reading"]
 
 Floats = NDArray[np.float32]
 Read = Callable[[int], bytes]
@@ -37,7 +37,7 @@ GZIP = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
 
 
-class Block(NamedTuple):
+class VectorBlock(NamedTuple):
     """Some words of a file, in its order, and their vectors, a row each."""
 
     words: list[bytes]
@@ -49,7 +49,7 @@ class _Header(NamedTuple):
     dim: int
 
 
-def blocks(path: FilePath) -> Iterator[Block]:
+def blocks(path: FilePath) -> Iterator[VectorBlock]:
     """The words of a file, block by block, so that memory never depends on its size or on what its header says."""
     with reading(path) as read:
         start = read(BYTES).removeprefix(BOM)
@@ -95,8 +95,8 @@ def _header(line: bytes) -> _Header | None:
 
 def _check(header: _Header, path: FilePath) -> None:
     if not header.words or not 0 < header.dim <= MOST_NUMBERS:
-        said = f"the header says {header.words:,} words of {header.dim:,} numbers"
-        raise _wrong(path, 1, said, f"expected a word or more, of 1 to {MOST_NUMBERS:,} numbers")
+        message = f"the header says {header.words:,} words of {header.dim:,} numbers"
+        raise _wrong(path, 1, message, f"expected a word or more, of 1 to {MOST_NUMBERS:,} numbers")
 
 
 def _is_binary(start: bytes, dim: int) -> bool:
@@ -108,12 +108,12 @@ def _is_binary(start: bytes, dim: int) -> bool:
     return any(byte > 126 or (byte < 32 and byte not in b"\t\r\n") for byte in numbers)
 
 
-def _text(read: Read, rest: bytes, path: FilePath, header: _Header | None) -> Iterator[Block]:
+def _text(read: Read, rest: bytes, path: FilePath, header: _Header | None) -> Iterator[VectorBlock]:
     dim, first, number = (header.dim, 2, 2) if header else (0, 1, 1)
     more = True
     while more:
         lines, rest, more = _lines(rest, read(BYTES))
-        long = next((at for at, line in enumerate([*lines, rest]) if len(line) > LONGEST_LINE), None)
+        long = next((index for index, line in enumerate([*lines, rest]) if len(line) > LONGEST_LINE), None)
         if long is not None:
             raise _wrong(path, number + long, f"line of more than {LONGEST_LINE:,} bytes", "expected word vectors")
         if lines:
@@ -144,16 +144,16 @@ def _dim(line: bytes, path: FilePath) -> int:
     return dim
 
 
-def _block(lines: list[bytes], dim: int, path: FilePath, number: int) -> Block:
+def _block(lines: list[bytes], dim: int, path: FilePath, number: int) -> VectorBlock:
     """Read lines all at once; where that fails, one by one, to read words with blanks and to name the faulty line."""
     parts = [line.rstrip().partition(b" ") for line in lines]
     vectors = _numbers([numbers for _, _, numbers in parts], dim)
     if vectors is None or not all(word for word, _, _ in parts):
-        rows = [_row(line, dim, path, at) for at, line in enumerate(lines, number)]
+        rows = [_row(line, dim, path, place) for place, line in enumerate(lines, number)]
         vectors = _numbers([numbers for _, numbers in rows], dim)
         assert vectors is not None  # every number was read before
-        return Block([word for word, _ in rows], vectors)
-    return Block([word for word, _, _ in parts], vectors)
+        return VectorBlock([word for word, _ in rows], vectors)
+    return VectorBlock([word for word, _, _ in parts], vectors)
 
 
 def _numbers(texts: list[bytes], dim: int) -> Floats | None:
@@ -175,8 +175,8 @@ def _row(line: bytes, dim: int, path: FilePath, number: int) -> tuple[bytes, byt
         raise _wrong(path, number, f"{count} numbers", f"expected a word and {dim}, as line 1 says")
     for text in numbers:
         if not _is_number(text):
-            said = f"{shown(text.decode(errors='replace'))} is not a finite number"
-            raise _wrong(path, number, said, f"expected a word and {dim} numbers between blanks")
+            message = f"{shown(text.decode(errors='replace'))} is not a finite number"
+            raise _wrong(path, number, message, f"expected a word and {dim} numbers between blanks")
     return b" ".join(word), b" ".join(numbers)
 
 
@@ -187,46 +187,45 @@ def _is_number(text: bytes) -> bool:
         return False
 
 
-def _binary(read: Read, rest: bytes, path: FilePath, header: _Header) -> Iterator[Block]:
+def _binary(read: Read, rest: bytes, path: FilePath, header: _Header) -> Iterator[VectorBlock]:
     count = 0
     while count < header.words:
         more = read(BYTES)
         words, raw, rest = _records(rest + more, header.words - count, 4 * header.dim)
         vectors = np.frombuffer(b"".join(raw), dtype="<f4").reshape(-1, header.dim)
         if not np.isfinite(vectors).all():
-            at = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
-            said = (
-                f"word {count + at + 1}, {shown(words[at].decode(errors='replace'))}, has a number that is not finite"
-            )
-            raise DecloakError(said, place(path), "expected word2vec vectors")
+            index = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
+            word = shown(words[index].decode(errors="replace"))
+            message = f"word {count + index + 1}, {word}, has a number that is not finite"
+            raise DecloakError(message, place(path), "expected word2vec vectors")
         if words:
-            yield Block(words, vectors)
+            yield VectorBlock(words, vectors)
         count += len(words)
         if not words and (not more or len(rest) > LONGEST_WORD + 4 * header.dim):
             raise _short(path, header, count)
     if (rest + read(BYTES)).strip():
-        said = f"the file goes on after the {header.words:,} words its header says"
-        raise DecloakError(said, place(path), "fetch the file again")
+        message = f"the file goes on after the {header.words:,} words its header says"
+        raise DecloakError(message, place(path), "fetch the file again")
 
 
 def _records(data: bytes, most: int, size: int) -> tuple[list[bytes], list[bytes], bytes]:
     """The whole words and the bytes of their vectors in some data, `most` of them, and what is left."""
     words: list[bytes] = []
     raw: list[bytes] = []
-    at = 0
+    start = 0
     while len(words) < most:
-        blank = data.find(b" ", at, at + LONGEST_WORD)
+        blank = data.find(b" ", start, start + LONGEST_WORD)
         if blank < 0 or blank + 1 + size > len(data):
             break
-        words.append(data[at:blank].lstrip(b"\r\n"))
+        words.append(data[start:blank].lstrip(b"\r\n"))
         raw.append(data[blank + 1 : blank + 1 + size])
-        at = blank + 1 + size
-    return words, raw, data[at:]
+        start = blank + 1 + size
+    return words, raw, data[start:]
 
 
 def _short(path: FilePath, header: _Header, count: int) -> DecloakError:
-    said = f"the header says {header.words:,} words of {header.dim:,} numbers, the file has {count:,}"
-    return DecloakError(said, place(path), "fetch the file again: it may be cut off")
+    message = f"the header says {header.words:,} words of {header.dim:,} numbers, the file has {count:,}"
+    return DecloakError(message, place(path), "fetch the file again: it may be cut off")
 
 
 def _wrong(path: FilePath, line: int, message: str, hint: str) -> DecloakError:

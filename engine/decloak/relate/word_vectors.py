@@ -19,7 +19,7 @@ from decloak.data.formats.lines import FilePath
 from decloak.data.tables import Pair
 from decloak.relate.protocols import Similar
 from decloak.relate.similar import CELLS, FEW, compared, share
-from decloak.relate.vectors_cache import Table, vector_table
+from decloak.relate.vectors_cache import VectorTable, vector_table
 
 __all__ = ["Embedded", "Embedder", "Embedding", "FileVectors", "vectors_of"]
 
@@ -57,24 +57,24 @@ class Embedding:
 
     def scores(self, pairs: Iterable[Pair]) -> Similar:
         """The cosine of every pair, None where a term has no vector, or one that points nowhere."""
-        asked = list(dict.fromkeys(pairs))
-        terms = list(dict.fromkeys(term for pair in asked for term in pair))
+        distinct = list(dict.fromkeys(pairs))
+        terms = list(dict.fromkeys(term for pair in distinct for term in pair))
         if not terms:
             return Similar({}, [])
         vectors, warnings = self.embedder.embed(terms)
         lengths = np.linalg.norm(vectors, axis=1)
-        known = np.flatnonzero((lengths > 0) & np.isfinite(lengths)).tolist()
-        units = vectors[known] / lengths[known, None]
-        number = {terms[at]: row for row, at in enumerate(known)}
-        block = CELLS // max(1, len(known))
-        return Similar(compared(asked, number, block, lambda some: _cosines(units[some], units)), warnings)
+        present = np.flatnonzero((lengths > 0) & np.isfinite(lengths)).tolist()
+        units = vectors[present] / lengths[present, None]
+        number = {terms[index]: row for row, index in enumerate(present)}
+        block = CELLS // max(1, len(present))
+        return Similar(compared(distinct, number, block, lambda rows: _cosines(units[rows], units)), warnings)
 
 
-def _cosines(some: Floats, units: Floats) -> Floats:
-    return np.round(np.clip(some @ units.T, -1, 1), DIGITS)
+def _cosines(chosen: Floats, units: Floats) -> Floats:
+    return np.round(np.clip(chosen @ units.T, -1, 1), DIGITS)
 
 
-class _Found(NamedTuple):
+class _Lookup(NamedTuple):
     """Where a term was found: the rows of it or of its words, and how."""
 
     rows: list[int]
@@ -85,7 +85,7 @@ class _Found(NamedTuple):
 class FileVectors:
     """The word vectors of a file."""
 
-    table: Table
+    table: VectorTable
 
     @classmethod
     def read(cls, path: FilePath, cache: Path | None = None) -> Self:
@@ -94,23 +94,24 @@ class FileVectors:
 
     def embed(self, terms: Sequence[str]) -> Embedded:
         """The vectors of some terms: of the whole term, or the mean of its words."""
-        found = [self._find(term) for term in terms]
+        lookups = [self._find(term) for term in terms]
         vectors = np.zeros((len(terms), self.table.vectors.shape[1]))
-        for vector, one in zip(vectors, found, strict=True):
-            if one.rows:
-                vector[:] = self.table.vectors[one.rows].mean(axis=0, dtype=np.float64)
-        return Embedded(vectors, self._warnings(terms, found, vectors))
+        for vector, lookup in zip(vectors, lookups, strict=True):
+            if lookup.rows:
+                vector[:] = self.table.vectors[lookup.rows].mean(axis=0, dtype=np.float64)
+        return Embedded(vectors, self._warnings(terms, lookups, vectors))
 
-    def _find(self, term: str) -> _Found:
+    def _find(self, term: str) -> _Lookup:
         whole = self._first(_spellings(term))
         if whole is not None:
-            return _Found([whole], WHOLE)
+            return _Lookup([whole], WHOLE)
         looked = [row for word in WORD.findall(term) for row in self._parts(word)]
         rows = [row for row in looked if row is not None]
-        return _Found(rows, NOTHING if not rows else MEAN if len(rows) == len(looked) else SOME)
+        return _Lookup(rows, NOTHING if not rows else MEAN if len(rows) == len(looked) else SOME)
 
     def _parts(self, word: str) -> list[int | None]:
         row = self._first((word.lower(), word))
+        # Only where the word as written is not there: some vectors have it with its 's.
         if row is None and word[-2:].lower() in ("'s", "’s"):
             return self._parts(word[:-2])
         if row is None and "-" in word:
@@ -118,15 +119,17 @@ class FileVectors:
         return [row]
 
     def _first(self, spellings: Iterable[str]) -> int | None:
-        rows = (self.table.row(one.encode(errors="surrogatepass")) for one in spellings)
+        rows = (self.table.row(spelling.encode(errors="surrogatepass")) for spelling in spellings)
         return next((row for row in rows if row is not None), None)
 
-    def _warnings(self, terms: Sequence[str], found: Sequence[_Found], vectors: Floats) -> list[str]:
+    def _warnings(self, terms: Sequence[str], lookups: Sequence[_Lookup], vectors: Floats) -> list[str]:
         lines = []
         for how in (WHOLE, MEAN, SOME, NOTHING):
-            those = [term for term, one in zip(terms, found, strict=True) if one.how == how]
-            lines += share(those, len(terms), how, few=0 if how == WHOLE else FEW)
-        nowhere = [t for t, one, vector in zip(terms, found, vectors, strict=True) if one.rows and not vector.any()]
+            alike = [term for term, lookup in zip(terms, lookups, strict=True) if lookup.how == how]
+            lines += share(alike, len(terms), how, few=0 if how == WHOLE else FEW)
+        nowhere = [
+            t for t, lookup, vector in zip(terms, lookups, vectors, strict=True) if lookup.rows and not vector.any()
+        ]
         lines += share(nowhere, len(terms), "with a vector of zeros, so no score")
         again = len(self.table.vectors) - len(self.table.ends)
         return [*lines, f"the word vectors have {again} words again: the first vector counts"] if again else lines

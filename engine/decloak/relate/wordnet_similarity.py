@@ -24,7 +24,7 @@ from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.relate.protocols import Similar
 from decloak.relate.similar import CELLS, FEW, compared, share
-from decloak.relate.wordnet_files import Nouns, packaged_nouns, read_nouns
+from decloak.relate.wordnet_files import WordNetNouns, packaged_nouns, read_nouns
 
 __all__ = ["Taxonomy", "WordNet", "taxonomy", "wu_palmer"]
 
@@ -60,41 +60,41 @@ class Taxonomy(NamedTuple):
 def taxonomy(synsets: Sequence[int], hypernyms: Hypernyms) -> Taxonomy:
     """What is needed to compare some synsets, each given once; a CycleError when one is above itself."""
     below: dict[int, list[tuple[int, int]]] = {}
-    for at, synset in enumerate(synsets):
+    for place, synset in enumerate(synsets):
         for c, steps in _climb(synset, hypernyms).items():
-            below.setdefault(c, []).append((at, steps))
+            below.setdefault(c, []).append((place, steps))
     depth: dict[int, int] = {}
     for c in TopologicalSorter({c: hypernyms[c] for c in below}).static_order():
         depth[c] = 1 + max((depth[higher] for higher in hypernyms[c]), default=0)
-    above = [_Above(2 * depth[c], *np.array(found, dtype=np.int64).T) for c, found in below.items()]
+    above = [_Above(2 * depth[c], *np.array(places, dtype=np.int64).T) for c, places in below.items()]
     return Taxonomy(len(synsets), above)
 
 
 def _climb(synset: int, hypernyms: Hypernyms) -> dict[int, int]:
     """Everything above a synset, by the shortest way there."""
     steps, queue = {synset: 0}, [synset]
-    for one in queue:
-        for higher in hypernyms[one]:
+    for current in queue:
+        for higher in hypernyms[current]:
             if higher not in steps:
-                steps[higher] = steps[one] + 1
+                steps[higher] = steps[current] + 1
                 queue.append(higher)
     return steps
 
 
-def wu_palmer(some: Integers, taxonomy: Taxonomy) -> Floats:
+def wu_palmer(rows: Integers, taxonomy: Taxonomy) -> Floats:
     """The similarity of some synsets of a taxonomy, by their places, (rows) with all of them (columns)."""
-    found = np.zeros((len(some), taxonomy.size))
+    similarity = np.zeros((len(rows), taxonomy.size))
     row = np.full(taxonomy.size, -1)
-    row[some] = np.arange(len(some))
+    row[rows] = np.arange(len(rows))
     for twice, below, steps in taxonomy.above:
         mine = row[below] >= 0
         if mine.any():
             cells = np.ix_(row[below[mine]], below)
-            found[cells] = np.maximum(found[cells], twice / (twice + steps[mine, None] + steps))
-    return found
+            similarity[cells] = np.maximum(similarity[cells], twice / (twice + steps[mine, None] + steps))
+    return similarity
 
 
-class _Found(NamedTuple):
+class _Lookup(NamedTuple):
     synsets: tuple[int, ...]
     how: str
 
@@ -103,7 +103,7 @@ class _Found(NamedTuple):
 class WordNet:
     """How related terms are by the meanings of their nouns."""
 
-    nouns: Nouns
+    nouns: WordNetNouns
 
     @classmethod
     def read(cls, folder: FilePath | None = None) -> Self:
@@ -112,11 +112,11 @@ class WordNet:
 
     def scores(self, pairs: Iterable[Pair]) -> Similar:
         """Wu and Palmer's similarity of every pair, None where WordNet has no such noun."""
-        asked = list(dict.fromkeys(pairs))
-        terms = list(dict.fromkeys(term for pair in asked for term in pair))
-        found = {term: self._find(term) for term in terms}
-        meanings = {term: one.synsets for term, one in found.items() if one.synsets}
-        return Similar(self._compared(asked, meanings), list(_warnings(found)))
+        distinct = list(dict.fromkeys(pairs))
+        terms = list(dict.fromkeys(term for pair in distinct for term in pair))
+        lookups = {term: self._find(term) for term in terms}
+        meanings = {term: lookup.synsets for term, lookup in lookups.items() if lookup.synsets}
+        return Similar(self._compared(distinct, meanings), list(_warnings(lookups)))
 
     def similarities(self, items: Iterable[str]) -> dict[Pair, float]:
         """The similarity of every two different items, the lesser first, that WordNet has."""
@@ -125,33 +125,35 @@ class WordNet:
 
     def foreign_words(self, items: Iterable[str], count: int, seed: int) -> list[str]:
         """Random nouns that are none of the items: single words, in code point order, plurals of items left out."""
-        own = {word for item in items for word in self._forms(_underscored(item))}
-        others = [word for word in sorted(self.nouns.synsets) if word.isalpha() and own.isdisjoint(self._forms(word))]
-        if len(others) < count:
-            said = f"{len(others)} nouns that are no items of the data, where {count} foreign words are asked for"
-            raise DecloakError(said, self.nouns.place, "ask for fewer, or take a whole WordNet database")
-        return sorted(random.Random(seed).sample(others, count))
+        item_forms = {word for item in items for word in self._forms(_underscored(item))}
+        nouns = [
+            word for word in sorted(self.nouns.synsets) if word.isalpha() and item_forms.isdisjoint(self._forms(word))
+        ]
+        if len(nouns) < count:
+            message = f"{len(nouns)} nouns that are no items of the data, where {count} foreign words are asked for"
+            raise DecloakError(message, self.nouns.place, "ask for fewer, or take a whole WordNet database")
+        return sorted(random.Random(seed).sample(nouns, count))
 
     def _compared(self, pairs: Sequence[Pair], meanings: Mapping[str, Sequence[int]]) -> dict[Pair, float | None]:
-        synsets = list(dict.fromkeys(one for senses in meanings.values() for one in senses))
-        at = {synset: place for place, synset in enumerate(synsets)}
-        senses = [np.array([at[one] for one in some], dtype=np.int64) for some in meanings.values()]
+        synsets = list(dict.fromkeys(synset for senses in meanings.values() for synset in senses))
+        place_of = {synset: position for position, synset in enumerate(synsets)}
+        senses = [np.array([place_of[synset] for synset in meaning], dtype=np.int64) for meaning in meanings.values()]
         try:
             compare = taxonomy(synsets, self.nouns.hypernyms)
         except CycleError as error:
-            said = f"synset {error.args[1][0]:08} of data.noun is its own hypernym"
-            raise DecloakError(said, self.nouns.place, "take the files from a whole WordNet database") from None
+            message = f"synset {error.args[1][0]:08} of data.noun is its own hypernym"
+            raise DecloakError(message, self.nouns.place, "take the files from a whole WordNet database") from None
         number = {term: place for place, term in enumerate(meanings)}
         most = max(map(len, senses), default=1) * max(1, len(synsets))
-        return compared(pairs, number, CELLS // most, lambda some: _closest(some.tolist(), senses, compare))
+        return compared(pairs, number, CELLS // most, lambda rows: _closest(rows.tolist(), senses, compare))
 
-    def _find(self, term: str) -> _Found:
+    def _find(self, term: str) -> _Lookup:
         whole = _underscored(term)
         for how, word in ((WHOLE, whole), (HEAD, whole.rpartition("_")[2])):
-            synsets = [one for form in self._forms(word) for one in self.nouns.synsets.get(form, ())]
+            synsets = [synset for form in self._forms(word) for synset in self.nouns.synsets.get(form, ())]
             if synsets:
-                return _Found(tuple(dict.fromkeys(synsets)), how)
-        return _Found((), NOTHING)
+                return _Lookup(tuple(dict.fromkeys(synsets)), how)
+        return _Lookup((), NOTHING)
 
     def _forms(self, word: str) -> Iterator[str]:
         """A word, and what it may be the plural of."""
@@ -175,20 +177,20 @@ def _underscored(term: str) -> str:
     return "_".join(term.lower().replace("_", " ").split())
 
 
-def _closest(some: Sequence[int], senses: Sequence[Integers], compare: Taxonomy) -> Floats:
+def _closest(numbers: Sequence[int], senses: Sequence[Integers], compare: Taxonomy) -> Floats:
     """The similarity of some terms with all, that of their closest meanings."""
-    mine = [senses[number] for number in some]
+    mine = [senses[number] for number in numbers]
     rows, place = np.unique(np.concatenate(mine), return_inverse=True)
-    found = wu_palmer(rows, compare)[place]
-    found = np.maximum.reduceat(found, _starts(mine), axis=0)[:, np.concatenate(senses)]
-    return np.asarray(np.maximum.reduceat(found, _starts(senses), axis=1))
+    similarity = wu_palmer(rows, compare)[place]
+    similarity = np.maximum.reduceat(similarity, _starts(mine), axis=0)[:, np.concatenate(senses)]
+    return np.asarray(np.maximum.reduceat(similarity, _starts(senses), axis=1))
 
 
 def _starts(parts: Sequence[Integers]) -> Integers:
     return np.cumsum([0, *map(len, parts[:-1])])
 
 
-def _warnings(found: Mapping[str, _Found]) -> Iterator[str]:
+def _warnings(lookups: Mapping[str, _Lookup]) -> Iterator[str]:
     for how in (WHOLE, HEAD, NOTHING):
-        those = [term for term, one in found.items() if one.how == how]
-        yield from share(those, len(found), how, few=0 if how == WHOLE else FEW)
+        alike = [term for term, lookup in lookups.items() if lookup.how == how]
+        yield from share(alike, len(lookups), how, few=0 if how == WHOLE else FEW)

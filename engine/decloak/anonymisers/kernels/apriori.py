@@ -2,31 +2,23 @@
 
 DA walks the count tree of all itemsets of at most m nodes, AA one tree for each size 1..m, of the records extended
 under the cut as it is by then. Every itemset met that fewer than k records hold is cured at once by the cheapest
-choice of nodes (`raising.cure`). One pass over a tree suffices: what was passed has k records or a dead node for good.
+choice of nodes (`cure`). One pass over a tree suffices: what was passed has k records or a dead node for good.
 A walk confined to some leaf positions raises no node that has leaves outside them, and leaves what cannot be cured so.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from decloak.anonymisers.kernels.count_tree import CountTree, extended, supporting
-from decloak.anonymisers.kernels.raising import Raised, cure, maximal, ranks
+from decloak.anonymisers.kernels.raised_cut import Raised, cure, maximal, ranks
 from decloak.checks import check_feasible, check_km, longest
 from decloak.data.hierarchy import Hierarchy, Ints
 
-__all__ = ["Fix", "aa", "confined", "da", "da_fixes"]
-
-
-class Fix(NamedTuple):
-    """An itemset met with too few records, in tree order, and the nodes committed for it."""
-
-    itemset: tuple[int, ...]
-    support: int
-    committed: tuple[int, ...]
+__all__ = ["aa", "confined", "da"]
 
 
 def da(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> Ints:
@@ -39,13 +31,6 @@ def da(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> Ints:
     check_km(k, m)
     check_feasible(records, k)
     return _Search(tree, records, k).raised_by([longest(records, m)]).cut
-
-
-def da_fixes(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> Iterator[Fix]:
-    """What direct anonymisation cures, step by step."""
-    check_km(k, m)
-    check_feasible(records, k)
-    yield from _Search(tree, records, k).fixes(longest(records, m))
 
 
 def aa(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, start: Ints | None = None) -> Ints:
@@ -90,22 +75,18 @@ class _Search:
     def raised_by(self, sizes: Iterable[int]) -> Raised:
         """The cut after a walk for each size."""
         for size in sizes:
-            for _ in self.fixes(size):
-                pass
+            self._walk(size)
         return self._raised
 
-    def fixes(self, size: int) -> Iterator[Fix]:
+    def _walk(self, size: int) -> None:
         """Cure what a walk over the itemsets of at most `size` nodes meets."""
         nodes = np.argsort(self._rank)
         dead = self._raised.cover[self._tree.first[nodes]] < nodes
         usable = nodes[self._inside[nodes] & ~dead & (nodes > 0)]
-        for itemset, support in CountTree(self._tree, self._holding, usable).breaches(self._raised, self._k, size):
-            new: tuple[int, ...] = ()
+        for itemset in CountTree(self._tree, self._holding, usable).breaches(self._raised, self._k, size):
             if self._curable(itemset):
-                new = cure(self._raised, self._rank, itemset, self._k, self._support_inside)
-            for node in new:
-                self._raised.commit(node)
-            yield Fix(itemset, support, new)
+                for node in cure(self._raised, self._rank, itemset, self._k, self._support_inside):
+                    self._raised.commit(node)
 
     def _support_inside(self, itemset: tuple[int, ...]) -> int:
         return self._support(itemset) if self._inside[list(itemset)].all() else 0

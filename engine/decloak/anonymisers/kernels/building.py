@@ -52,6 +52,7 @@ def _order(data: Dataset, by: str, seed: int) -> Sequence[str]:
 
 def _natural(name: str) -> tuple[tuple[bool, int, str], ...]:
     """A key by which item 9 comes before item 10."""
+    # Both bounds are for hostile names: Python refuses to read a number of thousands of digits.
     parts = re.split(r"([0-9]+)", name, maxsplit=20)
     return tuple((part.isascii() and part.isdigit(), int(part[:18]) if part.isascii() and part.isdigit() else 0, part)
                  for part in parts)  # fmt: skip
@@ -79,12 +80,12 @@ def by_relatedness(items: Sequence[str], scores: Mapping[tuple[str, str], float 
     """Related items generalise together: `scores` are distances; pairs without a finite one are the farthest apart."""
     names = sorted(items, key=_natural)
     check_items(names, "relatedness")
-    place = {name: at for at, name in enumerate(names)}
+    place = {name: position for position, name in enumerate(names)}
     scored = ((a, b, d) for (a, b), d in scores.items() if d is not None and isfinite(d))
-    known = [(place[a], place[b], d) for a, b, d in scored if a in place and b in place]
-    far = max((d for _, _, d in known), default=1.0)
+    distances = [(place[a], place[b], d) for a, b, d in scored if a in place and b in place]
+    far = max((d for _, _, d in distances), default=1.0)
     distance = np.full((len(names), len(names)), far)
-    for a, b, d in known:
+    for a, b, d in distances:
         distance[a, b] = distance[b, a] = d
     return _learned(names, distance, fanout, "relatedness")
 
@@ -108,5 +109,5 @@ def _learned(items: Sequence[str], distance: Floats, fanout: int, origin: str) -
     tree = linkage(condensed, "average")
     if len(items) <= FEW:
         tree = optimal_leaf_ordering(tree, condensed)
-    order = [items[at] for at in leaves_list(tree).tolist()]
+    order = [items[position] for position in leaves_list(tree).tolist()]
     return Hierarchy.balanced(order, fanout, f"{origin}, fanout {fanout}")

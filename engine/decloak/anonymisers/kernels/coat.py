@@ -23,9 +23,9 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from decloak.anonymisers.kernels.constraints import Constraints, names, privacy_constraints, utility_constraints
-from decloak.anonymisers.kernels.merging import NOWHERE, Ints, Merging
-from decloak.anonymisers.kernels.partners import Seen, best_partner, seen_of
+from decloak.anonymisers.kernels.coat_partners import Seen, best_partner, seen_of
+from decloak.anonymisers.kernels.coat_state import NOWHERE, Ints, Merging
+from decloak.anonymisers.kernels.constraints import Constraints, item_names, privacy_constraints, utility_constraints
 from decloak.anonymisers.kernels.rare_sets import rare_patterns
 from decloak.checks import check_whole
 from decloak.data.dataset import Dataset
@@ -35,10 +35,10 @@ from decloak.data.published import Element, Published
 from decloak.data.share import Share
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Coat", "Step", "coat"]
+__all__ = ["Coat", "CoatStep", "coat"]
 
 
-class Step(NamedTuple):
+class CoatStep(NamedTuple):
     """What was done for a privacy constraint: `item` was merged with `partner`, or suppressed, which has none."""
 
     done: Literal["merge", "suppress"]
@@ -56,7 +56,7 @@ class Coat:
     published: Published
     phi: Mapping[str, tuple[str, ...] | None]
     ul: Share
-    trace: tuple[Step, ...]
+    trace: tuple[CoatStep, ...]
     method: str = field(default="coat", compare=False)
     parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
@@ -102,15 +102,15 @@ def coat(
     0.011764705882352941
     """
     _check(data, k, suppress)
-    domain = sorted({*data.items, *names(list(items), "items")})
-    wanted = privacy_constraints(privacy, domain)
+    domain = sorted({*data.items, *item_names(list(items), "items")})
+    protected = privacy_constraints(privacy, domain)
     allowed = utility_constraints(utility, domain)
     state = Merging(data.transactions, domain, allowed)
-    trace = tuple(_protect(state, wanted, k))
+    trace = tuple(_protect(state, protected, k))
     phi = state.phi()
-    made = Coat(_published(data, phi), phi, Share(state.loss()), trace)
-    _check_suppressed(made, len(domain), suppress)
-    return made
+    release = Coat(_published(data, phi), phi, Share(state.loss()), trace)
+    _check_suppressed(release, len(domain), suppress)
+    return release
 
 
 def _check(data: Dataset, k: int, suppress: float) -> None:
@@ -123,13 +123,12 @@ def _check(data: Dataset, k: int, suppress: float) -> None:
         raise DecloakError(f"{size} transactions with items cannot hide among k = {k}", hint=hint)
 
 
-def _check_suppressed(made: Coat, size: int, suppress: float) -> None:
-    count = len(made.suppressed)
+def _check_suppressed(release: Coat, size: int, suppress: float) -> None:
+    count = len(release.suppressed)
     if count > Fraction(str(suppress)) * size:  # str, for 0.29 of 100 items are 29
-        raise DecloakError(
-            f"{count} of {size} items would have to be suppressed, more than the share {suppress}",
-            hint="allow more, give less k, or let utility constraints hold more of the protected items",
-        )
+        message = f"{count} of {size} items would have to be suppressed, more than the share {suppress}"
+        hint = "allow more, give less k, or let utility constraints hold more of the protected items"
+        raise DecloakError(message, hint=hint)
 
 
 def _published(data: Dataset, phi: Mapping[str, tuple[str, ...] | None]) -> Published:
@@ -151,7 +150,7 @@ class _Constraint(NamedTuple):
     place: str
 
 
-def _protect(state: Merging, privacy: Constraints, k: int) -> Iterator[Step]:
+def _protect(state: Merging, privacy: Constraints, k: int) -> Iterator[CoatStep]:
     """Satisfy one constraint after the other; what is done for one can violate another."""
     constraints = [
         _Constraint(names, np.array([state.number[item] for item in names]), f"privacy constraint {number}")
@@ -166,9 +165,9 @@ def _protect(state: Merging, privacy: Constraints, k: int) -> Iterator[Step]:
     doubtful: Iterable[int] = range(len(privacy))
     while True:
         for number in doubtful:
-            support[number] = found = _violated(state, constraints[number], k)
-            if found is not None:
-                heappush(queue, (-found, number))
+            support[number] = count = _violated(state, constraints[number], k)
+            if count is not None:
+                heappush(queue, (-count, number))
         while queue and support[queue[0][1]] != -queue[0][0]:
             heappop(queue)
         if not queue:
@@ -177,6 +176,7 @@ def _protect(state: Merging, privacy: Constraints, k: int) -> Iterator[Step]:
         for step, g in _satisfy(state, constraints[queue[0][1]], k):
             yield step
             changed.add(g)
+        # Only a constraint with an item that is published otherwise now can have come to be violated, or satisfied.
         doubtful = {user for g in changed for item in state.members[g] for user in users.get(item, ())}
 
 
@@ -189,17 +189,17 @@ def _violated(state: Merging, p: _Constraint, k: int) -> int | None:
     return int(seen.counts[seen.patterns == (1 << len(seen.images)) - 1].sum()) if whole else 0
 
 
-def _satisfy(state: Merging, p: _Constraint, k: int) -> Iterator[tuple[Step, int]]:
+def _satisfy(state: Merging, p: _Constraint, k: int) -> Iterator[tuple[CoatStep, int]]:
     """Merge and suppress until p is satisfied; each step with the generalised item that came of it, or went."""
     while (least := _weakest(state, seen := seen_of(state, p.items), k)) is not None:
         g = int(seen.images[least])
         name, partner = state.names(g), best_partner(state, seen, least, k, p.place)
         if partner is None:
             state.suppress(g)
-            yield Step("suppress", p.names, name), g
+            yield CoatStep("suppress", p.names, name), g
         else:
             partner_name = state.names(partner)
-            yield Step("merge", p.names, name, partner_name), state.merge(g, partner)
+            yield CoatStep("merge", p.names, name, partner_name), state.merge(g, partner)
 
 
 def _weakest(state: Merging, seen: Seen, k: int) -> int | None:

@@ -12,7 +12,7 @@ from decloak.errors import DecloakError, nearest, shown
 __all__ = [
     "Constraints",
     "all_items",
-    "names",
+    "item_names",
     "nested_sets",
     "privacy_constraints",
     "random_items",
@@ -32,35 +32,34 @@ def privacy_constraints(listed: Iterable[Sequence[str]], items: Collection[str])
     >>> privacy_constraints([["b", "a", "b"]], ["a", "b", "c"])
     (('b', 'a'),)
     """
-    found = _read(listed, items, "privacy constraint")
-    if not found:
+    constraints = _read(listed, items, "privacy constraint")
+    if not constraints:
         raise DecloakError("no privacy constraints", hint="list the items to protect")
-    for number, constraint in enumerate(found, 1):
+    for number, constraint in enumerate(constraints, 1):
         if len(constraint) > WIDEST:
             place, hint = f"privacy constraint {number}", f"give at most {WIDEST}: split the constraint"
             raise DecloakError(f"{len(constraint)} items", place, hint)
-    return found
+    return constraints
 
 
 def utility_constraints(listed: Iterable[Sequence[str]], items: Collection[str]) -> Constraints:
     """Read listed utility constraints, which must not overlap; with none at all, items can only be suppressed."""
-    found = _read(listed, items, "utility constraint")
+    constraints = _read(listed, items, "utility constraint")
     owner: dict[str, int] = {}
-    for number, constraint in enumerate(found, 1):
+    for number, constraint in enumerate(constraints, 1):
         for item in constraint:
             if item in owner:
-                raise DecloakError(
-                    f"the item {shown(item)} is in utility constraints {owner[item]} and {number}",
-                    hint="utility constraints must not overlap: unite them, or keep the item in one",
-                )
+                message = f"the item {shown(item)} is in utility constraints {owner[item]} and {number}"
+                hint = "utility constraints must not overlap: unite them, or keep the item in one"
+                raise DecloakError(message, hint=hint)
             owner[item] = number
-    return found
+    return constraints
 
 
 def _read(listed: Iterable[Sequence[str]], items: Collection[str], kind: str) -> Constraints:
-    known = set(items)
+    domain = set(items)
     numbered = enumerate(_listed(listed, kind), 1)
-    return tuple(_one(constraint, known, f"{kind} {number}") for number, constraint in numbered)
+    return tuple(_items_of(constraint, domain, f"{kind} {number}") for number, constraint in numbered)
 
 
 def _listed(listed: object, kind: str) -> Iterable[object]:
@@ -69,26 +68,26 @@ def _listed(listed: object, kind: str) -> Iterable[object]:
     return listed
 
 
-def names(listed: object, place: str) -> tuple[str, ...]:
+def item_names(listed: object, place: str) -> tuple[str, ...]:
     """Read a list of items, each once; those of a set in code point order."""
     if isinstance(listed, str) or not isinstance(listed, Iterable):
         raise DecloakError(f"{shown(listed)} is not a list of items", place, "write one item as [item]")
-    found = list(listed)
-    for item in found:
+    items = list(listed)
+    for item in items:
         if not isinstance(item, str):
             raise DecloakError(f"the item {shown(item)} is not a string", place, "write it in quotes")
-    return tuple(sorted(found) if isinstance(listed, Set) else dict.fromkeys(found))
+    return tuple(sorted(items) if isinstance(listed, Set) else dict.fromkeys(items))
 
 
-def _one(constraint: object, known: set[str], place: str) -> tuple[str, ...]:
-    found = names(constraint, place)
-    if not found:
+def _items_of(constraint: object, domain: set[str], place: str) -> tuple[str, ...]:
+    items = item_names(constraint, place)
+    if not items:
         raise DecloakError("no items", place, "name an item, or remove the constraint")
-    for item in found:
-        if item not in known:
-            hint = nearest(item, known) or "check the spelling, or leave it out"
+    for item in items:
+        if item not in domain:
+            hint = nearest(item, domain) or "check the spelling, or leave it out"
             raise DecloakError(f"the item {shown(item)} is in no transaction", place, hint)
-    return found
+    return items
 
 
 def all_items(items: Iterable[str]) -> Constraints:
@@ -132,17 +131,18 @@ def nested_sets(items: Collection[str], count: int, seed: int, sizes: Sequence[i
         raise DecloakError(f"random sets of {max(sizes)} out of {len(ordered)} items", hint="give smaller sizes")
     rng = random.Random(seed)
     sets: list[tuple[str, ...]] = [()] * count
-    found = []
+    drawn = []
     for size in range(1, max(sizes) + 1):
-        sets = [_with_one_more(one, ordered, rng) for one in sets]
-        found += sets if size in sizes else []
-    return tuple(found)
+        # Every size is drawn, asked for or not, so that the draws of a seed do not depend on the sizes.
+        sets = [_with_one_more(itemset, ordered, rng) for itemset in sets]
+        drawn += sets if size in sizes else []
+    return tuple(drawn)
 
 
-def _with_one_more(one: tuple[str, ...], ordered: Sequence[str], rng: random.Random) -> tuple[str, ...]:
-    while (item := rng.choice(ordered)) in one:
+def _with_one_more(itemset: tuple[str, ...], ordered: Sequence[str], rng: random.Random) -> tuple[str, ...]:
+    while (item := rng.choice(ordered)) in itemset:
         pass
-    return (*one, item)
+    return (*itemset, item)
 
 
 def related_sets(
@@ -163,18 +163,18 @@ def related_sets(
     >>> related_sets(["ale", "beer", "bread"], [["ale"], ["bread"]], lambda a, b: float((a, b) in close))
     (('ale', 'beer'), ('bread',))
     """
-    left = dict.fromkeys(sorted(items))
-    found = []
+    remaining = dict.fromkeys(sorted(items))
+    constraints = []
     for constraint in privacy_constraints(privacy, items):
-        taken = [item for item in left if _is_related(item, constraint, similar, threshold)]
+        taken = [item for item in remaining if _is_related(item, constraint, similar, threshold)]
         for item in taken:
-            del left[item]
-        found += [tuple(taken)] if taken else []
-    return tuple(found)
+            del remaining[item]
+        constraints += [tuple(taken)] if taken else []
+    return tuple(constraints)
 
 
 def _is_related(
     item: str, constraint: Sequence[str], similar: Callable[[str, str], float | None], threshold: float
 ) -> bool:
-    scores = (similar(one, item) for one in constraint)
+    scores = (similar(member, item) for member in constraint)
     return item in constraint or any(score is not None and score > threshold for score in scores)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from decloak.anonymisers.kernels.raising import Raised
+from decloak.anonymisers.kernels.raised_cut import Raised
 from decloak.data.hierarchy import Hierarchy, Ints
 
 __all__ = ["CountTree", "extended", "held", "supporting"]
@@ -74,7 +74,7 @@ class CountTree:
         self._everywhere = _Places(np.arange(columns.shape[0]), self._start[:-1])
         self._all = np.ones(len(nodes), bool)
 
-    def breaches(self, raised: Raised, k: int, size: int) -> Iterator[tuple[Itemset, int]]:
+    def breaches(self, raised: Raised, k: int, size: int) -> Iterator[Itemset]:
         """The leaves that fewer than k records hold: itemsets of `size` nodes, or shorter ones nothing can join.
 
         The cut may be raised as the walk goes on: itemsets with a node that is dead by then are passed over.
@@ -83,18 +83,18 @@ class CountTree:
 
     def _breaches(
         self, itemset: Itemset, places: _Places, free: NDArray[np.bool_], raised: Raised, k: int, size: int
-    ) -> Iterator[tuple[Itemset, int]]:
+    ) -> Iterator[Itemset]:
         columns, grown = self._grown(places, free)
         if not len(columns):
             if itemset and len(places.record) < k:
-                yield itemset, len(places.record)
+                yield itemset
         elif len(itemset) + 1 == size:
             counts = np.bincount(columns, minlength=len(self._nodes))
             dead = raised.cover[self._first] < self._nodes
             for column in np.flatnonzero((counts > 0) & (counts < k) & ~dead).tolist():
                 child = (*itemset, int(self._nodes[column]))
                 if not any(map(raised.dead, child)):
-                    yield child, int(counts[column])
+                    yield child
         else:
             for column, below in self._children(columns, grown):
                 child = (*itemset, int(self._nodes[column]))
@@ -105,18 +105,18 @@ class CountTree:
         """Every later column of every place that may join, and the place it leads to."""
         tails = self._start[places.record + 1] - places.after
         ends = np.cumsum(tails)
-        at = np.arange(tails.sum()) + np.repeat(places.after - (ends - tails), tails)
-        columns = self._columns[at]
+        entries = np.arange(tails.sum()) + np.repeat(places.after - (ends - tails), tails)
+        columns = self._columns[entries]
         joins = free[columns]
-        return columns[joins], _Places(np.repeat(places.record, tails)[joins], at[joins] + 1)
+        return columns[joins], _Places(np.repeat(places.record, tails)[joins], entries[joins] + 1)
 
     @staticmethod
     def _children(columns: Ints, places: _Places) -> Iterator[tuple[int, _Places]]:
         """The places of each column apart."""
         order = np.argsort(columns, kind="stable")
-        found, start = np.unique(columns[order], return_index=True)
-        for column, some in zip(found.tolist(), np.split(order, start[1:]), strict=False):
-            yield column, _Places(places.record[some], places.after[some])
+        distinct, start = np.unique(columns[order], return_index=True)
+        for column, group in zip(distinct.tolist(), np.split(order, start[1:]), strict=False):
+            yield column, _Places(places.record[group], places.after[group])
 
     def _unrelated(self, free: NDArray[np.bool_], column: int) -> NDArray[np.bool_]:
         """Without the nodes on one path with that of a column."""

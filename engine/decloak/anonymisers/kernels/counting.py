@@ -17,7 +17,7 @@ from decloak.anonymisers.kernels.records import Mask, Records, entries_of, matri
 from decloak.data.hierarchy import Hierarchy, Ints
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Places", "Rare", "counter", "ends", "pairs", "rare", "supports"]
+__all__ = ["Places", "Rare", "counter", "ends", "node_supports", "pairs", "rare_itemsets"]
 
 BLOCK = 1 << 20
 """Entries of a product made at once, at most, unless a single label has more."""
@@ -36,7 +36,7 @@ class Places(NamedTuple):
 
 
 class Rare(Protocol):
-    """What `rare` is."""
+    """What `rare_itemsets` is."""
 
     def __call__(self, records: Records, size: int, firsts: int, k: int, alive: Mask) -> Iterator[Ints]: ...
 
@@ -48,17 +48,17 @@ def counter(accelerated: bool | None, entries: int) -> Rare:
     """
     if accelerated or (accelerated is None and entries >= LARGE):
         try:
-            from decloak.anonymisers.kernels.counting_numba import rare as compiled
+            from decloak.anonymisers.kernels.counting_numba import rare_compiled
         except Exception as error:  # not only ImportError: a numba that does not fit numpy fails in ways of its own
             if accelerated:
                 hint = "pip install 'decloak[fast]', or count without it"
                 raise DecloakError(f"numba cannot be used: {shown(error)}", hint=hint) from None
         else:
-            return compiled
-    return rare
+            return rare_compiled
+    return rare_itemsets
 
 
-def rare(records: Records, size: int, firsts: int, k: int, alive: Mask) -> Iterator[Ints]:
+def rare_itemsets(records: Records, size: int, firsts: int, k: int, alive: Mask) -> Iterator[Ints]:
     """Find the itemsets of `size` >= 2 living labels, the first below `firsts`, that 1..k - 1 records hold.
 
     They come in lexicographic order, block by block; a label that dies meanwhile is not in the blocks to come.
@@ -70,7 +70,7 @@ def rare(records: Records, size: int, firsts: int, k: int, alive: Mask) -> Itera
     for label in np.flatnonzero(np.diff(places.start[: firsts + 1])).tolist():
         if alive[label]:
             after = _after(records, places, label, size - 1, alive)
-            for block in rare(after, size - 1, len(alive), k, alive):
+            for block in rare_itemsets(after, size - 1, len(alive), k, alive):
                 yield np.column_stack((np.full(len(block), label), block))
                 if not alive[label]:
                     break
@@ -105,6 +105,7 @@ def pairs(records: Records, firsts: int, k: int, alive: Mask, block: int = BLOCK
     step = max(1, block // max(1, len(present)))
     for begin in range(0, int(np.searchsorted(present, firsts)), step):
         first = present[begin : begin + step]
+        # Labels may have died since the last block was handed on.
         first = first[alive[first] & (first < firsts)]
         if len(first):
             yield _below(weighted[first] @ matrix, first, k, alive)
@@ -115,8 +116,8 @@ def _below(counts: sparse.csr_array[Any], first: Ints, k: int, alive: Mask) -> I
     row = np.repeat(first, np.diff(counts.indptr))
     kept = (counts.data < k) & (counts.indices > row)
     kept[kept] = alive[counts.indices[kept]]
-    found: Ints = np.column_stack((row[kept], counts.indices[kept]))
-    return found[np.argsort(found[:, 0] * len(alive) + found[:, 1])]
+    itemsets: Ints = np.column_stack((row[kept], counts.indices[kept]))
+    return itemsets[np.argsort(itemsets[:, 0] * len(alive) + itemsets[:, 1])]
 
 
 def ends(tree: Hierarchy) -> Ints:
@@ -124,22 +125,22 @@ def ends(tree: Hierarchy) -> Ints:
     return np.searchsorted(tree.first, tree.first + tree.leaves)
 
 
-def supports(tree: Hierarchy, records: sparse.csr_array[Any]) -> Ints:
+def node_supports(tree: Hierarchy, records: sparse.csr_array[Any]) -> Ints:
     """How many records hold each node, that is, an item below it.
 
     The items of a record below a node are neighbours in it. So their number, less that of neighbours both below the
     node, is 1 or 0; and neighbours are both below what is above or at their lowest common ancestor.
     """
-    own = np.zeros(len(tree.labels), np.int64)
-    own[tree.leaf] = tree.occurrences(records)
+    counts = np.zeros(len(tree.labels), np.int64)
+    counts[tree.leaf] = tree.occurrences(records)
     inside = np.ones(len(records.indices), bool)
     inside[records.indptr[:-1][np.diff(records.indptr) > 0]] = False
     right = np.flatnonzero(inside)
     lowest = _lowest_common(tree)
     for begin in range(0, len(right), PIECE):
-        at = right[begin : begin + PIECE]
-        own -= np.bincount(lowest(records.indices[at - 1], records.indices[at]), minlength=len(own))
-    total = starts(own)
+        entry = right[begin : begin + PIECE]
+        counts -= np.bincount(lowest(records.indices[entry - 1], records.indices[entry]), minlength=len(counts))
+    total = starts(counts)
     return total[ends(tree)] - total[:-1]
 
 

@@ -1,4 +1,4 @@
-"""Which itemsets too few records hold, by compiled loops: `counting.rare`, with the same result, for the extra `fast`.
+"""Which itemsets too few records hold, by compiled loops: `counting.rare_itemsets`, same results, for the extra `fast`.
 
 The group of an itemset says where each later label stands in the records that hold the itemset: label x at the
 entries `place[start[x]:start[x + 1]]`, in the records of the same numbers. The group of the empty itemset is that of
@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from decloak.anonymisers.kernels.records import Mask, Records
 from decloak.data.hierarchy import Ints
 
-__all__ = ["rare"]
+__all__ = ["rare_compiled"]
 
-FOUND = 1 << 12
-"""Itemsets found before they are told, so that what dies of them is not counted on."""
+BATCH = 1 << 12
+"""Itemsets found before they are handed on, so that what dies of them is not counted on."""
 TABLE = 1 << 20
 """Pairs of labels in a table at most: one that the processor keeps at hand."""
 
@@ -48,7 +48,7 @@ def _compiled(function: Function) -> Function:
     return kernel
 
 
-def rare(records: Records, size: int, firsts: int, k: int, alive: Mask) -> Iterator[Ints]:
+def rare_compiled(records: Records, size: int, firsts: int, k: int, alive: Mask) -> Iterator[Ints]:
     """Find the itemsets of `size` >= 2 living labels, the first below `firsts`, that 1..k - 1 records hold.
 
     They come in lexicographic order, block by block; a label that dies meanwhile is not in the blocks to come.
@@ -60,11 +60,11 @@ def rare(records: Records, size: int, firsts: int, k: int, alive: Mask) -> Itera
     record, before = np.arange(len(records.weight), dtype=np.int32), records.start[:-1].astype(np.int32) - 1
     _group(records, alive, record, before, groups, 0)
     support, cells = np.zeros(labels**tail, np.int32), np.empty(labels**tail, np.int32)
-    found = np.empty((FOUND + len(cells), size), np.int32)
+    itemsets = np.empty((BATCH + len(cells), size), np.int32)
     depth = 0
     while depth >= 0:
-        count, depth = _search(records, firsts, k, alive, groups, chosen, depth, support, cells, found)
-        yield found[:count].astype(np.int64)
+        count, depth = _search(records, firsts, k, alive, groups, chosen, depth, support, cells, itemsets)
+        yield itemsets[:count].astype(np.int64)
 
 
 @_compiled
@@ -72,16 +72,16 @@ def _group(records: Records, alive: Mask, record: Small, place: Small, groups: G
     """Group the living labels that follow some places."""
     start = groups.start[depth]
     start[:] = 0
-    for at in range(len(record)):
-        for entry in range(place[at] + 1, records.start[record[at] + 1]):
+    for number in range(len(record)):
+        for entry in range(place[number] + 1, records.start[record[number] + 1]):
             start[records.held[entry] + 1] += alive[records.held[entry]]
     free = np.cumsum(start)[:-1]
     start[1:] = np.cumsum(start)[1:]
-    for at in range(len(record)):
-        for entry in range(place[at] + 1, records.start[record[at] + 1]):
+    for number in range(len(record)):
+        for entry in range(place[number] + 1, records.start[record[number] + 1]):
             label = records.held[entry]
             if alive[label]:
-                groups.record[depth, free[label]] = record[at]
+                groups.record[depth, free[label]] = record[number]
                 groups.place[depth, free[label]] = entry
                 free[label] += 1
 
@@ -97,7 +97,7 @@ def _search(
     depth: int,
     support: Small,
     cells: Small,
-    found: Small,
+    itemsets: Small,
 ) -> tuple[int, int]:
     """Go on from the labels chosen up to `depth` until enough is found; how much that is, and the depth, or -1.
 
@@ -109,7 +109,7 @@ def _search(
             depth = above
             break
     count = 0
-    while depth >= 0 and count < FOUND:
+    while depth >= 0 and count < BATCH:
         chosen[depth] += 1
         x = chosen[depth]
         if x == (labels if depth else firsts):
@@ -129,10 +129,10 @@ def _search(
         else:
             seen = _count_pairs(records, alive, record, place, support, cells)
         for cell in _rare(k, alive, support, cells[:seen]):
-            found[count, : last + 1] = chosen
-            found[count, -1] = cell % labels
+            itemsets[count, : last + 1] = chosen
+            itemsets[count, -1] = cell % labels
             if len(support) > labels:
-                found[count, -2] = cell // labels
+                itemsets[count, -2] = cell // labels
             count += 1
     return count, depth
 
@@ -141,9 +141,9 @@ def _search(
 def _count(records: Records, record: Small, place: Small, support: Small, cells: Small) -> int:
     """Count the labels that follow some places; how many there are: the first ones of `cells`."""
     seen = 0
-    for at in range(len(record)):
-        weight = records.weight[record[at]]
-        for entry in range(place[at] + 1, records.start[record[at] + 1]):
+    for number in range(len(record)):
+        weight = records.weight[record[number]]
+        for entry in range(place[number] + 1, records.start[record[number] + 1]):
             label = records.held[entry]
             if support[label] == 0:
                 cells[seen] = label
@@ -156,9 +156,9 @@ def _count(records: Records, record: Small, place: Small, support: Small, cells:
 def _count_pairs(records: Records, alive: Mask, record: Small, place: Small, support: Small, cells: Small) -> int:
     """Count likewise the pairs that follow, of a living first label: pair y, z is cell y * labels + z."""
     labels, seen = len(alive), 0
-    for at in range(len(record)):
-        weight, stop = records.weight[record[at]], records.start[record[at] + 1]
-        for entry in range(place[at] + 1, stop):
+    for number in range(len(record)):
+        weight, stop = records.weight[record[number]], records.start[record[number] + 1]
+        for entry in range(place[number] + 1, stop):
             if alive[records.held[entry]]:
                 row = records.held[entry] * labels
                 for later in range(entry + 1, stop):
@@ -174,8 +174,8 @@ def _count_pairs(records: Records, alive: Mask, record: Small, place: Small, sup
 def _rare(k: int, alive: Mask, support: Small, cells: Small) -> Small:
     """Those of some cells, ascending, with a support below k and a living last label; all supports become 0 again."""
     kept = 0
-    for at in range(len(cells)):
-        cell = cells[at]
+    for index in range(len(cells)):
+        cell = cells[index]
         if support[cell] < k and alive[cell % len(alive)]:
             cells[kept] = cell
             kept += 1

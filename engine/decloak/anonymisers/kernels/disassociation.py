@@ -8,7 +8,7 @@ number in code point order, so that ascending codes are ascending names and a tu
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from decloak.anonymisers.kernels.horpart import horizontal, pooled
+from decloak.anonymisers.kernels.horpart import horizontal, pooled_parts
 from decloak.anonymisers.kernels.refine import Leaf, Shared, refined
 from decloak.anonymisers.kernels.verpart import held_rows, vertical
 from decloak.data.dataset import Dataset
@@ -54,12 +54,12 @@ def disassociate(
     data = Dataset.of(data)
     check_records(data.transactions, k)
     names, records = _coded(data.transactions)
-    clusters = pooled(horizontal(records, max_cluster, strict), k)
-    leaves = [_leaf([records[one] for one in ids], k, m) for ids in clusters]
+    clusters = pooled_parts(horizontal(records, max_cluster, strict), k)
+    leaves = [_leaf([records[number] for number in ids], k, m) for ids in clusters]
     joints = refined(leaves, k, m) if refine else []
     truth = tuple(_anchor_order(leaf, ids) for leaf, ids in zip(leaves, clusters, strict=True))
     published = tuple(_cluster(leaf, names) for leaf in leaves)
-    shared = tuple(_joint(one, leaves, names) for one in joints)
+    shared = tuple(_joint(joint, leaves, names) for joint in joints)
     return Disassociation(Disassociated(published, shared, k, m, data.origin), truth)
 
 
@@ -69,9 +69,8 @@ def check_records(records: Sequence[Sequence[object]], k: int) -> None:
         raise DecloakError(f"{len(records)} records cannot hide among k = {k}", hint="add records or lower k")
     for number, record in enumerate(records, 1):
         if not record:
-            raise DecloakError(
-                f"transaction {number} has no items", hint="disassociation takes no empty ones: leave it out"
-            )
+            hint = "disassociation takes no empty ones: leave it out"
+            raise DecloakError(f"transaction {number} has no items", hint=hint)
 
 
 def _check_parameters(k: int, m: int, max_cluster: int) -> None:
@@ -98,7 +97,8 @@ def _leaf(records: Sequence[Record], k: int, m: int) -> Leaf:
 def _anchor_order(leaf: Leaf, ids: list[int]) -> tuple[int, ...]:
     anchor = frozenset(leaf.chunks[0] if leaf.chunks else ())
     rows = [tuple(item for item in record if item in anchor) for record in leaf.records]
-    return tuple(one for _, _, one in sorted((not row, row, one) for row, one in zip(rows, ids, strict=True)))
+    ranked = sorted((not row, row, number) for row, number in zip(rows, ids, strict=True))
+    return tuple(number for _, _, number in ranked)
 
 
 def _cluster(leaf: Leaf, names: list[str]) -> Cluster:

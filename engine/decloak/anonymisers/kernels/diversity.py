@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from decloak.anonymisers.kernels.count_tree import extended
-from decloak.anonymisers.kernels.raising import Raised, cure, ranks
+from decloak.anonymisers.kernels.raised_cut import Raised, cure, ranks
 from decloak.anonymisers.kernels.records import entries_of, starts
 from decloak.checks import check_whole, longest
 from decloak.data.hierarchy import Hierarchy, Ints
@@ -75,6 +75,7 @@ class _Search:
         while self._waiting:
             _, places = heappop(self._waiting)
             itemset = self._by_label[list(places)].tolist()
+            # The cure of another itemset has cured this one too.
             if any(map(self.raised.dead, itemset)):
                 continue
             new = cure(self.raised, self._rank, itemset, 1, self._is_diverse) or (self._step(itemset),)
@@ -88,8 +89,8 @@ class _Search:
         cut, rows = self.raised.cut, self._rows(node)
         holding, hidden = self._holding[rows], self._hidden[rows]
         for size in range(most):
-            others = _violating(holding, hidden, cut[cut != node], size, self._l)
-            self._wait(np.column_stack((np.full(len(others), node), others)))
+            itemsets = _violating(holding, hidden, cut[cut != node], size, self._l)
+            self._wait(np.column_stack((np.full(len(itemsets), node), itemsets)))
 
     def _wait(self, itemsets: Ints) -> None:
         for places in np.sort(self._place[itemsets]).tolist():
@@ -177,13 +178,13 @@ def _grown(columns: Records, hidden: Records, places: _Places, size: int) -> Ite
 def _extended(columns: Records, hidden: Records, places: _Places) -> _Places:
     """The sets of one column more, without those that no record with a sensitive item holds: they cannot violate."""
     tails = columns.indptr[places.record + 1] - places.after
-    at, row = entries_of(places.after, tails), np.repeat(np.arange(len(places.sets)), np.diff(places.start))
-    key = np.repeat(row, tails) * columns.shape[1] + columns.indices[at]
+    entries, row = entries_of(places.after, tails), np.repeat(np.arange(len(places.sets)), np.diff(places.start))
+    key = np.repeat(row, tails) * columns.shape[1] + columns.indices[entries]
     order = np.argsort(key, kind="stable")
     key = key[order]
     first = np.flatnonzero(np.diff(key, prepend=-1))
     sets = np.column_stack((places.sets[key[first] // columns.shape[1]], key[first] % columns.shape[1]))
-    grown = _Places(sets, np.append(first, len(key)), np.repeat(places.record, tails)[order], at[order] + 1)
+    grown = _Places(sets, np.append(first, len(key)), np.repeat(places.record, tails)[order], entries[order] + 1)
     secret = np.diff(hidden.indptr)[grown.record] > 0
     return _chosen(grown, np.flatnonzero(np.add.reduceat(secret, first))) if len(first) else grown
 
@@ -191,8 +192,8 @@ def _extended(columns: Records, hidden: Records, places: _Places) -> _Places:
 def _chosen(places: _Places, sets: Ints) -> _Places:
     """Some of the sets with their places."""
     lengths = np.diff(places.start)[sets]
-    at = entries_of(places.start[sets], lengths)
-    return _Places(places.sets[sets], starts(lengths), places.record[at], places.after[at])
+    entries = entries_of(places.start[sets], lengths)
+    return _Places(places.sets[sets], starts(lengths), places.record[entries], places.after[entries])
 
 
 def _too_certain(columns: Records, hidden: Records, places: _Places, l: int) -> Ints:  # noqa: E741

@@ -1,7 +1,7 @@
 """The fast form of k^m-anonymity by generalisation, and how a cut is made minimal.
 
 `cut` looks, for every size i = 1..m, for the sets of i labels of the current cut that 1..k - 1 records hold, and cures
-each at once (`raising.cure`); a label is verified at size i when no set of i labels with it is left. A walk takes the
+each at once (`cure`); a label is verified at size i when no set of i labels with it is left. A walk takes the
 sets in lexicographic order of labels, those not yet verified first, then the rarer; a set with a label that died
 meanwhile is skipped; only sets with a label not yet verified are taken. Walks are repeated until one commits nothing.
 Sets of fewer labels stay cured, for raising a cut never makes a set rare.
@@ -19,9 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from decloak.anonymisers.kernels.counting import Rare, counter, ends, supports
-from decloak.anonymisers.kernels.raising import Raised, Support, cure, prices, ranks
-from decloak.anonymisers.kernels.records import Mask, Records, coded, holding, matrix_of, merged, recoded, renamed
+from decloak.anonymisers.kernels.counting import Rare, counter, ends, node_supports
+from decloak.anonymisers.kernels.raised_cut import Raised, Support, cure, prices, ranks
+from decloak.anonymisers.kernels.records import (
+    Mask,
+    Records,
+    coded_records,
+    holding,
+    matrix_of,
+    merged,
+    recoded,
+    renamed,
+)
 from decloak.checks import check_feasible, check_km
 from decloak.data.hierarchy import Hierarchy, Ints
 
@@ -45,13 +54,13 @@ def cut(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, *, acce
     """
     check_km(k, m)
     check_feasible(records, k)
-    held = supports(tree, records)
+    held = node_supports(tree, records)
     raised = Raised(tree, tree.occurrences(records))
     if k == 1:
         return raised.cut
     walker = _Walker(raised, held, ranks(tree, held), ends(tree), k, counter(accelerated, records.nnz))
     walker.cure_labels()
-    walker.cure_sets(coded(tree, records), m)
+    walker.cure_sets(coded_records(tree, records), m)
     return raised.cut
 
 
@@ -75,6 +84,7 @@ class _Walker(NamedTuple):
     def cure_sets(self, data: Records, m: int) -> None:
         """Sizes 2..m, each walked until nothing is left to verify."""
         for size in range(2, m + 1):
+            # No record holds as many labels, now or after any cure: raising a cut only makes records shorter.
             if np.diff(data.start).max(initial=0) < size:
                 return
             verified = np.empty(0, np.int64)
@@ -131,11 +141,11 @@ def _support(records: Records, end: Ints, k: int) -> Support:
 
     def support(nodes: tuple[int, ...]) -> int:
         common = reduce(np.bitwise_and, map(bits, nodes))
-        some = np.flatnonzero(common)
-        if len(some) >= k:
-            return len(some)
-        bit = np.flatnonzero(np.unpackbits(common[some].view(np.uint8)))
-        return int(records.weight[64 * some[bit // 64] + bit % 64].sum())
+        nonzero = np.flatnonzero(common)
+        if len(nonzero) >= k:
+            return len(nonzero)
+        bit = np.flatnonzero(np.unpackbits(common[nonzero].view(np.uint8)))
+        return int(records.weight[64 * nonzero[bit // 64] + bit % 64].sum())
 
     return support
 
@@ -152,9 +162,9 @@ def refine(
     ['A', 'b']
     """
     check_km(k, m)
-    held, end, rare = supports(tree, records), ends(tree), counter(accelerated, records.nnz)
+    held, end, rare = node_supports(tree, records), ends(tree), counter(accelerated, records.nnz)
     price = prices(tree, tree.occurrences(records))
-    data = coded(tree, records)
+    data = coded_records(tree, records)
     waiting = [(-int(price[node]), node) for node in cut.tolist() if tree.children[node]]
     heapify(waiting)
     lowered = frozenset[int]()
@@ -163,6 +173,7 @@ def refine(
         children = tree.children[node]
         if any(0 < held[child] < k for child in children):
             continue
+        # The records show the children of one cut; they are made anew only for a node that came up since.
         if node not in lowered:
             near, lowered = _lowered(tree, data, cut), frozenset(cut.tolist())
             columns = matrix_of(near, len(end)).tocsc()

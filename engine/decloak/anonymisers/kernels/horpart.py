@@ -9,7 +9,7 @@ leaves is subtracted, so that a record costs its length at each of the nodes it 
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heapreplace
 
-__all__ = ["horizontal", "pooled"]
+__all__ = ["horizontal", "pooled_parts"]
 
 Record = tuple[int, ...]
 
@@ -20,12 +20,12 @@ class _Node:
     def __init__(self, records: Sequence[Record], ids: Iterable[int], ignored: frozenset[int]) -> None:
         self.records = records
         self.ignored = ignored
-        self.left = dict.fromkeys(ids)
+        self.remaining = dict.fromkeys(ids)
         self.holders: dict[int, list[int]] = {}
-        for one in self.left:
-            for item in records[one]:
+        for number in self.remaining:
+            for item in records[number]:
                 if item not in ignored:
-                    self.holders.setdefault(item, []).append(one)
+                    self.holders.setdefault(item, []).append(number)
         self.support = {item: len(holders) for item, holders in self.holders.items()}
         self.queue = [(-support, item) for item, support in self.support.items()]
         heapify(self.queue)
@@ -45,13 +45,14 @@ class _Node:
 
     def split(self, item: int) -> list[int]:
         """Take away the records that hold an item, in ascending order."""
-        left, support = self.left, self.support
-        taken = [one for one in self.holders[item] if one in left]
-        for one in taken:
-            del left[one]
-            for other in self.records[one]:
-                if other not in self.ignored:
-                    support[other] -= 1
+        remaining, support = self.remaining, self.support
+        taken = [number for number in self.holders[item] if number in remaining]
+        for number in taken:
+            del remaining[number]
+            for held_item in self.records[number]:
+                if held_item not in self.ignored:
+                    # The queue is not told: a support too high there is corrected when it comes to the top.
+                    support[held_item] -= 1
         return taken
 
 
@@ -62,10 +63,11 @@ def horizontal(records: Sequence[Record], max_cluster: int, strict: bool = False
     while stack:
         node = stack[-1]
         item = node.most_frequent()
-        if len(node.left) <= largest or item is None:
+        if len(node.remaining) <= largest or item is None:
             stack.pop()
-            yield from _equal_parts(list(node.left), max_cluster)
-        elif node.support[item] == len(node.left):
+            yield from _equal_parts(list(node.remaining), max_cluster)
+        elif node.support[item] == len(node.remaining):
+            # An item that all of them hold parts nobody from anybody.
             node.ignore(item)
         else:
             part = node.split(item)
@@ -81,10 +83,10 @@ def _equal_parts(ids: list[int], largest: int) -> Iterator[list[int]]:
         yield ids[part * len(ids) // parts : (part + 1) * len(ids) // parts]
 
 
-def pooled(parts: Iterable[list[int]], k: int) -> list[list[int]]:
+def pooled_parts(parts: Iterable[list[int]], k: int) -> list[list[int]]:
     """Put parts of fewer than k records together until they are k; what is left joins the last cluster.
 
-    >>> pooled([[0], [1, 2], [3], [4]], k=2)
+    >>> pooled_parts([[0], [1, 2], [3], [4]], k=2)
     [[1, 2], [0, 3, 4]]
     """
     clusters: list[list[int]] = []
@@ -97,6 +99,7 @@ def pooled(parts: Iterable[list[int]], k: int) -> list[list[int]]:
         if len(waiting) >= k:
             clusters.append(waiting)
             waiting = []
+    # Fewer than k are left: only a cluster that is large enough already can take them in.
     if waiting:
         clusters[-1] = clusters[-1] + waiting
     return clusters

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from decloak.anonymisers.kernels.count_tree import held
-from decloak.anonymisers.kernels.raising import ncp, prices
+from decloak.anonymisers.kernels.raised_cut import ncp, prices
 from decloak.checks import check_feasible, check_km, longest
 from decloak.data.hierarchy import Hierarchy, Ints
 from decloak.errors import DecloakError
@@ -70,14 +70,15 @@ def optimum(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, mos
 def _cheapest(tree: Hierarchy, price: list[int], offending: list[tuple[int, ...]]) -> int:
     """The first of the cheapest anonymous cuts, breadth first."""
     among = [0] * len(tree.labels)
-    for at, itemset in enumerate(offending):
+    for bit, itemset in enumerate(offending):
         for node in itemset:
-            among[node] |= 1 << at
+            among[node] |= 1 << bit
     steps = [
         (sum(1 << child for child in below), 1 << node, price[node] - sum(price[child] for child in below))
         for node, below in enumerate(tree.children)
         if below
     ]
+    # The root alone is always anonymous; at one more than its price, so that it is still taken when it is met.
     best, least = 1, price[0] + 1
     queue = deque([(sum(1 << leaf for leaf in tree.leaf.tolist()), 0)])
     seen = {queue[0][0]}
@@ -86,6 +87,7 @@ def _cheapest(tree: Hierarchy, price: list[int], offending: list[tuple[int, ...]
         if paid >= least:
             continue
         if _anonymous(cut, among, (1 << len(offending)) - 1):
+            # The cuts above this one are anonymous as well, and no cheaper: they are not put into the queue.
             best, least = cut, paid
             continue
         for below, node, extra in steps:
@@ -120,8 +122,8 @@ def _offending(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) 
             elif both:
                 yield (*itemset, node)
         if len(itemset) + 1 < m:
-            for at, (node, both) in enumerate(frequent):
-                unrelated = [other for other, _ in frequent[at + 1 :] if first[other] >= ends[node]]
+            for position, (node, both) in enumerate(frequent):
+                unrelated = [follower for follower, _ in frequent[position + 1 :] if first[follower] >= ends[node]]
                 yield from grow((*itemset, node), both, unrelated)
 
     return list(grow((), (1 << records.shape[0]) - 1, list(range(len(tree.labels))))) if m else []

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.anonymisers.kernels.merging import Ints
+from decloak.anonymisers.kernels.coat_state import Ints
 from decloak.errors import DecloakError
 
 __all__ = ["PIECE", "rare_patterns", "rare_sets", "too_many"]

@@ -12,7 +12,7 @@ from scipy import sparse
 from decloak.data.hierarchy import Hierarchy, Ints
 
 __all__ = [
-    "Mask", "Records", "coded", "entries_of", "holding", "matrix_of", "merged", "recoded", "renamed", "starts",
+    "Mask", "Records", "coded_records", "entries_of", "holding", "matrix_of", "merged", "recoded", "renamed", "starts",
 ]  # fmt: skip
 
 Mask = NDArray[np.bool_]
@@ -26,7 +26,7 @@ class Records(NamedTuple):
     weight: NDArray[np.int32]
 
 
-def coded(tree: Hierarchy, records: sparse.csr_array[Any]) -> Records:
+def coded_records(tree: Hierarchy, records: sparse.csr_array[Any]) -> Records:
     """Records of leaf positions, as `Hierarchy.code` gives them, as node numbers; the empty ones are left out."""
     lengths = np.diff(records.indptr)
     lengths = lengths[lengths > 0]
@@ -89,9 +89,9 @@ def _equal(records: Records, like: Ints) -> Mask:
     lengths = np.diff(records.start)
     same: Mask = lengths == lengths[like]
     doubtful = np.flatnonzero(same & (like != np.arange(len(like))))
-    these = records.held[entries_of(records.start[doubtful], lengths[doubtful])]
-    those = records.held[entries_of(records.start[like[doubtful]], lengths[doubtful])]
-    same[np.repeat(doubtful, lengths[doubtful])[these != those]] = False
+    labels = records.held[entries_of(records.start[doubtful], lengths[doubtful])]
+    like_labels = records.held[entries_of(records.start[like[doubtful]], lengths[doubtful])]
+    same[np.repeat(doubtful, lengths[doubtful])[labels != like_labels]] = False
     return same
 
 

@@ -28,18 +28,18 @@ class Leaf:
 
 
 class Shared(NamedTuple):
-    """The chunks that some leaves share; `given[leaf]` are the terms the leaf gave to them."""
+    """The chunks that some leaves share; `terms_of[leaf]` are the terms the leaf gave to them."""
 
     leaves: tuple[int, ...]
     chunks: list[list[int]]
-    given: dict[int, frozenset[int]]
+    terms_of: dict[int, frozenset[int]]
 
     def contributions(self, leaves: Sequence[Leaf], items: Sequence[int]) -> list[Record]:
         """What each record of the joint cluster gives to the chunk of `items`."""
         rows = []
-        for leaf, terms in self.given.items():
-            shown = terms.intersection(items)
-            rows += [tuple(item for item in record if item in shown) for record in leaves[leaf].records]
+        for leaf, terms in self.terms_of.items():
+            visible = terms.intersection(items)
+            rows += [tuple(item for item in record if item in visible) for record in leaves[leaf].records]
         return rows
 
 
@@ -54,31 +54,31 @@ def refined(leaves: list[Leaf], k: int, m: int) -> list[Shared]:
     nodes = [_Node((leaf,)) for leaf in range(len(leaves))]
     joints: list[Shared] = []
     while True:
-        nodes, made = _round(nodes, leaves, k, m)
-        if not made:
+        nodes, joined = _round(nodes, leaves, k, m)
+        if not joined:
             return joints
-        joints += made
+        joints += joined
 
 
 def _round(nodes: list[_Node], leaves: list[Leaf], k: int, m: int) -> tuple[list[_Node], list[Shared]]:
     """One scan over neighbours; a node just joined is not looked at again."""
     nodes = _sorted(nodes, leaves)
     after: list[_Node] = []
-    made: list[Shared] = []
-    at = 0
-    while at < len(nodes):
-        joint = _join(nodes[at], nodes[at + 1], leaves, k, m) if at + 1 < len(nodes) else None
+    joined: list[Shared] = []
+    position = 0
+    while position < len(nodes):
+        joint = _join(nodes[position], nodes[position + 1], leaves, k, m) if position + 1 < len(nodes) else None
         if joint is None:
-            after.append(nodes[at])
-            at += 1
+            after.append(nodes[position])
+            position += 1
             continue
-        for leaf, given in joint.given.items():
-            leaves[leaf].terms = [item for item in leaves[leaf].terms if item not in given]
-        inside = nodes[at].shared_items | nodes[at + 1].shared_items
+        for leaf, placed in joint.terms_of.items():
+            leaves[leaf].terms = [item for item in leaves[leaf].terms if item not in placed]
+        inside = nodes[position].shared_items | nodes[position + 1].shared_items
         after.append(_Node(joint.leaves, inside.union(*joint.chunks)))
-        made.append(joint)
-        at += 2
-    return after, made
+        joined.append(joint)
+        position += 2
+    return after, joined
 
 
 def _terms(node: _Node, leaves: list[Leaf]) -> set[int]:
@@ -91,7 +91,7 @@ def _sorted(nodes: list[_Node], leaves: list[Leaf]) -> list[_Node]:
     common = Counter(item for held in terms for item in held)
     rank = {item: number for number, item in enumerate(sorted(common, key=lambda item: (-common[item], item)))}
     keys = [(not held, sorted(rank[item] for item in held)) for held in terms]
-    return [nodes[at] for at in sorted(range(len(nodes)), key=keys.__getitem__)]
+    return [nodes[index] for index in sorted(range(len(nodes)), key=keys.__getitem__)]
 
 
 def _join(a: _Node, b: _Node, leaves: list[Leaf], k: int, m: int) -> Shared | None:
@@ -99,21 +99,22 @@ def _join(a: _Node, b: _Node, leaves: list[Leaf], k: int, m: int) -> Shared | No
     if not common:
         return None
     members = tuple(sorted(a.leaves + b.leaves))
-    given = {leaf: _gives(leaves[leaf], common, k, m) for leaf in members}
-    held = {item: rows for item, rows in _held(leaves, given).items() if rows.bit_count() >= k}
-    given = {leaf: terms & held.keys() for leaf, terms in given.items()}  # each of these will have its place
-    if not held or not _pays(leaves, given, sum(rows.bit_count() for rows in held.values())):
+    contributed = {leaf: _gives(leaves[leaf], common, k, m) for leaf in members}
+    held = {item: rows for item, rows in _held(leaves, contributed).items() if rows.bit_count() >= k}
+    # Each of these will have its place: an item that k rows give goes into a chunk, if only into one of its own.
+    contributed = {leaf: terms & held.keys() for leaf, terms in contributed.items()}
+    if not held or not _pays(leaves, contributed, sum(rows.bit_count() for rows in held.values())):
         return None
     published = a.shared_items.union(b.shared_items, *(chunk for leaf in members for chunk in leaves[leaf].chunks))
     chunks = greedy(by_support(held), lambda: _shared_chunk(held, published, k, m))
-    return Shared(members, chunks, given)
+    return Shared(members, chunks, contributed)
 
 
-def _held(leaves: Sequence[Leaf], given: dict[int, frozenset[int]]) -> dict[int, int]:
+def _held(leaves: Sequence[Leaf], contributed: dict[int, frozenset[int]]) -> dict[int, int]:
     """The rows that give each item; the rows of a joint cluster are those of its leaves one after the other."""
     held: dict[int, int] = {}
     first = 0
-    for leaf, terms in given.items():
+    for leaf, terms in contributed.items():
         for item in terms:
             held[item] = held.get(item, 0) | leaves[leaf].held[item] << first
         first += len(leaves[leaf].records)
@@ -122,11 +123,11 @@ def _held(leaves: Sequence[Leaf], given: dict[int, frozenset[int]]) -> dict[int,
 
 def _gives(leaf: Leaf, common: set[int], k: int, m: int) -> frozenset[int]:
     """The terms a leaf can give: not the rarest, if it would lose all and its records could then be empty."""
-    given = common.intersection(leaf.terms)
-    if len(given) < len(leaf.terms) or no_empty_record(leaf.chunks, leaf.held, len(leaf.records), k, m):
-        return frozenset(given)
+    offered = common.intersection(leaf.terms)
+    if len(offered) < len(leaf.terms) or no_empty_record(leaf.chunks, leaf.held, len(leaf.records), k, m):
+        return frozenset(offered)
     rarest = by_support({item: leaf.held[item] for item in leaf.terms})[-1]
-    return frozenset(given - {rarest})
+    return frozenset(offered - {rarest})
 
 
 def _shared_chunk(held: dict[int, int], published: Set[int], k: int, m: int) -> Callable[[int], bool]:
@@ -151,15 +152,16 @@ def _parted(alike: list[int], rows: int) -> list[int]:
     """Classes of rows alike, told apart by one more item."""
     new = rows
     parts = []
-    for others in alike:
-        parts += [part for part in (others & rows, others & ~rows) if part]
-        new &= ~others
+    for group in alike:
+        parts += [part for part in (group & rows, group & ~rows) if part]
+        new &= ~group
     return [*parts, new] if new else parts
 
 
-def _pays(leaves: list[Leaf], given: dict[int, frozenset[int]], supports: int) -> bool:
+def _pays(leaves: list[Leaf], contributed: dict[int, frozenset[int]], supports: int) -> bool:
     """Terms are on a larger share of the joint cluster than of the leaves they leave."""
-    size = sum(len(leaves[leaf].records) for leaf in given)
-    losing = [leaf for leaf, terms in given.items() if terms]
-    terms = sum(len(given[leaf]) for leaf in losing)
+    size = sum(len(leaves[leaf].records) for leaf in contributed)
+    losing = [leaf for leaf, terms in contributed.items() if terms]
+    terms = sum(len(contributed[leaf]) for leaf in losing)
+    # Multiplied out, so that no division rounds.
     return supports * sum(len(leaves[leaf].records) for leaf in losing) >= terms * size

@@ -13,7 +13,7 @@ from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy, Ints
 from decloak.data.share import Share
 
-__all__ = ["Local", "generalised", "local_ncp"]
+__all__ = ["Local", "generalised"]
 
 
 class Local(NamedTuple):
@@ -28,13 +28,8 @@ class Local(NamedTuple):
         return cls(np.zeros(records, np.int64), (cut,))
 
 
-def local_ncp(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> Fraction:
-    """The information loss over occurrences, each by the cut of its record; exact."""
-    return _loss(tree, _nodes(tree, records, recoding))
-
-
 def _loss(tree: Hierarchy, nodes: Ints) -> Fraction:
-    """The same of the nodes that occurrences are published by."""
+    """The information loss over occurrences, by the nodes they are published by; exact."""
     leaves = tree.leaves[nodes]
     total = int(leaves[leaves > 1].sum())
     return Fraction(total, len(nodes) * len(tree.items)) if len(nodes) else Fraction(0)
@@ -47,22 +42,24 @@ def _nodes(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> 
     ends = np.searchsorted(part[order], np.arange(len(recoding.cuts) + 1))
     nodes = np.empty(records.nnz, np.int64)
     for cut, start, end in zip(recoding.cuts, ends, ends[1:], strict=False):
-        at = order[start:end]
-        nodes[at] = cut[np.searchsorted(tree.first[cut], records.indices[at], side="right") - 1]
+        entries = order[start:end]
+        nodes[entries] = cut[np.searchsorted(tree.first[cut], records.indices[entries], side="right") - 1]
     return nodes
 
 
 def _rows(tree: Hierarchy, records: sparse.csr_array[Any], nodes: Ints) -> Iterator[tuple[str, ...]]:
     """The labels of every record in alphabetical order."""
     names = np.array(tree.labels, dtype=object)
+    # Sorted, so that nothing of the order of a record's items shows.
     by_name = np.argsort(names)
     shape = (records.shape[0], len(names))
     # Summing duplicates writes into both index arrays: that of the records is theirs.
-    found = sparse.csr_array((np.ones(len(nodes), np.int8), np.argsort(by_name)[nodes], records.indptr.copy()), shape)
-    found.sum_duplicates()
-    labels = names[by_name][found.indices].tolist()
-    for start, end in pairwise(found.indptr.tolist()):
-        yield tuple(labels[start:end])
+    start = records.indptr.copy()
+    published = sparse.csr_array((np.ones(len(nodes), np.int8), np.argsort(by_name)[nodes], start), shape)
+    published.sum_duplicates()
+    labels = names[by_name][published.indices].tolist()
+    for first, end in pairwise(published.indptr.tolist()):
+        yield tuple(labels[first:end])
 
 
 def generalised(

@@ -22,25 +22,25 @@ def random_sets(items: Sequence[str], size: int, share: float, seed: int) -> lis
     """
     drawn = random.Random(seed).sample(sorted(items), round(share * len(items)))
     sets = [drawn[start : start + size] for start in range(0, len(drawn), size)]
+    # A set of one item would be published as the item itself.
     if len(sets) > 1 and len(sets[-1]) == 1:
         over = sets.pop()
         sets[-1] += over
-    return sorted(tuple(sorted(one)) for one in sets if len(one) > 1)
+    return sorted(tuple(sorted(members)) for members in sets if len(members) > 1)
 
 
 def by_sets(data: Dataset, sets: Iterable[Sequence[str]]) -> Published:
     """Publish every item of a set as the set, where its first member stood; other items stay plain."""
     generalised: dict[str, tuple[str, ...]] = {}
-    for one in sets:
-        for item in one:
+    for members in sets:
+        for item in members:
             if item in generalised:
                 raise DecloakError(f"the item {shown(item)} is in two sets", hint="sets must not overlap")
-            generalised[item] = tuple(one)
+            generalised[item] = tuple(members)
     unknown = sorted(generalised.keys() - set(data.items))
     if unknown:
-        raise DecloakError(
-            f"the item {shown(unknown[0])} of a set is in no transaction", hint="check the spelling, or leave it out"
-        )
+        hint = "check the spelling, or leave it out"
+        raise DecloakError(f"the item {shown(unknown[0])} of a set is in no transaction", hint=hint)
     rows: list[tuple[Element, ...]] = [
         tuple(dict.fromkeys(generalised.get(item, item) for item in transaction)) for transaction in data.transactions
     ]

@@ -47,6 +47,7 @@ def partition(tree: Hierarchy, records: sparse.csr_array[Any], k: int) -> Local:
 
     part = np.zeros(records.shape[0], np.int64)
     for held, members in search.partitions():
+        # Where nothing but leaves are held nothing is hidden: all such partitions share the cut of the leaves.
         part[members] = number(held if any(tree.children[node] for node in held) else ())
     return Local(part, tuple(np.array(cut, np.int64) for cut in cuts) or (tree.leaf,))
 
@@ -55,7 +56,7 @@ def _completed(tree: Hierarchy, held: Sequence[int]) -> tuple[int, ...]:
     """The cut of some nodes and of the highest ones that are not above them; without any, that of the leaves."""
     if not held:
         return tuple(tree.leaf.tolist())
-    above = {node for one in held for node in tree.ancestors(one)}
+    above = {node for below in held for node in tree.ancestors(below)}
     return tuple(sorted({child for node in above for child in tree.children[node]}.difference(above).union(held)))
 
 
@@ -72,55 +73,55 @@ class _Search:
         self._node, self._below, self._gain = (np.zeros(len(self._item), np.int64) for _ in range(3))
         self._look_below(np.arange(len(self._item)))
 
-    def _look_below(self, at: Ints) -> None:
+    def _look_below(self, occurrences: Ints) -> None:
         """Find the child below the node of each occurrence; a leaf is its own."""
-        node = self._node[at]
-        found = np.searchsorted(self._begin, node * len(self._tree.items) + self._item[at], side="right") - 1
-        self._below[at] = np.where(self._tree.leaf[self._item[at]] == node, node, self._child[found])
-        self._gain[at] = self._weight[node] - self._weight[self._below[at]]
+        node = self._node[occurrences]
+        index = np.searchsorted(self._begin, node * len(self._tree.items) + self._item[occurrences], side="right") - 1
+        self._below[occurrences] = np.where(self._tree.leaf[self._item[occurrences]] == node, node, self._child[index])
+        self._gain[occurrences] = self._weight[node] - self._weight[self._below[occurrences]]
 
     def partitions(self) -> Iterator[tuple[tuple[int, ...], Ints]]:
         """The nodes held and the records of every partition that no node can be expanded in."""
         waiting = [np.arange(len(self._item))] if len(self._item) else []
         while waiting:
-            at = waiting.pop()
-            if self._same(at):
-                self._node[at] = self._tree.leaf[self._item[at]]
+            occurrences = waiting.pop()
+            if self._same(occurrences):
+                self._node[occurrences] = self._tree.leaf[self._item[occurrences]]
                 parts = []
             else:
-                parts = self._expanded(at)
+                parts = self._expanded(occurrences)
             waiting += parts
             if not parts:
-                yield tuple(np.unique(self._node[at]).tolist()), np.unique(self._record[at])
+                yield tuple(np.unique(self._node[occurrences]).tolist()), np.unique(self._record[occurrences])
 
-    def _same(self, at: Ints) -> bool:
+    def _same(self, occurrences: Ints) -> bool:
         """Whether all records of a partition hold the same items, so that every expansion keeps them together."""
-        number = int(_runs(self._record[at])[-1]) + 1
-        items = self._item[at]
+        number = int(_runs(self._record[occurrences])[-1]) + 1
+        items = self._item[occurrences]
         return len(items) % number == 0 and bool((items.reshape(number, -1) == items[: len(items) // number]).all())
 
-    def _expanded(self, at: Ints) -> list[Ints]:
+    def _expanded(self, occurrences: Ints) -> list[Ints]:
         """The partitions that come of the best node that can be expanded; none when there is no such node."""
-        for node in self._by_gain(at):
-            below = at[self._node[at] == node]
+        for node in self._by_gain(occurrences):
+            below = occurrences[self._node[occurrences] == node]
             group = self._groups(below)
             if (group >= 0).any():
-                into = group[_runs(self._record[at])]
+                into = group[_runs(self._record[occurrences])]
                 self._expand(below[group[_runs(self._record[below])] >= 0])
                 order = np.argsort(into, kind="stable")
-                return np.split(at[order], np.flatnonzero(np.diff(into[order])) + 1)
+                return np.split(occurrences[order], np.flatnonzero(np.diff(into[order])) + 1)
         return []
 
-    def _by_gain(self, at: Ints) -> list[int]:
+    def _by_gain(self, occurrences: Ints) -> list[int]:
         """The inner nodes held, by what all records of a partition gain from expanding them."""
-        at = at[self._below[at] != self._node[at]]
-        nodes, which = np.unique(self._node[at], return_inverse=True)
-        gains = np.bincount(which, self._gain[at])
+        occurrences = occurrences[self._below[occurrences] != self._node[occurrences]]
+        nodes, which = np.unique(self._node[occurrences], return_inverse=True)
+        gains = np.bincount(which, self._gain[occurrences])
         return nodes[np.argsort(-gains, kind="stable")].tolist()  # type: ignore[no-any-return]
 
-    def _expand(self, at: Ints) -> None:
-        self._node[at] = self._below[at]
-        self._look_below(at)
+    def _expand(self, occurrences: Ints) -> None:
+        self._node[occurrences] = self._below[occurrences]
+        self._look_below(occurrences)
 
     def _groups(self, below: Ints) -> Ints:
         """The group of each record of a partition, -1 for what stays; `below` are the occurrences below a node."""
@@ -134,7 +135,7 @@ class _Search:
         if 0 < lacking < self._k:
             spare = np.maximum(size - self._k, 0)
             if spare.sum() >= lacking:
-                group[_given(group, spare, gains, lacking)] = -1
+                group[_left_behind(group, spare, gains, lacking)] = -1
             elif (group >= 0).any():
                 least = np.bincount(group[group >= 0], gains[group >= 0], len(size))
                 group[group == np.where(size < self._k, np.inf, least).argmin()] = -1
@@ -158,14 +159,14 @@ def _alike(children: Ints, start: Ints) -> Ints:
     return group
 
 
-def _given(group: Ints, spare: Ints, gains: Ints, lacking: int) -> Ints:
+def _left_behind(group: Ints, spare: Ints, gains: Ints, lacking: int) -> Ints:
     """The records that stay behind too: one by one from the largest group, of each group those that lose least."""
-    left = spare.copy()
+    remaining = spare.copy()
     for _ in range(lacking):
-        left[left.argmax()] -= 1
+        remaining[remaining.argmax()] -= 1
     chosen = []
-    for number in np.flatnonzero(left < spare).tolist():
+    for number in np.flatnonzero(remaining < spare).tolist():
         records = np.flatnonzero(group == number)
         order = np.argsort(gains[records], kind="stable")
-        chosen.append(records[order[: spare[number] - left[number]]])
+        chosen.append(records[order[: spare[number] - remaining[number]]])
     return np.concatenate(chosen)

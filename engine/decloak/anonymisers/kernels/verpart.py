@@ -45,6 +45,7 @@ def vertical(held: dict[int, int], size: int, k: int, m: int) -> Vertical:
     frequent = [item for item in order if held[item].bit_count() >= k]
     chunks = greedy(frequent, lambda: anonymous_chunk(held, k, m))
     if len(frequent) == len(order) and not no_empty_record(chunks, held, size, k, m):
+        # The rarest item becomes a term, which any record may hold: so none need be empty.
         last = order.pop()
         chunks = [kept for chunk in chunks if (kept := [item for item in chunk if item != last])]
         return Vertical(chunks, [last])
@@ -75,13 +76,13 @@ def anonymous_chunk(held: dict[int, int], k: int, m: int) -> Callable[[int], boo
 
     def takes(item: int) -> bool:
         rows = held[item]
-        for others in itemsets:
-            if (common := rows & others) and common.bit_count() < k:
+        for holders in itemsets:
+            if (common := rows & holders) and common.bit_count() < k:
                 return False
         if m > 1:
             grown = {rows: 1}
-            for others, length in itemsets.items():
-                if length < m - 1 and (common := rows & others):
+            for holders, length in itemsets.items():
+                if length < m - 1 and (common := rows & holders):
                     grown[common] = min(length + 1, grown.get(common, m))
             for common, length in grown.items():
                 itemsets[common] = min(length, itemsets.get(common, m))

@@ -43,15 +43,15 @@ def agreement(human: Sequence[float], scores: Sequence[float | None], level: flo
     >>> found.pairs, round(found.pearson.value, 3), found.spearman.value
     (4, 0.944, 1.0)
     """
-    known = [(said, score) for said, score in zip(human, scores, strict=True) if score is not None]
-    x, y = map(_scaled, np.array(known, dtype=float).reshape(-1, 2).T)
-    if len(known) < 4 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return Agreement(len(known), NONE, NONE)
+    judged = [(judgement, score) for judgement, score in zip(human, scores, strict=True) if score is not None]
+    x, y = map(_scaled, np.array(judged, dtype=float).reshape(-1, 2).T)
+    if len(judged) < 4 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return Agreement(len(judged), NONE, NONE)
     ranks = rankdata(x), rankdata(y)
     return Agreement(
-        len(known),
-        _between(float(np.corrcoef(x, y)[0, 1]), 1.0, len(known), level),
-        _between(float(np.corrcoef(*ranks)[0, 1]), 1.06, len(known), level),
+        len(judged),
+        _between(float(np.corrcoef(x, y)[0, 1]), 1.0, len(judged), level),
+        _between(float(np.corrcoef(*ranks)[0, 1]), 1.06, len(judged), level),
     )
 
 
@@ -62,6 +62,7 @@ def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _between(r: float, variance: float, n: int, level: float) -> Correlation:
+    # What differs from 1 by the rounding of a sum is 1: beside it the interval would have a width from nowhere.
     r = min(1.0, max(-1.0, round(r, 12)))
     if abs(r) == 1:
         return Correlation(r, r, r)

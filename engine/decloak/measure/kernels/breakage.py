@@ -56,18 +56,19 @@ def transaction_breakage(
 ) -> TransactionBreakage:
     """Count the records that got an item they hold."""
     check_truth(release, records, truth)
-    left: list[int] = []
-    right: list[int] = []
+    rows: list[int] = []
+    columns: list[int] = []
     by_row = first = 0
-    for _, one in _classes(release, records, truth, assignments):
-        by_row += sum(not added.isdisjoint(record) for added, record in zip(one.added, one.records, strict=True))
-        for row, added in enumerate(one.added):
-            hits = [other for other, record in enumerate(one.records) if not added.isdisjoint(record)]
-            left += [first + row] * len(hits)
-            right += [first + other for other in hits]
-        first += len(one.records)
-    edges = sparse.csr_array((np.ones(len(left), np.int8), (left, right)), shape=(first, first))
-    matched = int((maximum_bipartite_matching(edges) >= 0).sum()) if left else 0
+    for _, group in _classes(release, records, truth, assignments):
+        by_row += sum(not added.isdisjoint(record) for added, record in zip(group.added, group.records, strict=True))
+        for row, added in enumerate(group.added):
+            hits = [index for index, record in enumerate(group.records) if not added.isdisjoint(record)]
+            rows += [first + row] * len(hits)
+            columns += [first + hit for hit in hits]
+        first += len(group.records)
+    edges = sparse.csr_array((np.ones(len(rows), np.int8), (rows, columns)), shape=(first, first))
+    # Rows are matched with records of their own class only: nobody can tell these apart, and any others can be told.
+    matched = int((maximum_bipartite_matching(edges) >= 0).sum()) if rows else 0
     return TransactionBreakage(by_row, matched, len(records))
 
 
@@ -78,19 +79,13 @@ def _classes(
     added = added_items(release, assignments)
     for number, cluster in enumerate(release.clusters):
         rows = rows_of_cluster(cluster)
-        for anchor, own in zip(rows.anchors, classes(rows), strict=True):
-            held = [frozenset(records[truth[number][row]]) for row in own]
-            yield number, _Class(anchor, [added[number][row] for row in own], held)
+        for anchor, members in zip(rows.anchors, classes(rows), strict=True):
+            held = [frozenset(records[truth[number][row]]) for row in members]
+            yield number, _Class(anchor, [added[number][row] for row in members], held)
 
 
 def km_breakage(
-    release: Disassociated,
-    records: Records,
-    truth: Truth,
-    assignments: Iterable[Assignment],
-    *,
-    k: int,
-    m: int,
+    release: Disassociated, records: Records, truth: Truth, assignments: Iterable[Assignment], *, k: int, m: int
 ) -> KmBreakage:
     """Count the protected itemsets of at most m items, and those that the attack put together again."""
     check_truth(release, records, truth)
@@ -100,12 +95,12 @@ def km_breakage(
     chunks = [_chunk_of(cluster) for cluster in release.clusters]
     protected = set[Itemset]()
     by_row, by_class = set[Itemset](), set[Itemset]()
-    for number, one in _classes(release, records, truth, assignments):
+    for number, group in _classes(release, records, truth, assignments):
         within = chunks[number]
-        for row, record in enumerate(one.records):
+        for row, record in enumerate(group.records):
             protected.update(_parted(record, m, rare, within))
-            by_row.update(_exposed(one, record, one.added[row : row + 1], m, rare, within))
-            by_class.update(_exposed(one, record, one.added, m, rare, within))
+            by_row.update(_exposed(group, record, group.added[row : row + 1], m, rare, within))
+            by_class.update(_exposed(group, record, group.added, m, rare, within))
     return KmBreakage(len(by_row), len(by_class), len(protected))
 
 
@@ -135,7 +130,7 @@ def _parted(items: Collection[str], m: int, rare: set[Itemset], chunk_of: Mappin
 
 
 def _exposed(
-    one: _Class,
+    group: _Class,
     record: frozenset[str],
     added: Sequence[set[str]],
     m: int,
@@ -144,4 +139,4 @@ def _exposed(
 ) -> Iterator[Itemset]:
     """Parted itemsets of a record that lie in its anchor with what was added to some row."""
     for right in {frozenset(more & record) for more in added} - {frozenset()}:
-        yield from _parted(right.union(one.anchor), m, rare, chunk_of)
+        yield from _parted(right.union(group.anchor), m, rare, chunk_of)

@@ -37,18 +37,20 @@ def reconstructions(clusters: Sequence[Cluster], joints: Sequence[Joint] = ()) -
     >>> [[sorted(row) for row in rows] for rows in reconstructions([one])]
     [[['a', 'b'], ['a']], [['a'], ['a', 'b']]]
     """
-    starts = [sum(one.size for one in clusters[:number]) for number in range(len(clusters) + 1)]
+    starts = [sum(cluster.size for cluster in clusters[:number]) for number in range(len(clusters) + 1)]
     rows = [range(*both) for both in pairwise(starts)]
-    choices = [choice for one, own in zip(clusters, rows, strict=True) for choice in _of_cluster(one, own)]
+    choices = [
+        choice for cluster, rows_here in zip(clusters, rows, strict=True) for choice in _of_cluster(cluster, rows_here)
+    ]
     for joint, inner in zip(joints, inner_joints(joints), strict=True):
-        elsewhere = {one: published_by(one, clusters, inner) for one in joint.clusters}
+        elsewhere = {number: published_by(number, clusters, inner) for number in joint.clusters}
         choices += [_of_shared(chunk, rows, elsewhere) for chunk in joint.shared_chunks]
     if prod(map(_ways, choices)) > MOST_PLACEMENTS:
         raise DecloakError("too many reconstructions to enumerate", hint="enumerate clusters of a few records only")
     for placed in _chosen(choices):
-        made = tuple(frozenset().union(*(part.get(row, ()) for part in placed)) for row in range(starts[-1]))
-        if all(made):
-            yield made
+        reconstruction = tuple(frozenset().union(*(part.get(row, ()) for part in placed)) for row in range(starts[-1]))
+        if all(reconstruction):
+            yield reconstruction
 
 
 def _of_cluster(cluster: Cluster, rows: range) -> Iterator[Choice]:
@@ -57,16 +59,16 @@ def _of_cluster(cluster: Cluster, rows: range) -> Iterator[Choice]:
             for row, subrecord in zip(rows, chunk.subrecords, strict=False):
                 yield ((subrecord, (row,), range(1, 2)),)
         else:
-            yield tuple((one, tuple(rows), range(n, n + 1)) for one, n in Counter(chunk.subrecords).items())
+            yield tuple((subrecord, tuple(rows), range(n, n + 1)) for subrecord, n in Counter(chunk.subrecords).items())
     for term in cluster.term_chunk:
         yield (((term,), tuple(rows), range(1, len(rows) + 1)),)
 
 
 def _of_shared(chunk: Chunk, rows: Sequence[range], elsewhere: Mapping[int, frozenset[str]]) -> Choice:
-    return tuple(
-        (one, tuple(row for c, items in elsewhere.items() if items.isdisjoint(one) for row in rows[c]), range(n, n + 1))
-        for one, n in Counter(chunk.subrecords).items()
-    )
+    def free(subrecord: Sequence[str]) -> tuple[int, ...]:
+        return tuple(row for number, items in elsewhere.items() if items.isdisjoint(subrecord) for row in rows[number])
+
+    return tuple((subrecord, free(subrecord), range(n, n + 1)) for subrecord, n in Counter(chunk.subrecords).items())
 
 
 def _ways(choice: Choice) -> int:
@@ -78,8 +80,8 @@ def _chosen(choices: Sequence[Choice]) -> Iterator[list[Parts]]:
         yield []
         return
     for part in _placements(choices[0], frozenset()):
-        for others in _chosen(choices[1:]):
-            yield [part, *others]
+        for parts in _chosen(choices[1:]):
+            yield [part, *parts]
 
 
 def _placements(choice: Choice, taken: frozenset[int]) -> Iterator[Parts]:
@@ -89,8 +91,8 @@ def _placements(choice: Choice, taken: frozenset[int]) -> Iterator[Parts]:
     (subrecord, rows, counts), *rest = choice
     for n in counts:
         for chosen in combinations([row for row in rows if row not in taken], n):
-            for others in _placements(tuple(rest), taken.union(chosen)):
-                yield {**others, **dict.fromkeys(chosen, frozenset(subrecord))}
+            for placement in _placements(tuple(rest), taken.union(chosen)):
+                yield {**placement, **dict.fromkeys(chosen, frozenset(subrecord))}
 
 
 def largest_supports(clusters: Sequence[Cluster], m: int, joints: Sequence[Joint] = ()) -> dict[tuple[str, ...], int]:
@@ -119,11 +121,11 @@ def enumerated(release: Disassociated) -> list[Violation]:
     assert release.k is not None
     assert release.m is not None
     joined = {number for joint in release.joints for number in joint.clusters}
-    found = []
+    violations = []
     for number, cluster in enumerate(release.clusters):
         if number in joined or prod(map(_ways, _of_cluster(cluster, range(cluster.size)))) > FEW_PLACEMENTS:
             continue
         for itemset, support in guarantee_by_enumeration(cluster, k=release.k, m=release.m):
             message = f"in nothing that cluster {number} may have been do k records hold {', '.join(itemset)}"
-            found.append(Violation("enumeration", number, None, itemset, support, message))
-    return found
+            violations.append(Violation("enumeration", number, None, itemset, support, message))
+    return violations

@@ -92,8 +92,8 @@ def link(
     (1, (Exposed(itemset=('hiv',), before=2, after=1),), (1,))
     """
     check_km(k, m)
-    given = (before, after) if originals is None else (before, after, originals)
-    lists = [list(state) for state in given]
+    versions = (before, after) if originals is None else (before, after, originals)
+    lists = [list(state) for state in versions]
     _check_lengths(*map(len, lists))
     states = [item_sets(state) for state in lists]
     _check_struck(states[0], states[1])
@@ -114,10 +114,8 @@ def link(
 def _check_lengths(before: int, after: int, originals: int | None = None) -> None:
     if after != before or originals not in (None, before):
         counts = f"{before} transactions before, {after} after the attack"
-        raise DecloakError(
-            counts if originals is None else f"{counts}, {originals} originals",
-            hint="give the same transactions in the same order",
-        )
+        hint = "give the same transactions in the same order"
+        raise DecloakError(counts if originals is None else f"{counts}, {originals} originals", hint=hint)
     if before > MOST:
         raise DecloakError(f"{before} transactions", hint=f"a link attack takes at most {MOST}")
 
@@ -125,18 +123,17 @@ def _check_lengths(before: int, after: int, originals: int | None = None) -> Non
 def _check_struck(before: list[Set[str]], after: list[Set[str]]) -> None:
     for number, (could, can) in enumerate(zip(before, after, strict=True)):
         if not can <= could:
-            raise DecloakError(
-                f"transaction {number} holds {shown(min(can - could))} after the attack but not before it",
-                hint="an attack only strikes items",
-            )
+            message = f"transaction {number} holds {shown(min(can - could))} after the attack but not before it"
+            raise DecloakError(message, hint="an attack only strikes items")
 
 
 def _coded(before: list[Set[str]], after: list[Set[str]], originals: list[Set[str]]) -> _Records:
-    true = [left & original for left, original in zip(after, originals, strict=True)]
+    true = [remaining & original for remaining, original in zip(after, originals, strict=True)]
     records, items = coded(chain(before, after, true))
     count = len(before)
     at_first, at_last, truly = (records[part * count : (part + 1) * count] for part in range(3))
     struck = at_first.sum(axis=0) > at_last.sum(axis=0)
+    # Struck items first: only itemsets that hold one of the leading items are counted.
     names = np.argsort(~struck, kind="stable")
     return _Records(at_first[:, names], at_last[:, names], truly[:, names], int(struck.sum()), names, items)
 
@@ -151,7 +148,7 @@ def _exposed(records: _Records, k: int, m: int, most: int) -> tuple[int, int, in
         exposed_true += int((hit & (true > 0)).sum())
         vanished += int((after == 0).sum())
         new = _least(records, itemsets[hit], before[hit], after[hit], most)
-        least = nsmallest(most, chain(least, new), key=lambda one: (one.after, len(one.itemset), one.itemset))
+        least = nsmallest(most, chain(least, new), key=lambda example: (example.after, len(example[0]), example[0]))
     return exposed, exposed_true, vanished, least
 
 
@@ -167,16 +164,12 @@ def _protected(records: _Records, k: int, m: int) -> Iterator[Block]:
 
 
 def _least(
-    records: _Records,
-    itemsets: NDArray[np.int64],
-    before: NDArray[np.int64],
-    after: NDArray[np.int64],
-    most: int,
+    records: _Records, itemsets: NDArray[np.int64], before: NDArray[np.int64], after: NDArray[np.int64], most: int
 ) -> Iterator[Exposed]:
     """The least supported of itemsets of one size, alphabetical among equals."""
     names = np.sort(records.names[itemsets], axis=1)
-    for at in np.lexsort((*names.T[::-1], after))[:most]:
-        yield Exposed(tuple(records.items[name] for name in names[at]), int(before[at]), int(after[at]))
+    for row in np.lexsort((*names.T[::-1], after))[:most]:
+        yield Exposed(tuple(records.items[name] for name in names[row]), int(before[row]), int(after[row]))
 
 
 def _singled_out(records: sparse.csr_array[Any], m: int, leading: int | None = None) -> NDArray[np.bool_]:
@@ -185,10 +178,10 @@ def _singled_out(records: sparse.csr_array[Any], m: int, leading: int | None = N
     A record weighs its number and a one in the higher field: a sum with a one there is the only holder's.
     """
     count = records.shape[0]
-    one = 1 << 2 * FIELD
+    unit = 1 << 2 * FIELD
     alone = np.zeros(count, bool)
     for size in sizes(records, m):
-        weights = one + np.arange(count)
-        for block in supports(records, size, weights=weights, leading=leading, low=one, high=2 * one - 1):
-            alone[block.supports - one] = True
+        weights = unit + np.arange(count)
+        for block in supports(records, size, weights=weights, leading=leading, low=unit, high=2 * unit - 1):
+            alone[block.supports - unit] = True
     return alone

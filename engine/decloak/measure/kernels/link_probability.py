@@ -87,15 +87,15 @@ def link_probabilities(
     """
     check_km(k, m)
     _check_rows(cluster)
-    wanted, terms = _itemsets(cluster, itemsets), frozenset(cluster.term_chunk)
-    kinds = {_kind(itemset, terms): itemset for itemset in wanted}
+    chosen, terms = _itemsets(cluster, itemsets), frozenset(cluster.term_chunk)
+    kinds = {_kind(itemset, terms): itemset for itemset in chosen}
     batches = algorithm_ways(cluster, list(kinds.values()), k=k, m=m, empty_rows=empty_rows, seed=seed, tables=tables)
     chances = {
         kind: _chances(released_ways(cluster, itemset, empty_rows=empty_rows), by_batch)
         for (kind, itemset), by_batch in zip(kinds.items(), batches, strict=True)
     }
-    found = [chances[_kind(itemset, terms)]._replace(itemset=tuple(sorted(itemset))) for itemset in wanted]
-    return [one for one in found if itemsets is not None or one.release is not None]
+    probabilities = [chances[_kind(itemset, terms)]._replace(itemset=tuple(sorted(itemset))) for itemset in chosen]
+    return [probability for probability in probabilities if itemsets is not None or probability.release is not None]
 
 
 def above(release: Disassociated, *, seed: int = 0, tables: int = MOST_TABLES) -> list[tuple[int, LinkProbability]]:
@@ -104,11 +104,12 @@ def above(release: Disassociated, *, seed: int = 0, tables: int = MOST_TABLES) -
         raise DecloakError("the release does not say its k and m", release.origin, "write them in its header")
     k, m = release.k, release.m
     shared = {number for joint in release.joints for number in joint.clusters}
-    found = []
+    risky = []
     for number, cluster in enumerate(release.clusters):
         pairs = link_probabilities(cluster, k=k, m=m, empty_rows=number in shared, seed=seed + number, tables=tables)
-        found += [(number, one) for one in pairs if max(one.release or 0, one.algorithm or 0) > 1 / k + 1e-9]
-    return found
+        # By more than the rounding of a float, for 1/k itself is what the release promises.
+        risky += [(number, pair) for pair in pairs if max(pair.release or 0, pair.algorithm or 0) > 1 / k + 1e-9]
+    return risky
 
 
 def _check_rows(cluster: Cluster) -> None:
@@ -131,18 +132,18 @@ def _chances(released: Ways, batches: Sequence[Ways]) -> LinkProbability:
 
 def released_ways(cluster: Cluster, itemset: Iterable[str], *, empty_rows: bool = False) -> Ways:
     """The placements the release allows, by the number of rows that hold the itemset; their sum is all of them."""
-    known, n = frozenset(itemset), cluster.size
-    chunks = [(chunk, _holders(chunk, known)) for chunk in cluster.record_chunks]
+    items, n = frozenset(itemset), cluster.size
+    chunks = [(chunk, _holders(chunk, items)) for chunk in cluster.record_chunks]
     longest = max((len(chunk.subrecords) for chunk, _ in chunks), default=0)
-    terms, inside = len(cluster.term_chunk), len(known.intersection(cluster.term_chunk))
+    terms, inside = len(cluster.term_chunk), len(items.intersection(cluster.term_chunk))
     total = [0] * (n + 1)
     for empty in range(1 if empty_rows else n - longest + 1):
         rows = n - empty
-        ways = _start(rows, rows if known <= _items(cluster) else 0)
+        ways = _start(rows, rows if items <= _items(cluster) else 0)
         for chunk, holders in chunks:
             ways = _laid(ways, _placements(chunk, rows), holders)
         for s, count in enumerate(_termed(ways, inside, terms - inside, rows)):
-            total[s if known else n] += (-1) ** empty * comb(n, empty) * count
+            total[s if items else n] += (-1) ** empty * comb(n, empty) * count
     anchored = _placements(chunks[0][0], n) if chunks else 1  # chunk 0 lies as published
     return [count // anchored for count in total]
 
@@ -166,13 +167,13 @@ def algorithm_ways(
     except TooManyTables:
         rng = random.Random(seed)
         batches = [_tallies(apart, parts, sampled_tables(apart, rng)) for _ in range(BATCHES)]
-    at = {part: number for number, part in enumerate(parts)}
-    found = []
+    number_of = {part: number for number, part in enumerate(parts)}
+    completed = []
     for itemset in itemsets:
         inside = len(itemset & terms)
         shape = (cluster.size, inside, len(terms) - inside, k - 1, empty_rows)
-        found.append([_completed(tallies[at[itemset - terms]], *shape) for tallies in batches])
-    return found
+        completed.append([_completed(tallies[number_of[itemset - terms]], *shape) for tallies in batches])
+    return completed
 
 
 def _tallies(apart: Pieces, parts: Sequence[frozenset[str]], tables: Iterable[tuple[int, Table]]) -> list[Tally]:
@@ -181,15 +182,15 @@ def _tallies(apart: Pieces, parts: Sequence[frozenset[str]], tables: Iterable[tu
     by_supports: Counter[tuple[int, bytes]] = Counter()
     for ways, table in tables:
         classes, rows = np.array(list(table), np.int64), np.fromiter(table.values(), np.int64)
-        shown = np.hstack([*(column[classes[:, j]] for j, column in enumerate(columns)), _edges(len(rows))])
-        supports = rows @ shown[:, items].all(axis=2)
+        holds = np.hstack([*(column[classes[:, j]] for j, column in enumerate(columns)), _edges(len(rows))])
+        supports = rows @ holds[:, items].all(axis=2)
         empty = int(rows[(classes < 0).all(axis=1)].sum())
         by_supports[empty, supports.tobytes()] += ways
-    found: list[Tally] = [Counter() for _ in parts]
+    tallies: list[Tally] = [Counter() for _ in parts]
     for (empty, supports_of), ways in by_supports.items():
-        for tally, s in zip(found, np.frombuffer(supports_of, np.int64).tolist(), strict=True):
+        for tally, s in zip(tallies, np.frombuffer(supports_of, np.int64).tolist(), strict=True):
             tally[s, empty] += ways
-    return found
+    return tallies
 
 
 def _columns(apart: Pieces) -> list[NDArray[np.bool_]]:
@@ -203,7 +204,7 @@ def _columns(apart: Pieces) -> list[NDArray[np.bool_]]:
 def _code(apart: Pieces, parts: Sequence[frozenset[str]]) -> NDArray[np.int64]:
     """The columns of each part's items, filled up with the one that always holds; items not there never hold."""
     names = [item for kinds in apart.distinct for item in sorted(_union(kinds))]
-    place = {item: at for at, item in enumerate(names)}
+    place = {item: column for column, item in enumerate(names)}
     never, always = len(names), len(names) + 1
     longest = max(map(len, parts), default=0)
     rows = [[place.get(item, never) for item in part] + [always] * (longest - len(part)) for part in parts]
@@ -214,28 +215,28 @@ def _edges(rows: int) -> NDArray[np.bool_]:
     return np.tile(np.array([False, True]), (rows, 1))
 
 
-def _completed(tally: Tally, n: int, inside: int, others: int, most: int, empty_rows: bool) -> Ways:
+def _completed(tally: Tally, n: int, inside: int, outside: int, most: int, empty_rows: bool) -> Ways:
     """Lay the terms on the rows: every empty row must get one."""
     total = [0] * (n + 1)
     for (s, empty), ways in tally.items():
-        for at, count in _termed_rows(n, s, 0 if empty_rows else empty, inside, others, most):
-            total[at] += ways * count
+        for holding, count in _termed_rows(n, s, 0 if empty_rows else empty, inside, outside, most):
+            total[holding] += ways * count
     return total
 
 
 @lru_cache(maxsize=10_000)
-def _termed_rows(n: int, s: int, empty: int, inside: int, others: int, most: int) -> tuple[tuple[int, int], ...]:
+def _termed_rows(n: int, s: int, empty: int, inside: int, outside: int, most: int) -> tuple[tuple[int, int], ...]:
     total = [0] * (n + 1)
     for forced in range(empty + 1):
         rows = n - forced
-        ways = _termed(_start(rows, min(s, rows)), inside, others, most)  # s = n: the itemset is terms only
-        for at, count in enumerate(ways):
-            total[at if inside else s] += (-1) ** forced * comb(empty, forced) * count
-    return tuple((at, count) for at, count in enumerate(total) if count)
+        ways = _termed(_start(rows, min(s, rows)), inside, outside, most)  # s = n: the itemset is terms only
+        for holding, count in enumerate(ways):
+            total[holding if inside else s] += (-1) ** forced * comb(empty, forced) * count
+    return tuple((holding, count) for holding, count in enumerate(total) if count)
 
 
 def _start(rows: int, s: int) -> Ways:
-    return [int(at == s) for at in range(rows + 1)]
+    return [int(holding == s) for holding in range(rows + 1)]
 
 
 def _laid(ways: Ways, placements: int, holders: int | None) -> Ways:
@@ -246,19 +247,19 @@ def _laid(ways: Ways, placements: int, holders: int | None) -> Ways:
     each = placements // comb(rows, holders)
     laid = [0] * (rows + 1)
     for s, count in enumerate(ways):
-        for left in range(min(s, holders) + 1 if count else 0):
-            laid[left] += count * comb(s, left) * comb(rows - s, holders - left) * each
+        for kept in range(min(s, holders) + 1 if count else 0):
+            laid[kept] += count * comb(s, kept) * comb(rows - s, holders - kept) * each
     return laid
 
 
-def _termed(ways: Ways, inside: int, others: int, most: int) -> Ways:
+def _termed(ways: Ways, inside: int, outside: int, most: int) -> Ways:
     """Lay terms on 1..most rows each, `inside` of them in the itemset."""
     rows = len(ways) - 1
     sizes = range(1, min(most, rows) + 1)
     for _ in range(inside):
         layers = [_laid(ways, comb(rows, size), size) for size in sizes]
         ways = [sum(layer[s] for layer in layers) for s in range(rows + 1)]
-    return _laid(ways, sum(comb(rows, size) for size in sizes) ** others, None)
+    return _laid(ways, sum(comb(rows, size) for size in sizes) ** outside, None)
 
 
 def _placements(chunk: Chunk, rows: int) -> int:
@@ -267,9 +268,9 @@ def _placements(chunk: Chunk, rows: int) -> int:
     return perm(rows, len(chunk.subrecords)) // prod(map(factorial, counts))
 
 
-def _holders(chunk: Chunk, known: frozenset[str]) -> int | None:
+def _holders(chunk: Chunk, itemset: frozenset[str]) -> int | None:
     """How many sub-records hold all that the itemset has in the chunk; None when it has nothing there."""
-    part = known.intersection(chunk.items)
+    part = itemset.intersection(chunk.items)
     return sum(part.issubset(subrecord) for subrecord in chunk.subrecords) if part else None
 
 
@@ -296,5 +297,5 @@ def _mean(batches: Sequence[Ways]) -> tuple[float | None, float | None]:
     mean = sum(chance, Fraction()) / all_held
     if number == 1:
         return float(mean), None
-    away = [float((one - mean * weight) * number / all_held) for one, weight in zip(chance, held, strict=True)]
-    return float(mean), sqrt(sum(one * one for one in away) / (number * (number - 1)))
+    away = [float((total - mean * weight) * number / all_held) for total, weight in zip(chance, held, strict=True)]
+    return float(mean), sqrt(sum(deviation * deviation for deviation in away) / (number * (number - 1)))

@@ -16,29 +16,29 @@ from decloak.data.published import Element, Published
 from decloak.data.share import Share
 from decloak.errors import DecloakError
 
-__all__ = ["Labels", "information_loss", "labels_left", "support_error"]
+__all__ = ["LabelCount", "information_loss", "labels_left", "support_error"]
 
 Release = Generalised | Published
 
 
-class Labels(NamedTuple):
+class LabelCount(NamedTuple):
     """How many different labels are left, items among them, and the share of all items the widest one stands for."""
 
     left: int
     widest: Share
 
 
-def labels_left(release: Release, items: Iterable[str] = ()) -> Labels:
+def labels_left(release: Release, items: Iterable[str] = ()) -> LabelCount:
     """Count the labels that occur; a low information loss may hide that they are few.
 
     `items` are those that no label may stand for: suppressed ones, and what the hierarchy has and no transaction.
 
     >>> labels_left(Published((("knee", ("flu", "cold")), ("knee",)), ("1", "2")))
-    Labels(left=2, widest=0.6666666666666666)
+    LabelCount(left=2, widest=0.6666666666666666)
     """
     used = {element for row in _rows(release) for element in row}
     widest = max((len(_members(element)) for element in used), default=0)
-    return Labels(len(used), Share(Fraction(widest, max(1, len(_items(release).union(items))))))
+    return LabelCount(len(used), Share(Fraction(widest, max(1, len(_items(release).union(items))))))
 
 
 def information_loss(original: Dataset, release: Release) -> Share | None:
@@ -55,12 +55,13 @@ def information_loss(original: Dataset, release: Release) -> Share | None:
     if len(rows) != len(original.transactions):
         message = f"{len(rows)} published transactions, {len(original.transactions)} original ones"
         raise DecloakError(message, hint="give the data that the release was made from")
+    # A suppressed item might have been any of all.
     everything = len(_items(release) | set(original.items))
     above = _above(element for row in rows for element in row)
     lost = [
-        next((len(_members(element)) for element in above.get(item, ()) if element in shown), everything)
+        next((len(_members(element)) for element in above.get(item, ()) if element in published), everything)
         for held, row in zip(original.transactions, rows, strict=True)
-        for shown in [frozenset(row)]
+        for published in [frozenset(row)]
         for item in dict.fromkeys(held)
     ]
     return Share(Fraction(sum(size for size in lost if size > 1), len(lost) * everything)) if lost else None
@@ -104,7 +105,7 @@ def _items(release: Release) -> set[str]:
 def _above(elements: Iterable[Element]) -> dict[str, list[Element]]:
     """The elements that stand for each item, narrow ones first."""
     above: dict[str, list[Element]] = {}
-    for element in sorted(set(elements), key=lambda one: len(_members(one))):
+    for element in sorted(set(elements), key=lambda label: len(_members(label))):
         for item in _members(element):
             above.setdefault(item, []).append(element)
     return above

@@ -72,12 +72,12 @@ def ml2(tree: Hierarchy, original: Dataset, release: Generalised, minsup: int) -
     lifts = [_lift(tree, level) for level in range(height + 1)]
     beside = {label for label, members in release.members.items() if label not in tree.number and members == (label,)}
     data, published = _leaves(tree, original, beside), _labels(tree, release, beside)
-    found = [_frequent(data, lift, minsup) for lift in lifts[:-1]]
+    frequent_sets = [_frequent(data, lift, minsup) for lift in lifts[:-1]]
     kept = [_frequent(published, lift, minsup) for lift in lifts]
-    levels = tuple(Level(level, len(found[level]), len(kept[level])) for level in range(height))
-    moved = np.concatenate([_moved(sets, level, lifts, kept) for level, sets in enumerate(found)])
+    levels = tuple(Level(level, len(frequent_sets[level]), len(kept[level])) for level in range(height))
+    moved = np.concatenate([_moved(sets, level, lifts, kept) for level, sets in enumerate(frequent_sets)])
     return Ml2(
-        _ratio(len(moved) - sum(one.published for one in levels), len(moved)),
+        _ratio(len(moved) - sum(level.published for level in levels), len(moved)),
         levels,
         _ratio(int(moved.sum()), len(moved)),
         _ratio(int(moved.sum()), int(np.count_nonzero(moved))),
@@ -128,21 +128,21 @@ def _frequent(records: sparse.csr_array[Any], lift: Ints, minsup: int) -> Sets:
     """The sets of nodes that `minsup` records hold when they are seen from a level."""
     record = np.repeat(np.arange(records.shape[0]), np.diff(records.indptr))
     node = lift[records.indices]
-    at = (record[node >= 0], node[node >= 0])
-    seen = sparse.csr_array((np.ones(len(at[0]), np.int64), at), records.shape)
-    found: list[Ints] = []
+    cells = (record[node >= 0], node[node >= 0])
+    seen = sparse.csr_array((np.ones(len(cells[0]), np.int64), cells), records.shape)
+    blocks: list[Ints] = []
     for block in frequent(seen, minsup):
-        found.append(block)
-        if sum(map(len, found)) > MOST:
+        blocks.append(block)
+        if sum(map(len, blocks)) > MOST:
             message = f"more than {MOST:,} itemsets are in {minsup} transactions or more"
             raise DecloakError(message, hint="raise the threshold")
-    return _filled(found)
+    return _filled(blocks)
 
 
-def _filled(found: Sequence[Ints]) -> Sets:
+def _filled(blocks: Sequence[Ints]) -> Sets:
     """Sets of various sizes, filled up to the longest."""
-    width = max((block.shape[1] for block in found), default=0)
-    return np.concatenate([_wide(block[:, ::-1], width) for block in found] or [np.empty((0, 0), np.int64)])
+    width = max((block.shape[1] for block in blocks), default=0)
+    return np.concatenate([_wide(block[:, ::-1], width) for block in blocks] or [np.empty((0, 0), np.int64)])
 
 
 def _wide(sets: Sets, width: int) -> Sets:
@@ -152,11 +152,12 @@ def _wide(sets: Sets, width: int) -> Sets:
 def _moved(sets: Sets, level: int, lifts: Sequence[Ints], kept: Sequence[Sets]) -> Ints:
     """How many levels up each set is frequent as published; one more than there are when it never is."""
     moved = np.full(len(sets), len(lifts) - level)
-    left = np.arange(len(sets))
+    remaining = np.arange(len(sets))
     for above in range(level, len(lifts)):
-        there = _among(_lifted(sets[left], lifts[above]), kept[above])
-        moved[left[there]] = above - level
-        left = left[~there]
+        # A set is looked for a level higher only while it is in none below: most are found at once.
+        there = _among(_lifted(sets[remaining], lifts[above]), kept[above])
+        moved[remaining[there]] = above - level
+        remaining = remaining[~there]
     return moved
 
 
@@ -167,11 +168,11 @@ def _lifted(sets: Sets, lift: Ints) -> Sets:
     return np.sort(np.where(same, -1, nodes), axis=1)[:, ::-1]
 
 
-def _among(some: Sets, others: Sets) -> NDArray[np.bool_]:
+def _among(sets: Sets, among: Sets) -> NDArray[np.bool_]:
     """Which of some sets are among others."""
-    width = max(some.shape[1], others.shape[1])
-    number = row_numbers(np.concatenate((_wide(some, width), _wide(others, width))))
-    return np.isin(number[: len(some)], number[len(some) :])
+    width = max(sets.shape[1], among.shape[1])
+    number = row_numbers(np.concatenate((_wide(sets, width), _wide(among, width))))
+    return np.isin(number[: len(sets)], number[len(sets) :])
 
 
 def tkd_labels(release: Generalised, records: Records, top: int) -> float | None:

@@ -82,19 +82,20 @@ def accuracy(release: Disassociated, records: Records, truth: Truth, assignments
     """
     check_truth(release, records, truth)
     counts: Counter[str] = Counter()
-    exp, expected = Counter[int](), Counter[int]()  # numerators by denominator
-    true = [_true_rows(cluster, [records[one] for one in truth[i]]) for i, cluster in enumerate(release.clusters)]
+    # Summed by denominator and divided once at the end: exact, and without a fraction for every unit.
+    exp, expected = Counter[int](), Counter[int]()
+    true = [_true_rows(cluster, [records[number] for number in truth[i]]) for i, cluster in enumerate(release.clusters)]
     of_row = [rows_of_cluster(cluster).of_row for cluster in release.clusters]
-    sizes = [Counter(own) for own in of_row]
+    sizes = [Counter(class_of_row) for class_of_row in of_row]
     for cluster, chunk, unit, rows in assignments:
-        own = true[cluster].get((chunk, unit), [])
+        true_rows = true[cluster].get((chunk, unit), [])
         counts["assigned"] += len(rows)
-        counts["row"] += len({*own}.intersection(rows))
-        expected[len(of_row[cluster])] += len(rows) * len(own)
-        has = Counter(of_row[cluster][row] for row in own)
-        for one, given in Counter(of_row[cluster][row] for row in rows).items():
-            counts["class"] += min(given, has[one])
-            exp[sizes[cluster][one]] += given * has[one]
+        counts["row"] += len({*true_rows}.intersection(rows))
+        expected[len(of_row[cluster])] += len(rows) * len(true_rows)
+        has = Counter(of_row[cluster][row] for row in true_rows)
+        for row_class, count in Counter(of_row[cluster][row] for row in rows).items():
+            counts["class"] += min(count, has[row_class])
+            exp[sizes[cluster][row_class]] += count * has[row_class]
     held = sum(len(rows) for units in true for rows in units.values())
     return Accuracy(counts["assigned"], held, counts["row"], counts["class"], _summed(exp), _summed(expected))
 
@@ -107,7 +108,7 @@ def check_truth(release: Disassociated, records: Records, truth: Truth) -> None:
     """Refuse a truth that is not a record for every row, each record once."""
     if [len(rows) for rows in truth] != [cluster.size for cluster in release.clusters]:
         raise DecloakError("the truth does not have a record for every row", hint="is it of another release?")
-    if sorted(one for rows in truth for one in rows) != list(range(len(records))):
+    if sorted(number for rows in truth for number in rows) != list(range(len(records))):
         raise DecloakError(f"the truth does not name each of {len(records)} records once", hint="records count from 0")
 
 
@@ -117,11 +118,11 @@ def _true_rows(cluster: Cluster, records: Records) -> dict[Unit, list[int]]:
         item: j for j, chunk in enumerate(cluster.record_chunks) for item in chunk.items
     }
     chunk_of |= dict.fromkeys(cluster.term_chunk, "T")
-    found: dict[Unit, list[int]] = {}
+    rows_of_unit: dict[Unit, list[int]] = {}
     for row, record in enumerate(records):
         for unit in _units(record, chunk_of):
-            found.setdefault(unit, []).append(row)
-    return found
+            rows_of_unit.setdefault(unit, []).append(row)
+    return rows_of_unit
 
 
 def _units(record: Collection[str], chunk_of: dict[str, ChunkNumber]) -> Iterator[Unit]:
@@ -147,9 +148,9 @@ def added_items(release: Disassociated, assignments: Iterable[Assignment]) -> li
 
 def reconstructed(release: Disassociated, truth: Truth, assignments: Iterable[Assignment]) -> list[frozenset[str]]:
     """Return every record as the attack has it, its anchor and what was added, in the order of the records."""
-    found: dict[int, frozenset[str]] = {}
-    for own, cluster, added in zip(truth, release.clusters, added_items(release, assignments), strict=True):
+    rebuilt: dict[int, frozenset[str]] = {}
+    for numbers, cluster, added in zip(truth, release.clusters, added_items(release, assignments), strict=True):
         anchors, of_row = rows_of_cluster(cluster)
-        for record, one, more in zip(own, of_row, added, strict=True):
-            found[record] = frozenset(anchors[one]) | more
-    return [found[record] for record in sorted(found)]
+        for record, anchor, more in zip(numbers, of_row, added, strict=True):
+            rebuilt[record] = frozenset(anchors[anchor]) | more
+    return [rebuilt[record] for record in sorted(rebuilt)]

@@ -8,7 +8,7 @@ F = 2 correct / (struck + added), density = originals / cells. Several tables ar
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -120,14 +120,15 @@ def recovery(
 def _ranks(order: NDArray[np.integer[Any]], weight: NDArray[np.floating[Any]] | None) -> NDArray[np.int64]:
     """Suspicion as whole numbers from 0; ties share one, neighbours within EPSILON are ties."""
     ranks = np.zeros(order.shape, np.int64)
-    left = order < 0
-    if weight is not None and left.any():
-        w = weight[left]
+    unstruck = order < 0
+    if weight is not None and unstruck.any():
+        w = weight[unstruck]
         ascending = np.argsort(w)
         steps = np.concatenate(([0], np.diff(w[ascending]) > EPSILON))
-        ranks[np.flatnonzero(left)[ascending]] = np.cumsum(steps)
-    latest_first = np.unique(-order[~left], return_inverse=True)[1]
-    ranks[~left] = ranks.max(initial=0) + 1 + latest_first
+        ranks[np.flatnonzero(unstruck)[ascending]] = np.cumsum(steps)
+    # The earlier a cell was struck, the more suspicious it was, and any of them more than those that were left.
+    latest_first = np.unique(-order[~unstruck], return_inverse=True)[1]
+    ranks[~unstruck] = ranks.max(initial=0) + 1 + latest_first
     return ranks
 
 
@@ -146,18 +147,12 @@ def pool(tables: Iterable[Recovery]) -> Recovery:
     >>> pool([Recovery(struck=1, correct=1), Recovery(struck=3, correct=0)]).precision
     0.25
     """
-    found = list(tables)
-    return Recovery(
-        cells=sum(one.cells for one in found),
-        scored=sum(one.scored for one in found),
-        originals=sum(one.originals for one in found),
-        struck=sum(one.struck for one in found),
-        correct=sum(one.correct for one in found),
-        scored_added=sum(one.scored_added for one in found),
-        expected=math.fsum(one.expected for one in found),
-        pairs=sum(one.pairs for one in found),
-        concordance=sum(one.concordance for one in found),
-    )
+    counts: dict[str, list[Any]] = {count.name: [] for count in fields(Recovery)}
+    for table in tables:
+        for name, column in counts.items():
+            column.append(getattr(table, name))
+    expected = math.fsum(counts.pop("expected"))  # the one that is no whole number: no rounding may depend on the order
+    return Recovery(expected=expected, **{name: sum(column) for name, column in counts.items()})
 
 
 def mean_density(tables: Iterable[Recovery]) -> float | None:
@@ -166,5 +161,5 @@ def mean_density(tables: Iterable[Recovery]) -> float | None:
     >>> mean_density([Recovery(cells=4, originals=2), Recovery(cells=100, originals=25)])
     0.375
     """
-    densities = [one.density for one in tables if one.density is not None]
+    densities = [table.density for table in tables if table.density is not None]
     return math.fsum(densities) / len(densities) if densities else None

@@ -33,12 +33,12 @@ def interval(values: Sequence[float | None], level: float = 0.95) -> Interval:
     [0.0, -2.48, 2.48]
     """
     tail = _tail(level)
-    known = [value for value in values if value is not None]
-    n, missing = len(known), len(values) - len(known)
-    mean = math.fsum(known) / n if n else None
+    present = [value for value in values if value is not None]
+    n, missing = len(present), len(values) - len(present)
+    mean = math.fsum(present) / n if n else None
     if mean is None or n == 1:
         return Interval(mean, None, None, n, missing)
-    s = math.sqrt(math.fsum((value - mean) ** 2 for value in known) / (n - 1))
+    s = math.sqrt(math.fsum((value - mean) ** 2 for value in present) / (n - 1))
     from scipy.special import stdtrit  # costs 0.1 s, which runs without repetitions need not pay
 
     half = float(stdtrit(n - 1, 1 - tail)) * s / math.sqrt(n)
@@ -54,9 +54,8 @@ def paired_difference(first: Sequence[float | None], second: Sequence[float | No
     1
     """
     if len(first) != len(second):
-        raise DecloakError(
-            f"cannot pair {len(first)} values with {len(second)}", hint="measure both over the same seeds"
-        )
+        hint = "measure both over the same seeds"
+        raise DecloakError(f"cannot pair {len(first)} values with {len(second)}", hint=hint)
     return interval([None if a is None or b is None else a - b for a, b in zip(first, second, strict=True)], level)
 
 

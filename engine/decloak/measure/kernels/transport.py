@@ -22,7 +22,7 @@ from scipy.optimize import linear_sum_assignment, linprog
 
 from decloak.errors import DecloakError, shown
 
-__all__ = ["MeanDistance", "Vectors", "distance", "mean_distance"]
+__all__ = ["MeanDistance", "mean_distance"]
 
 COPIES = 200
 """Copies of words to assign at most; a programme is faster beyond."""
@@ -39,22 +39,15 @@ class MeanDistance(NamedTuple):
     skipped: int
 
 
-class Vectors:
-    """Word vectors, all of one length.
-
-    >>> vectors = Vectors({"a": [0, 0], "b": [3, 4]})
-    >>> distance(["a"], ["b", "unknown"], vectors)
-    5.0
-    """
+class _Vectors:
+    """Word vectors, all of one length."""
 
     def __init__(self, vectors: Mapping[str, ArrayLike]) -> None:
         read = [_vector(word, vector) for word, vector in vectors.items()]
         for word, vector in zip(vectors, read, strict=True):
             if len(vector) != len(read[0]):
-                raise DecloakError(
-                    f"the vector of {shown(word)} has {len(vector)} numbers, others {len(read[0])}",
-                    hint="take all vectors from one source",
-                )
+                message = f"the vector of {shown(word)} has {len(vector)} numbers, others {len(read[0])}"
+                raise DecloakError(message, hint="take all vectors from one source")
         self._number = {word: number for number, word in enumerate(vectors)}
         self._array = np.array(read, dtype=np.float64)
 
@@ -62,9 +55,9 @@ class Vectors:
         """The numbers of the words that have a vector."""
         return frozenset(self._number[word] for word in words if word in self._number)
 
-    def distances(self, some: Sequence[int], others: Sequence[int]) -> Array:
+    def distances(self, rows: Sequence[int], columns: Sequence[int]) -> Array:
         """The distance of every word of one list to every word of the other."""
-        apart = self._array[some, None] - self._array[None, others]
+        apart = self._array[rows, None] - self._array[None, columns]
         return np.asarray(np.sqrt(np.square(apart).sum(axis=2)))
 
 
@@ -88,41 +81,38 @@ def mean_distance(
     """
     if len(records) != len(rebuilt):
         raise DecloakError(f"{len(records)} records have {len(rebuilt)} reconstructions", hint="give one of each")
-    space = Vectors(vectors)
+    space = _Vectors(vectors)
     done: dict[tuple[frozenset[int], frozenset[int]], float] = {}
-    found = []
-    for record, other in zip(records, rebuilt, strict=True):
-        pair = space.known(record), space.known(other)
+    distances = []
+    for record, reconstruction in zip(records, rebuilt, strict=True):
+        pair = space.known(record), space.known(reconstruction)
         if all(pair):
             if pair not in done:
                 done[pair] = _distance(*pair, space)
-            found.append(done[pair])
-    return MeanDistance(math.fsum(found) / len(found) if found else None, len(found), len(records) - len(found))
+            distances.append(done[pair])
+    return MeanDistance(
+        math.fsum(distances) / len(distances) if distances else None, len(distances), len(records) - len(distances)
+    )
 
 
-def distance(some: Iterable[str], others: Iterable[str], vectors: Vectors) -> float | None:
-    """Return the distance of two sets of words, None when one has no known word."""
-    a, b = vectors.known(some), vectors.known(others)
-    return _distance(a, b, vectors) if a and b else None
-
-
-def _distance(a: frozenset[int], b: frozenset[int], vectors: Vectors) -> float:
-    left = {word: len(b) - len(a) * (word in b) for word in sorted(a)}
-    right = {word: len(a) - len(b) * (word in a) for word in sorted(b)}
-    left, right = ({word: weight for word, weight in side.items() if weight > 0} for side in (left, right))
-    if not left:
+def _distance(a: frozenset[int], b: frozenset[int], vectors: _Vectors) -> float:
+    sources = {word: len(b) - len(a) * (word in b) for word in sorted(a)}
+    targets = {word: len(a) - len(b) * (word in a) for word in sorted(b)}
+    sources, targets = ({word: weight for word, weight in side.items() if weight > 0} for side in (sources, targets))
+    # Both sets have the same words, then the weights agree as well: nothing moves.
+    if not sources:
         return 0.0
-    supply, demand = (np.array(list(side.values()), dtype=np.int64) for side in (left, right))
-    cost = vectors.distances(list(left), list(right))
+    supply, demand = (np.array(list(side.values()), dtype=np.int64) for side in (sources, targets))
+    cost = vectors.distances(list(sources), list(targets))
     relaxed = _relaxed(cost, supply, demand)
     return (_cheapest(cost, supply, demand) if relaxed is None else relaxed) / (len(a) * len(b))
 
 
 def _relaxed(cost: Array, supply: Integers, demand: Integers) -> float | None:
     """The cost when every word goes, or comes, from the nearest, where that meets demand and supply; else None."""
-    for way, sent, wanted in ((cost, supply, demand), (cost.T, demand, supply)):
+    for way, sent, due in ((cost, supply, demand), (cost.T, demand, supply)):
         nearest = way.argmin(axis=1)
-        if np.array_equal(np.bincount(nearest, sent, minlength=len(wanted)), wanted):
+        if np.array_equal(np.bincount(nearest, sent, minlength=len(due)), due):
             return float(way.min(axis=1) @ sent)
     return None
 
@@ -145,7 +135,7 @@ def _programmed(cost: Array, supply: Integers, demand: Integers) -> float:
     rows = sparse.kron(sparse.eye_array(n), np.ones((1, m)))
     columns = sparse.kron(np.ones((1, n)), sparse.eye_array(m))
     moved: Any = sparse.vstack((rows, columns))
-    found = linprog(cost.ravel(), A_eq=moved, b_eq=np.concatenate((supply, demand)))
-    if found.fun is None:
-        raise RuntimeError(f"no transport of {n} words to {m}: {found.message}")
-    return float(found.fun)
+    solution = linprog(cost.ravel(), A_eq=moved, b_eq=np.concatenate((supply, demand)))
+    if solution.fun is None:
+        raise RuntimeError(f"no transport of {n} words to {m}: {solution.message}")
+    return float(solution.fun)

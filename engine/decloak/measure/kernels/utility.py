@@ -27,9 +27,9 @@ LARGEST = 3
 
 def chunk_rows(release: Disassociated) -> list[tuple[str, ...]]:
     """Every sub-record of a record or shared chunk."""
-    own = chain.from_iterable(cluster.record_chunks for cluster in release.clusters)
-    shared = chain.from_iterable(joint.shared_chunks for joint in release.joints)
-    return [subrecord for chunk in chain(own, shared) for subrecord in chunk.subrecords]
+    record_chunks = chain.from_iterable(cluster.record_chunks for cluster in release.clusters)
+    shared_chunks = chain.from_iterable(joint.shared_chunks for joint in release.joints)
+    return [subrecord for chunk in chain(record_chunks, shared_chunks) for subrecord in chunk.subrecords]
 
 
 def tkd_chunks(release: Disassociated, records: Records, top: int) -> float | None:
@@ -46,14 +46,15 @@ def tkd(rows: Records, records: Records, top: int) -> float | None:
     if top < 1:
         raise DecloakError(f"the top {top} itemsets", hint="ask for at least 1")
     kept = _most_frequent(records, top)
-    shown = _most_frequent(rows, top)
-    return 1 - len(kept & shown) / len(kept) if kept else None
+    published = _most_frequent(rows, top)
+    return 1 - len(kept & published) / len(kept) if kept else None
 
 
 def _most_frequent(rows: Records, top: int) -> set[Itemset]:
     matrix, items = coded(rows)
     best: list[Ranked] = []
     for size in sizes(matrix, LARGEST):
+        # What has less support than the last of the best cannot get in, of any size: it need not be counted.
         low = -best[-1][0] if len(best) == top else 1
         best = sorted(chain(best, _ranked(matrix, items, size, low)))[:top]
     return {itemset for _, _, itemset in best}
@@ -69,8 +70,8 @@ def re_chunks(release: Disassociated, records: Records) -> float | None:
     """Return the mean of |s - s'| / ((s + s') / 2) over pairs of items that occur in either; None without any."""
     rows = chunk_rows(release)
     matrix, _ = coded([*records, *rows])
-    kept, shown = (_pairs(part) for part in (matrix[: len(records)], matrix[len(records) :]))
-    total, apart = kept + shown, abs(kept - shown)
+    kept, published = (_pairs(part) for part in (matrix[: len(records)], matrix[len(records) :]))
+    total, apart = kept + published, abs(kept - published)
     if not total.nnz:
         return None
     return float((apart.multiply(total.power(-1.0)) * 2).sum() / total.nnz)

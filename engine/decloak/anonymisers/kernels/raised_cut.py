@@ -60,6 +60,7 @@ class Raised:
         self._counts = counts
         self.cover = tree.leaf.copy() if cover is None else cover.copy()
         sizes = tree.leaves[self.cover]
+        # A leaf that is published as itself costs nothing.
         self._paid = np.where(sizes > 1, counts * sizes, 0)
 
     @property
@@ -115,9 +116,9 @@ def _cheapest_first(raised: Raised, itemset: Sequence[int]) -> Iterator[set[tupl
             *_, steps = heappop(waiting)
             choice = [path[step] for path, step in zip(paths, steps, strict=True)]
             alike.add((_new(tree, itemset, choice), maximal(tree, choice)))
-            for at, path in enumerate(paths):
-                more = (*steps[:at], steps[at] + 1, *steps[at + 1 :])
-                if more[at] < len(path) and more not in seen:
+            for member, path in enumerate(paths):
+                more = (*steps[:member], steps[member] + 1, *steps[member + 1 :])
+                if more[member] < len(path) and more not in seen:
                     seen.add(more)
                     heappush(waiting, (*_cost(raised, itemset, paths, more), more))
         yield alike
@@ -129,9 +130,9 @@ def _wider(tree: Hierarchy, node: int) -> Iterator[int]:
     The others in a chain are held by the same records and cost the same, and the top comes before them in tree order.
     """
     path = [node, *tree.ancestors(node)]
-    for at, above in enumerate(path[1:], 1):
+    for step, above in enumerate(path[1:], 1):
         if tree.leaves[above] > tree.leaves[node] and (
-            at + 1 == len(path) or tree.leaves[path[at + 1]] > tree.leaves[above]
+            step + 1 == len(path) or tree.leaves[path[step + 1]] > tree.leaves[above]
         ):
             yield above
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["together"]
+__all__ = ["joint_counts"]
 
 Integers = NDArray[np.integer[Any]]
 
@@ -22,11 +22,11 @@ CELLS = 8_000_000
 """Cells of a product that are held at once."""
 
 
-def together(holds: "sparse.csr_array[np.int32]", first: Integers, second: Integers) -> Integers:
+def joint_counts(holds: "sparse.csr_array[np.int32]", first: Integers, second: Integers) -> Integers:
     """f(x,y) of the pairs (first[i], second[i]) of rows of `holds`.
 
     >>> holds = sparse.csr_array(np.array([[1, 1, 0], [0, 1, 1]], dtype=np.int32))
-    >>> together(holds, np.array([0, 0]), np.array([1, 0])).tolist()
+    >>> joint_counts(holds, np.array([0, 0]), np.array([1, 0])).tolist()
     [1, 2]
     """
     counts = np.zeros(len(first), dtype=np.int64)
@@ -35,6 +35,7 @@ def together(holds: "sparse.csr_array[np.int32]", first: Integers, second: Integ
     rows, row = np.unique(first, return_inverse=True)
     columns, column = np.unique(second, return_inverse=True)
     multiply = _dense if holds.nnz > DENSE * holds.shape[0] * holds.shape[1] else _sparse
+    # Only terms that some pair asks for are multiplied, the first ones step by step: the product of all would not fit.
     right = holds[columns].T.tocsr()
     step = max(1, CELLS // len(columns))
     order = np.argsort(row, kind="stable")
@@ -45,16 +46,16 @@ def together(holds: "sparse.csr_array[np.int32]", first: Integers, second: Integ
     return counts
 
 
-def _sparse(left: Any, right: Any) -> Integers:
-    product: Integers = (left @ right).toarray()
+def _sparse(rows: Any, columns: Any) -> Integers:
+    product: Integers = (rows @ columns).toarray()
     return product
 
 
-def _dense(left: Any, right: Any) -> Integers:
+def _dense(rows: Any, columns: Any) -> Integers:
     """Slabs are multiplied in single precision, which is exact up to 2²⁴ and so for a slab."""
-    product = np.zeros((left.shape[0], right.shape[1]), dtype=np.int64)
-    turned = left.T.tocsr()
-    for low in range(0, right.shape[0], SLAB):
-        a, b = (one[low : low + SLAB].astype(np.float32).toarray() for one in (turned, right))
+    product = np.zeros((rows.shape[0], columns.shape[1]), dtype=np.int64)
+    turned = rows.T.tocsr()
+    for low in range(0, columns.shape[0], SLAB):
+        a, b = (factor[low : low + SLAB].astype(np.float32).toarray() for factor in (turned, columns))
         product += (a.T @ b).astype(np.int64)
     return product

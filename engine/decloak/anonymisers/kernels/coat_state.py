@@ -34,15 +34,15 @@ class Merging:
         self.domain, self.number, self.size = domain, number, len(records)
         self.start = np.concatenate(([0], np.cumsum(lengths)))
         self.record = np.repeat(np.arange(len(records)), lengths)
-        self.at = np.array([code for record in records for code in record], np.int64)
-        self.support = np.bincount(self.at, minlength=n)
-        self.places = np.split(np.argsort(self.at, kind="stable"), np.cumsum(self.support)[:-1])
+        self.image = np.array([code for record in records for code in record], np.int64)
+        self.support = np.bincount(self.image, minlength=n)
+        self.places = np.split(np.argsort(self.image, kind="stable"), np.cumsum(self.support)[:-1])
         self.members = [[code] for code in range(n)]
         self.count = np.ones(n, np.int64)
         self.phi_of = np.arange(n)
         self.utility = np.full(n, NOWHERE)
-        for one, constraint in enumerate(utility):
-            self.utility[[number[item] for item in constraint]] = one
+        for index, constraint in enumerate(utility):
+            self.utility[[number[item] for item in constraint]] = index
         self._holds = np.zeros(len(records), np.int64)
 
     def names(self, g: int) -> tuple[str, ...]:
@@ -55,18 +55,20 @@ class Merging:
         alive[g] = False
         return np.flatnonzero(alive & (self.utility == self.utility[g]) & (self.utility != NOWHERE))
 
-    def merge(self, g: int, other: int) -> int:
+    def merge(self, g: int, partner: int) -> int:
         """Put g ∪ g' in place of both."""
-        g, other = sorted((g, other))
-        mine, its = self.places[g], self.places[other]
+        # A generalised item goes by its least member, so that the order of labels stays that of numbers.
+        g, partner = sorted((g, partner))
+        mine, its = self.places[g], self.places[partner]
         self._holds[self.record[mine]] = 1
+        # A record that holds members of both supports the union once.
         new = self._holds[self.record[its]] == 0
         self._holds[self.record[mine]] = 0
-        self.at[its] = np.where(new, g, NOWHERE)
+        self.image[its] = np.where(new, g, NOWHERE)
         self.places[g] = np.concatenate((mine, its[new]))
         self.support[g] = len(self.places[g])
-        self.phi_of[self.members[other]] = g
-        self.members[g] += self.members[other]
+        self.phi_of[self.members[partner]] = g
+        self.members[g] += self.members[partner]
         self.count[g] = len(self.members[g])
         return g
 
@@ -79,18 +81,18 @@ class Merging:
         lengths = self.start[records + 1] - self.start[records]
         index = np.repeat(np.arange(len(records)), lengths)
         ends = np.cumsum(lengths)
-        held = self.at[np.arange(len(index)) + (self.start[records] - ends + lengths)[index]]
+        held = self.image[np.arange(len(index)) + (self.start[records] - ends + lengths)[index]]
         return held[held != NOWHERE], index[held != NOWHERE]
 
     def seen(self, images: Ints) -> tuple[Ints, Ints]:
         """The records that support an image, once each, and the set of images each supports."""
-        own = [self.record[self.places[g]] for g in images]
-        for bit, records in enumerate(own):
+        holders = [self.record[self.places[g]] for g in images]
+        for bit, records in enumerate(holders):
             self._holds[records] |= 1 << bit
-        records = np.concatenate([self.record[:0], *own])
+        records = np.concatenate([self.record[:0], *holders])
         sets = self._holds[records]
         self._holds[records] = 0
-        first = (sets & -sets) == np.repeat(1 << np.arange(len(own)), self.support[images])
+        first = (sets & -sets) == np.repeat(1 << np.arange(len(holders)), self.support[images])
         return records[first], sets[first]
 
     def phi(self) -> dict[str, tuple[str, ...] | None]:

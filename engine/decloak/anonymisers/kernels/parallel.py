@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 from decloak.errors import DecloakError
 
-__all__ = ["spread"]
+__all__ = ["in_parallel"]
 
 Result = TypeVar("Result")
 
 
-def spread(function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], processes: int) -> list[Result]:
+def in_parallel(function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], processes: int) -> list[Result]:
     """What a function of a module gives for the arguments of each task, in their order, however many processes."""
     if min(processes, len(tasks)) < 2:
         return [function(*task) for task in tasks]

@@ -16,8 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from decloak.anonymisers.kernels.apriori import aa, confined
+from decloak.anonymisers.kernels.parallel import in_parallel
 from decloak.anonymisers.kernels.release import Local
-from decloak.anonymisers.kernels.spread import spread
 from decloak.checks import check_feasible, check_km, check_whole
 from decloak.data.hierarchy import Hierarchy, Ints
 
@@ -44,8 +44,8 @@ def vpa(
     check_feasible(records, k)
     runs = runs_of_classes(tree, parts, level)
     tasks = [(tree, _of_items(records, first, end), k, m, first, end) for first, end in runs]
-    found = spread(confined, tasks, processes)
-    return aa(tree, records, k, m, np.concatenate(found))
+    cuts = in_parallel(confined, tasks, processes)
+    return aa(tree, records, k, m, np.concatenate(cuts))
 
 
 def runs_of_classes(tree: Hierarchy, parts: int, level: int) -> list[tuple[int, int]]:
@@ -58,6 +58,7 @@ def runs_of_classes(tree: Hierarchy, parts: int, level: int) -> list[tuple[int, 
     low[1:] &= tree.level[tree.parent[1:]] > level
     classes = np.flatnonzero(low)
     ends = (tree.first[classes] + tree.leaves[classes]).tolist()
+    # No part without an item.
     parts = min(parts, ends[-1])
     stops = [0, *sorted({ends[bisect_left(ends, -(-part * ends[-1] // parts))] for part in range(1, parts + 1)})]
     return list(pairwise(stops))
@@ -95,7 +96,7 @@ def lra(
     for number, chunk in enumerate(chunks):
         part[chunk] = number
     tasks = [(tree, records[chunk], k, m) for chunk in chunks]
-    return Local(part, tuple(spread(aa, tasks, processes)))
+    return Local(part, tuple(in_parallel(aa, tasks, processes)))
 
 
 def gray_order(records: sparse.csr_array[Any]) -> Ints:

@@ -1,14 +1,19 @@
-"""Word vectors, as a source of relatedness."""
+"""The sources that are a measure of their own: word vectors and WordNet."""
 
+from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 from decloak.data.formats.folder import Folder
 from decloak.errors import DecloakError
+from decloak.relate.packaged import PackagedVectors
 from decloak.relate.protocols import Similarities
 from decloak.relate.relatedness import SimilaritySource
+from decloak.relate.word_vectors import Embedding, FileVectors
+from decloak.relate.wordnet_files import files_in
+from decloak.relate.wordnet_similarity import WordNet
 from decloak.yaml.part import File, Found
 
-__all__ = ["EmbeddingSource"]
+__all__ = ["EmbeddingSource", "WordnetSource"]
 
 
 class EmbeddingSource(SimilaritySource):
@@ -36,7 +41,26 @@ class EmbeddingSource(SimilaritySource):
 
     def open(self, folder: Folder) -> Similarities:
         """The vectors, those of a file in an instant when they were read before."""
-        from decloak.relate.packaged import PackagedVectors
-        from decloak.relate.word_vectors import Embedding, FileVectors
-
         return Embedding(PackagedVectors.load() if self.file is None else FileVectors.read(folder / self.file))
+
+
+class WordnetSource(SimilaritySource):
+    """1 minus the similarity of Wu and Palmer, by the nouns of WordNet."""
+
+    measure: Literal["wordnet"]
+    """WordNet."""
+    folder: File | None = None
+    """The folder of WordNet's files; without it those of an installed package (the extra 'wordnet')."""
+
+    def named(self) -> Iterator[str]:
+        """The files that decide what is found."""
+        yield from files_in(self.folder)
+
+    @property
+    def origin(self) -> str:
+        """The folder, or that it is a package's."""
+        return self.folder or "package"
+
+    def open(self, folder: Folder) -> Similarities:
+        """The nouns of the database."""
+        return WordNet.read(None if self.folder is None else folder / self.folder)

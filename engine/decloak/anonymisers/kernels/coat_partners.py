@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decloak.anonymisers.kernels.merging import NOWHERE, Ints, Merging, loss
+from decloak.anonymisers.kernels.coat_state import NOWHERE, Ints, Merging, loss
 from decloak.anonymisers.kernels.rare_sets import PIECE, rare_sets, too_many
 
 __all__ = ["Seen", "best_partner", "seen_of"]
@@ -49,8 +49,9 @@ def best_partner(state: Merging, seen: Seen, least: int, k: int, place: str) -> 
     held, _ = state.held_by(state.record[state.places[g]])
     together = np.bincount(held, minlength=len(state.domain))[partners]
     support = state.support[g] + state.support[partners] - together
-    left = _left(state, seen, least, partners, k, place) + (support < k)
-    best = left == left.min()
+    still_rare = _still_rare(state, seen, least, partners, k, place) + (support < k)
+    # The first key alone leaves ties: these go by the loss, then by the label.
+    best = still_rare == still_rare.min()
     return _least_loss(partners[best], state.count[g] + state.count[partners[best]], support[best])
 
 
@@ -64,7 +65,7 @@ def _least_loss(partners: Ints, counts: Ints, supports: Ints) -> int:
     return min(choices)[1]
 
 
-def _left(state: Merging, seen: Seen, least: int, partners: Ints, k: int, place: str) -> Ints:
+def _still_rare(state: Merging, seen: Seen, least: int, partners: Ints, k: int, place: str) -> Ints:
     """How many sets of images, {g ∪ g'} aside, are rare once g is merged with each of its partners g'.
 
     Sets R without g and g' stay as they are, and the records that support R and g or g' support R ∪ {g ∪ g'}.
@@ -82,9 +83,9 @@ def _left(state: Merging, seen: Seen, least: int, partners: Ints, k: int, place:
             work += len(sets) * counts.size
             if work > MOST_WORK:
                 raise too_many(place)
-    left = np.full(len(partners), total[-1])
-    left[beside.near] = total[:-1]
-    return left
+    still_rare = np.full(len(partners), total[-1])
+    still_rare[beside.near] = total[:-1]
+    return still_rare
 
 
 class _Beside(NamedTuple):
@@ -117,17 +118,17 @@ class _Beside(NamedTuple):
 
 
 def _beside(state: Merging, seen: Seen, least: int, partners: Ints) -> _Beside:
-    others = seen.sets & ~(1 << least)
-    some = others != 0
-    patterns, pattern = np.unique(others[some], return_inverse=True)
-    has_g = others[some] != seen.sets[some]
+    remaining = seen.sets & ~(1 << least)
+    nonempty = remaining != 0
+    patterns, pattern = np.unique(remaining[nonempty], return_inverse=True)
+    has_g = remaining[nonempty] != seen.sets[nonempty]
     index = np.full(len(state.domain), NOWHERE)
     index[partners] = np.arange(len(partners))
-    held, record = state.held_by(seen.records[some][~has_g])
+    held, record = state.held_by(seen.records[nonempty][~has_g])
     partner = index[held]
     near = np.setdiff1d(np.concatenate((partner, index[seen.images])), NOWHERE)
-    known = partner != NOWHERE
-    cells = pattern[~has_g][record[known]], np.searchsorted(near, partner[known])
+    is_partner = partner != NOWHERE
+    cells = pattern[~has_g][record[is_partner]], np.searchsorted(near, partner[is_partner])
     size = len(patterns)
     return _Beside(
         patterns, np.bincount(pattern[has_g], minlength=size), np.bincount(pattern, minlength=size), near, cells

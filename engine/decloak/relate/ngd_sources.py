@@ -1,0 +1,101 @@
+"""The sources of normalised Google distances that need no service: counts, a corpus, the release itself, scores."""
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import ClassVar, Literal
+
+from decloak.data.formats.folder import Folder
+from decloak.data.tables import Pair
+from decloak.errors import DecloakError
+from decloak.relate.corpus_index import Corpus
+from decloak.relate.counting import Counted
+from decloak.relate.ngd import Scored, settled
+from decloak.relate.observed import Observed
+from decloak.relate.protocols import CountSource
+from decloak.relate.relatedness import CountedSource, Distance, NgdSource, Supplies
+from decloak.relate.sources import CountsFile, ScoresFile
+from decloak.yaml.part import File, Found
+
+__all__ = ["CorpusSource", "CountsSource", "ReleaseSource", "ScoresSource"]
+
+
+class CountsSource(CountedSource):
+    """Normalised Google distance by a file of counts."""
+
+    FILES: ClassVar = ("file",)
+
+    source: Literal["counts"]
+    """Counts of pages."""
+    file: File
+    """The path of the file: CSV (a,b,count) or JSON."""
+
+    @contextmanager
+    def open(self, supplies: Supplies) -> Iterator[CountSource]:
+        """The counts of the file."""
+        yield CountsFile.read(supplies.folder / self.file)
+
+
+class CorpusSource(CountedSource):
+    """Normalised Google distance by a corpus of documents."""
+
+    FILES: ClassVar = ("file",)
+
+    source: Literal["corpus"]
+    """An index of documents."""
+    file: File
+    """The path of the index that `decloak corpus build` made."""
+
+    @contextmanager
+    def open(self, supplies: Supplies) -> Iterator[CountSource]:
+        """The counts of the index."""
+        with Corpus.open(supplies.folder / self.file) as index:
+            yield Counted(index, supplies.cache, progress=supplies.progress)
+
+
+class ReleaseSource(CountedSource):
+    """Normalised Google distance by the published data alone: no knowledge from outside."""
+
+    outside: ClassVar[bool] = False
+
+    source: Literal["release"]
+    """The release itself: its transactions, or its clusters where it is disassociated."""
+
+    @contextmanager
+    def open(self, supplies: Supplies) -> Iterator[CountSource]:
+        """The counts of the documents."""
+        yield Observed(supplies.documents())
+
+
+class ScoresSource(NgdSource):
+    """Finished scores."""
+
+    FILES: ClassVar = ("file",)
+
+    source: Literal["scores"]
+    """Scores somebody worked out."""
+    file: File
+    """The path of the file: CSV, a,b,ngd."""
+    unseen: Distance = 1.0
+    """What an infinite distance becomes: a distance, or no score."""
+    closer: Literal["smaller", "larger"] = "smaller"
+    """Whether smaller scores are of closer items, as distances are, or larger ones (disassociated data)."""
+
+    def mistakes(self) -> Found:
+        """What would not take effect."""
+        if self.closer == "larger":
+            for key in sorted({"unseen", "cap"} & self.model_fields_set):
+                yield (key,), DecloakError(f"'{key}' is about distances", hint="delete it, or closer: larger")
+        yield from super().mistakes()
+
+    def check(self, folder: Folder) -> None:
+        """Read the file."""
+        ScoresFile.read(folder / self.file)
+
+    def scored(self, pairs: Sequence[Pair], supplies: Supplies) -> Scored:
+        """The scores of the file: distances bounded as those worked out here are, others as they are."""
+        scores = ScoresFile.read(supplies.folder / self.file).distances(pairs)
+        if self.closer == "smaller":
+            return settled(scores, unseen=self.unseen, cap=self.cap)
+        finite = {pair: score if score is not None and math.isfinite(score) else None for pair, score in scores.items()}
+        return Scored(finite, [])
