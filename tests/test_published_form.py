@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decloak.data.dataset import Dataset
-from decloak.data.formats.distance_file import Distances, read_distances, write_distances
+from decloak.data.formats.distance_file import DistanceFile, read_distances, write_distances
 from decloak.data.formats.published import write_published, written
 from decloak.data.pair import check_pair
 from decloak.data.published import Published, read_published
@@ -215,7 +215,7 @@ def test_a_table_out_of_form_is_refused_with_its_place(tmp_path, text, expected)
 
 
 @st.composite
-def distances(draw) -> Distances:
+def distances(draw) -> DistanceFile:
     """Any tables that the file can carry, with stars or without."""
     tables, stars = [], []
     for _ in range(draw(st.integers(1, 3))):
@@ -226,7 +226,7 @@ def distances(draw) -> Distances:
         tables.append(DistanceTable(draw(names | st.just("")), rows, columns, d))
         bits = draw(st.lists(st.booleans(), min_size=size, max_size=size))
         stars.append(np.array(bits).reshape(d.shape))
-    return Distances(tuple(tables), tuple(stars) if np.concatenate([s.ravel() for s in stars]).any() else None)
+    return DistanceFile(tuple(tables), tuple(stars) if np.concatenate([s.ravel() for s in stars]).any() else None)
 
 
 @settings(max_examples=100)
@@ -253,5 +253,5 @@ def test_tables_that_could_not_be_read_are_not_written(tmp_path):
         ((DistanceTable("x", (" ",), ("b",), one),), "empty name"),
     ]:
         with pytest.raises(DecloakError, match=expected):
-            write_distances(Distances(tables, None), tmp_path / "data")
+            write_distances(DistanceFile(tables, None), tmp_path / "data")
     assert not (tmp_path / "data").exists()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Call", "Name", "Node", "Number", "Operation", "names", "parse", "walk"]
+__all__ = ["Call", "Name", "Node", "Number", "Operation", "names_read", "parse", "walk"]
 
 LONGEST = 1_000
 """Characters a formula may have: Python's parser needs a bound against deep nesting."""
@@ -123,6 +123,6 @@ def walk(node: Node) -> Iterator[Node]:
         yield from walk(child)
 
 
-def names(node: Node) -> set[str]:
+def names_read(node: Node) -> set[str]:
     """The names a formula reads (not those of its calls)."""
     return {one.name for one in walk(node) if isinstance(one, Name)}

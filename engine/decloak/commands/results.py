@@ -34,7 +34,7 @@ def runs_command(store: Path, form: str) -> None:
 def compare_command(first: str, second: str, store: Path, form: str) -> None:
     """Compare the pooled measures of two runs, attack by attack."""
     with closing(connect_readonly(store)) as connection:
-        one, other = (results.pooled(connection, results.find_run(connection, run)) for run in (first, second))
+        one, other = (results.pooled_figures(connection, results.find_run(connection, run)) for run in (first, second))
     rows = []
     for measure, attack in dict.fromkeys((*one, *other)):
         values = one.get((measure, attack)), other.get((measure, attack))

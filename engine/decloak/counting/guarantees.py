@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from decloak.checks import check_km
-from decloak.counting.itemsets import Coded, coded, sizes
-from decloak.counting.rare import rare
+from decloak.counting.itemsets import Coded, coded_items, sizes
+from decloak.counting.rare import rare_itemsets
 from decloak.data.dataset import Dataset
 
 __all__ = ["violations"]
@@ -39,12 +39,12 @@ def violations(transactions: Iterable[Iterable[str]] | Dataset, *, k: int, m: in
 
 
 def _coded(transactions: Iterable[Iterable[str]] | Dataset) -> Coded:
-    return coded(transactions.transactions if isinstance(transactions, Dataset) else transactions)
+    return coded_items(transactions.transactions if isinstance(transactions, Dataset) else transactions)
 
 
 def _violating(data: Coded, size: int, k: int) -> Iterator[tuple[frozenset[str], int]]:
     """Those of a size, in alphabetical order."""
-    if blocks := list(rare(data.records, size, k)):
+    if blocks := list(rare_itemsets(data.records, size, k)):
         itemsets, supports = map(np.concatenate, zip(*blocks, strict=True))
         order = np.lexsort(itemsets.T[::-1])
         for itemset, support in zip(itemsets[order].tolist(), supports[order].tolist(), strict=True):

@@ -20,7 +20,7 @@ from decloak.rules.operators.operator import CheckedRule, Rule, RuleText
 from decloak.rules.operators.registry import OPERATORS
 from decloak.store.relations import RELATIONS, Derives
 from decloak.store.sandbox import Sandbox
-from decloak.yaml.source import Source, check, read_text
+from decloak.yaml.source import Source, check, source_text
 
 __all__ = [
     "Catalogue",
@@ -90,7 +90,7 @@ def _bundled() -> Mapping[str, RuleText[Any, Any]]:
 
 def _admit(rules: Texts, path: Path) -> RuleText[Any, Any]:
     """Put the rule of a file beside others, unless they have its name or what it derives."""
-    rule = parse_rule(read_text(path), str(path))
+    rule = parse_rule(source_text(path), str(path))
     earlier = rules.get(rule.name, rule)
     if earlier.path != rule.path:
         problem = f"the rule {shown(rule.name)} is also in {earlier.path}"
@@ -193,7 +193,7 @@ def rule_files(folder: Path, pattern: str = "**/*.yaml") -> tuple[Path, ...]:
 def _keys(path: Path) -> Iterable[str]:
     """The top-level keys of a YAML file, none when it cannot be read: then it is no rule of anybody's."""
     try:
-        value = _source(read_text(path), shown(path.resolve(), 300)[1:-1]).value
+        value = _source(source_text(path), shown(path.resolve(), 300)[1:-1]).value
     except DecloakError:
         return ()
     return value if isinstance(value, dict) else ()

@@ -10,7 +10,7 @@ from decloak.rules.load import Catalogue, Rule, bundled_files, rule_files
 from decloak.rules.operators.operator import Sight
 from decloak.store.relations import RELATIONS
 from decloak.store.sandbox import Sandbox
-from decloak.yaml.source import Source, check, read
+from decloak.yaml.source import Source, check, read_source
 
 __all__ = ["Outcome", "run_tests", "sibling_test"]
 
@@ -50,7 +50,7 @@ def _tested(rule: Rule, catalogue: Catalogue) -> list[Outcome]:
     file = sibling_test(Path(rule.path))
     if not file.exists():
         return [Outcome(rule.name, "–", f"it has no test: write {file.name} beside it")]
-    source = read(file)
+    source = read_source(file)
     test = check(source, RuleTest)
     if test.rule != rule.name:
         raise source.error(("rule",), f"a test of {shown(test.rule)} beside the rule {rule.name}", "name that rule")

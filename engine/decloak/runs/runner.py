@@ -24,7 +24,7 @@ from decloak.scenario.variant import Variant, variants
 from decloak.store.counts import kept_counts
 from decloak.store.inserting import find
 from decloak.store.opening import connect_readonly, open_store
-from decloak.store.results import notes_of, pooled
+from decloak.store.results import notes_of, pooled_figures
 from decloak.yaml.source import Fault
 
 __all__ = ["Measure", "Progress", "Run", "RunVariant", "Verdict", "plans", "run"]
@@ -124,7 +124,7 @@ def run(
         found = tuple(
             RunVariant(
                 number, variant.name, variant.repetition, variant.seed, fresh,
-                pooled(connection, number), tuple(notes_of(connection, number)),
+                pooled_figures(connection, number), tuple(notes_of(connection, number)),
             )
             for variant, number, fresh in done
         )  # fmt: skip

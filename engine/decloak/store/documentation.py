@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-__all__ = ["Column", "Table", "markdown", "schema_text", "tables"]
+__all__ = ["Column", "SchemaTable", "markdown", "schema_tables", "schema_text"]
 
 
 class Column(NamedTuple):
@@ -16,7 +16,7 @@ class Column(NamedTuple):
     meaning: str
 
 
-class Table(NamedTuple):
+class SchemaTable(NamedTuple):
     name: str
     kind: str  # table or view
     meaning: str
@@ -42,7 +42,7 @@ def schema_text() -> str:
     return (files("decloak.store") / "schema.sql").read_text(encoding="utf-8")
 
 
-def tables(words: Mapping[str, str] | None = None) -> tuple[Table, ...]:
+def schema_tables(words: Mapping[str, str] | None = None) -> tuple[SchemaTable, ...]:
     """Every table and view in the order of schema.sql.
 
     `words` go on with what schema.sql cannot know of a column, given as "table.column".
@@ -51,27 +51,27 @@ def tables(words: Mapping[str, str] | None = None) -> tuple[Table, ...]:
 
 
 @cache
-def _tables() -> tuple[Table, ...]:
+def _tables() -> tuple[SchemaTable, ...]:
     return tuple(_read(match) for match in _OBJECT.finditer(schema_text()))
 
 
-def _told(table: Table, words: Mapping[str, str]) -> Iterable[Column]:
+def _told(table: SchemaTable, words: Mapping[str, str]) -> Iterable[Column]:
     for column in table.columns:
         more = words.get(f"{table.name}.{column.name}")
         yield column if more is None else column._replace(meaning=f"{column.meaning}: {more}")
 
 
-def _read(match: re.Match[str]) -> Table:
+def _read(match: re.Match[str]) -> SchemaTable:
     meaning = " ".join(line.removeprefix("--").strip() for line in match["comment"].splitlines())
     pattern = _TABLE_COLUMN if match["kind"] == "TABLE" else _VIEW_COLUMN
     found = (pattern.match(line) for line in match["body"].splitlines())
     columns = tuple(
         Column(one["name"], one.groupdict().get("type") or "", one["meaning"].strip()) for one in found if one
     )
-    return Table(match["name"], match["kind"].lower(), meaning, columns)
+    return SchemaTable(match["name"], match["kind"].lower(), meaning, columns)
 
 
-def markdown(chosen: Iterable[Table]) -> str:
+def markdown(chosen: Iterable[SchemaTable]) -> str:
     """The reference page of tables and views, as committed under docs/reference/."""
     parts = ["# The store", "", "Generated from schema.sql by `decloak schema --markdown`; do not edit.", ""]
     parts += [RULES_ADD, ""]

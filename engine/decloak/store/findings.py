@@ -13,7 +13,7 @@ from decloak.store.sandbox import Sandbox, quoted
 
 __all__ = [
     "START",
-    "Strikes",
+    "TableStrikes",
     "show_facts",
     "show_struck",
     "write_attack",
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-class Strikes(NamedTuple):
+class TableStrikes(NamedTuple):
     """What an eliminate rule did to one distance table: strikes in order, and the weights of what it spared."""
 
     table: int
@@ -67,7 +67,7 @@ def write_attack(
     )
 
 
-def write_strikes(connection: sqlite3.Connection, attack: int, tables: Iterable[Strikes]) -> None:
+def write_strikes(connection: sqlite3.Connection, attack: int, tables: Iterable[TableStrikes]) -> None:
     """Write the findings of an eliminate rule."""
     numbers = dict(
         connection.execute(

@@ -13,13 +13,13 @@ from decloak.data.hierarchy import Hierarchy
 from decloak.data.published import Element, Published
 
 __all__ = [
-    "Outcome",
+    "TableOutcome",
     "knows_originals",
     "lacks_context",
     "outcomes",
     "read_dataset",
-    "read_published",
-    "read_scores",
+    "read_pair_scores",
+    "read_set_generalised",
     "read_tree",
     "struck_items",
 ]
@@ -40,7 +40,7 @@ def read_dataset(connection: sqlite3.Connection, dataset: int) -> Dataset:
     return Dataset(tuple(transactions), tuple(labels), origin)
 
 
-def read_published(connection: sqlite3.Connection, release: int) -> Published:
+def read_set_generalised(connection: sqlite3.Connection, release: int) -> Published:
     """The set-generalised transactions of a release."""
     dataset, origin = connection.execute(
         "select d.id, d.origin from release r join dataset d on d.id = r.dataset where r.id = ?", (release,)
@@ -84,7 +84,7 @@ def read_tree(connection: sqlite3.Connection, release: int) -> Hierarchy | None:
     return Hierarchy.from_parents(dict(rows)) if rows else None
 
 
-def read_scores(connection: sqlite3.Connection, relatedness: int) -> dict[tuple[str, str], float | None]:
+def read_pair_scores(connection: sqlite3.Connection, relatedness: int) -> dict[tuple[str, str], float | None]:
     """The scores of pairs: context item, member."""
     rows = connection.execute(
         "select a.name, b.name, e.score from related e join item a on a.id = e.a join item b on b.id = e.b "
@@ -117,7 +117,7 @@ def lacks_context(connection: sqlite3.Connection, attack: int) -> bool:
     return bool(lacking)
 
 
-class Outcome(NamedTuple):
+class TableOutcome(NamedTuple):
     """What an eliminate attack did to one distance table; arrays of the table's shape."""
 
     table: int
@@ -127,7 +127,7 @@ class Outcome(NamedTuple):
     weight: NDArray[np.float64]  # the weight of the cells spared
 
 
-def outcomes(connection: sqlite3.Connection, attack: int) -> Iterator[Outcome]:
+def outcomes(connection: sqlite3.Connection, attack: int) -> Iterator[TableOutcome]:
     """Every distance table an attack worked on, with the truth beside it."""
     rows = connection.execute(
         "select t.number, c.row, c.col, c.d >= 0 and c.d < 9e999, e.original, coalesce(f.id, -1), p.weight "
@@ -146,14 +146,14 @@ def outcomes(connection: sqlite3.Connection, attack: int) -> Iterator[Outcome]:
         yield _outcome(number, list(group))
 
 
-def _outcome(number: int, cells: list[tuple[Any, ...]]) -> Outcome:
+def _outcome(number: int, cells: list[tuple[Any, ...]]) -> TableOutcome:
     shape = (cells[-1][1] + 1, cells[-1][2] + 1)
     columns = list(zip(*cells, strict=True))
     findings = np.array(columns[5], np.int64)
     struck = findings >= 0
     order = np.full(len(cells), -1, np.int64)
     order[struck] = np.argsort(np.argsort(findings[struck]))
-    return Outcome(
+    return TableOutcome(
         number,
         order.reshape(shape),
         np.array(columns[4], bool).reshape(shape),

@@ -19,8 +19,8 @@ __all__ = [
     "link_origins",
     "mark_originals",
     "mark_suppressed",
-    "write_hierarchy",
     "write_release",
+    "write_tree",
 ]
 
 
@@ -107,9 +107,7 @@ def generalised_numbers(connection: sqlite3.Connection, release: int) -> dict[fr
     return {frozenset(name for _, name in group): number for number, group in groupby(rows, key=lambda row: row[0])}
 
 
-def write_hierarchy(
-    connection: sqlite3.Connection, parents: Mapping[str, str], leaves: Collection[str], origin: str
-) -> int:
+def write_tree(connection: sqlite3.Connection, parents: Mapping[str, str], leaves: Collection[str], origin: str) -> int:
     """Write a hierarchy: its nodes, the items that leaves stand for, and what is below what; once for the same tree."""
     key = digest_of(["hierarchy", origin, list(parents.items())])
     found = connection.execute("select id from hierarchy where digest = ?", (key,)).fetchone()

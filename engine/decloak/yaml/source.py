@@ -16,9 +16,9 @@ from pydantic_core.core_schema import ErrorType
 
 from decloak.errors import DecloakError, Faults, nearest, shown
 from decloak.yaml.tree import Node, Place, compose, end_of
-from decloak.yaml.wording import ANY, Schema, Wording, branches, fields, found, part
+from decloak.yaml.wording import ANY, Schema, Wording, branches, described, fields, part
 
-__all__ = ["LARGEST", "Fault", "Loc", "Mistakes", "Source", "check", "read", "read_text", "validated"]
+__all__ = ["LARGEST", "Fault", "Loc", "Mistakes", "Source", "check", "read_source", "source_text", "validated"]
 
 LARGEST = 1_000_000
 """Bytes a file may have."""
@@ -81,12 +81,12 @@ class Source:
         return replace(self, root=self.root.put(keys, node, key_place))
 
 
-def read(path: str | Path) -> Source:
+def read_source(path: str | Path) -> Source:
     """Read a YAML file of at most 1 MB."""
-    return Source.parse(read_text(path), shown(path, 300)[1:-1])
+    return Source.parse(source_text(path), shown(path, 300)[1:-1])
 
 
-def read_text(path: str | Path) -> str:
+def source_text(path: str | Path) -> str:
     """The text of a YAML file of at most 1 MB."""
     name = shown(path, 300)[1:-1]
     try:
@@ -118,17 +118,17 @@ class Mistakes(ValueError):
     `raise Mistakes((("attacker", "k"), DecloakError("k says nothing here", hint="delete it")))`
     """
 
-    def __init__(self, *found: tuple[Loc, DecloakError]) -> None:
-        super().__init__("\n".join(str(error) for _, error in found))
-        self.found = found
+    def __init__(self, *mistakes: tuple[Loc, DecloakError]) -> None:
+        super().__init__("\n".join(str(error) for _, error in mistakes))
+        self.mistakes = mistakes
 
 
 def check(source: Source, model: type[Model], loc: Loc = ()) -> Model:
     """Validate the value at `loc`; raise `Faults` with all mistakes in the order of the file."""
-    found, faults = validated(source, model, loc)
-    if found is None:
+    value, faults = validated(source, model, loc)
+    if value is None:
         raise Faults(fault for _, fault in sorted(faults, key=lambda fault: fault[0][1:]))
-    return found
+    return value
 
 
 def validated(
@@ -221,7 +221,7 @@ class _Reader:
         value = path[-1] if key else self.source.find(path).value
         words = self.wording.expected(schema) if problem["type"] in _BY_SCHEMA else None
         if isinstance(cause, Mistakes):
-            for loc, error in cause.found:
+            for loc, error in cause.mistakes:
                 yield self.at((*path, *loc), error.message, error.hint, key=bool(loc))
         elif isinstance(tag, str) and problem["type"].startswith("union_tag"):
             yield from self.tagged(tag, schema, path)
@@ -229,7 +229,7 @@ class _Reader:
             yield self.at(path, str(cause or problem["msg"]), key=key)
         else:
             hint = self.wording.hint(value, schema)
-            yield self.at(path, f"expected {words}, found {found(value)}", hint, key=key)
+            yield self.at(path, f"expected {words}, found {described(value)}", hint, key=key)
 
     def tagged(self, tag: str, schema: Schema, path: Loc) -> Iterator[Fault]:
         """A mapping whose kind is named by the key `tag`, which is absent or holds no known kind."""

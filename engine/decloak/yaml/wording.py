@@ -11,7 +11,7 @@ from pydantic_core import CoreSchema
 from decloak.errors import DecloakError, nearest, shown
 from decloak.yaml.tree import number_or_text
 
-__all__ = ["ANY", "Remedies", "Schema", "Wording", "branches", "fields", "found", "part"]
+__all__ = ["ANY", "Remedies", "Schema", "Wording", "branches", "described", "fields", "part"]
 
 Schema = dict[str, Any]
 ANY: Schema = {"type": "any"}
@@ -115,7 +115,7 @@ def _words(schema: Schema) -> str | None:
         case "str":
             return "text" + _length(schema, "characters")
         case "literal":
-            return _either([found(word) for word in schema["expected"]])
+            return _either([described(word) for word in schema["expected"]])
         case "none":
             return "nothing"
         case "list" | "tuple" | "set" | "frozenset":
@@ -156,7 +156,7 @@ def _either(words: list[str]) -> str:
     return last.join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-def found(value: Any) -> str:
+def described(value: Any) -> str:
     """A value as a message names it."""
     if value is None:
         return "nothing"

@@ -14,8 +14,8 @@ from decloak.data.formats.lines import LONGEST_LINE, Line
 from decloak.errors import DecloakError, shown
 
 __all__ = [
-    "Cell", "cells", "check_header", "check_separator", "check_width", "join", "one_line", "quoted", "read_number",
-    "records", "split",
+    "Cell", "cells", "check_header", "check_separator", "check_width", "join", "one_line", "quoted_value",
+    "read_number", "records", "split",
 ]  # fmt: skip
 
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)", re.ASCII | re.IGNORECASE)
@@ -138,10 +138,10 @@ def join(values: Iterable[str], separator: str = ",", *, multiline: bool = False
     >>> join(["milk", "bread, white"])
     'milk,"bread, white"'
     """
-    return separator.join(quoted(one_line(value, multiline=multiline), separator) for value in values)
+    return separator.join(quoted_value(one_line(value, multiline=multiline), separator) for value in values)
 
 
-def quoted(value: str, marks: str) -> str:
+def quoted_value(value: str, marks: str) -> str:
     """Write one value, in quotes where it holds one of the marks or anything else that would be misread."""
     plain = (
         value == value.strip()

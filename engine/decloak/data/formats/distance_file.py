@@ -20,21 +20,21 @@ from decloak.data.formats.lines import FilePath, Line, check_name, place, read_l
 from decloak.data.tables import DistanceTable
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Distances", "read_distances", "read_number", "write_distances"]
+__all__ = ["DistanceFile", "read_distances", "read_number", "write_distances"]
 
 
-class Distances(NamedTuple):
+class DistanceFile(NamedTuple):
     """The tables of a file, and which of their cells are original members; None when no star is there."""
 
     tables: tuple[DistanceTable, ...]
     originals: tuple[NDArray[np.bool_], ...] | None
 
 
-def read_distances(path: FilePath) -> Distances:
+def read_distances(path: FilePath) -> DistanceFile:
     """Read distance tables; what has no score is NaN."""
     read = [_table(block) for block in _blocks(read_lines(path))]
     tables, stars = tuple(table for table, _ in read), tuple(star for _, star in read)
-    return Distances(tables, stars if any(star.any() for star in stars) else None)
+    return DistanceFile(tables, stars if any(star.any() for star in stars) else None)
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[list[Line]]:
@@ -85,7 +85,7 @@ def _check_unlike(names: Sequence[str], lines: Sequence[Line], what: str) -> Non
         seen.add(name)
 
 
-def write_distances(distances: Distances, path: FilePath) -> None:
+def write_distances(distances: DistanceFile, path: FilePath) -> None:
     """Write distance tables so that `read_distances` gives them back."""
     stars: Sequence[NDArray[Any] | None] = distances.originals or [None] * len(distances.tables)
     try:

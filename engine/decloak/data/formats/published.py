@@ -13,12 +13,12 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from decloak.data.content import Element, Elements
-from decloak.data.formats.delimited import one_line, quoted
+from decloak.data.formats.delimited import one_line, quoted_value
 from decloak.data.formats.lines import FilePath, Line, check_name, place, write_lines
-from decloak.data.formats.record import Labels, Names, check_labels
+from decloak.data.formats.record import Names, UniqueLabels, check_labels
 from decloak.errors import DecloakError, shown
 
-__all__ = ["parse", "write_published", "written"]
+__all__ = ["parse_elements", "write_published", "written"]
 
 _TOKEN = re.compile(r'\s*+(?:(?P<mark>[(),])|"(?P<quoted>(?:[^"]++|"")*+)"|(?P<bare>[^(),"]++)|(?P<open>"))')
 
@@ -37,9 +37,9 @@ class _Token(NamedTuple):
     column: int
 
 
-def parse(lines: Iterable[Line], ids: bool) -> Elements:
+def parse_elements(lines: Iterable[Line], ids: bool) -> Elements:
     """Read set-generalised transactions; an item stands once in a transaction."""
-    names, transactions, labels = Names(), [], Labels()
+    names, transactions, labels = Names(), [], UniqueLabels()
     for line in lines:
         tokens = _tokens(line)
         _check_shape(line, tokens, ids)
@@ -131,7 +131,7 @@ def _elements(tokens: list[_Token], names: Names) -> list[Element]:
 
 
 def write_published(published: Elements, path: FilePath, *, ids: bool = False) -> None:
-    """Write set-generalised transactions so that `parse` gives them back."""
+    """Write set-generalised transactions so that `parse_elements` gives them back."""
     try:
         if not published.transactions:
             raise DecloakError("no transactions to write")
@@ -147,7 +147,7 @@ def write_published(published: Elements, path: FilePath, *, ids: bool = False) -
 
 
 def _name(name: str) -> str:
-    return quoted(name, "(),")
+    return quoted_value(name, "(),")
 
 
 def written(element: Element) -> str:

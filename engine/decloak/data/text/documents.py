@@ -26,7 +26,7 @@ __all__ = [
     "Values",
     "files_of",
     "kind_of",
-    "lines_of",
+    "text_lines",
     "text_of",
     "whole_text",
 ]
@@ -95,7 +95,7 @@ class Documents:
         kind = kind_of(path)
         with unpacked(path, self.sha256) as stream:
             if self.reading.lines:
-                yield from (line.text for line in lines_of(stream, path))
+                yield from (line.text for line in text_lines(stream, path))
             elif kind not in RECORDS and self.reading.field is None:
                 yield whole_text(stream, path)
             elif kind not in RECORDS:
@@ -105,7 +105,7 @@ class Documents:
                     "nothing says which field holds the text", place(path), "give --field NAME, or --lines"
                 )
             else:
-                yield from self._fields(RECORDS[kind](lines_of(stream, path), self.reading))
+                yield from self._fields(RECORDS[kind](text_lines(stream, path), self.reading))
 
     def _fields(self, found: Iterable[tuple[Line, Values]]) -> Iterator[str]:
         name = self.reading.field or ""
@@ -165,7 +165,7 @@ def whole_text(stream: IO[bytes], path: Path) -> str:
     return decoded(data.removeprefix(b"\xef\xbb\xbf"), path, 1, UTF8)
 
 
-def lines_of(stream: IO[bytes], path: Path) -> Iterator[Line]:
+def text_lines(stream: IO[bytes], path: Path) -> Iterator[Line]:
     """The lines that are not blank."""
     name, number = os.fspath(path), 0
     while data := stream.readline(LONGEST + 1):
