@@ -48,11 +48,7 @@ def check_diverse(
     Sensitive items are published as they are.
     """
     hidden = frozenset(sensitive)
-    return [
-        *_lost(original, release),
-        *_disguised(release, hidden),
-        *_certain(release.transactions, hidden, l, m),
-    ]
+    return [*_lost(original, release), *_disguised(release, hidden), *_certain(release.transactions, hidden, l, m)]
 
 
 def _lost(original: Dataset, release: Generalised) -> Iterator[str]:
@@ -87,7 +83,7 @@ def _rare(transactions: Transactions, k: int, m: int) -> Iterator[str]:
     """Label sets that 1..k-1 transactions hold."""
     alike = Counter(transactions)  # as they are: sets of half a million take a gigabyte
     labels = sorted(set(chain.from_iterable(alike)))
-    code = {label: at for at, label in enumerate(labels)}
+    code = {label: column for column, label in enumerate(labels)}
     held = np.fromiter(map(code.__getitem__, chain.from_iterable(alike)), np.int32)
     start = np.cumsum([0, *map(len, alike)])
     records = sparse.csr_array((np.ones(len(held), np.int8), held, start), (len(alike), len(labels)))
@@ -184,7 +180,7 @@ def negative_violations(
     for size in range(1, min(m, len(labels)) + 1):
         for codes, pattern, support in _patterns(records, nothing, size, k):
             present, absent = (
-                tuple(labels[code] for at, code in enumerate(codes) if pattern >> at & 1 == there) for there in (1, 0)
+                tuple(labels[code] for bit, code in enumerate(codes) if pattern >> bit & 1 == there) for there in (1, 0)
             )
             yield Negative(present, absent, support)
 

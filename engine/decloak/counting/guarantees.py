@@ -30,11 +30,12 @@ def violations(transactions: Iterable[Iterable[str]] | Dataset, *, k: int, m: in
     larger: list[tuple[frozenset[str], int]] = []
     violating: set[frozenset[str]] = set()
     for size in sizes(data.records, m):
-        found = list(_violating(data, size, k))
-        for itemset, support in found:
+        supports = dict(_violating(data, size, k))
+        for itemset, support in supports.items():
+            # What violates passes on to every larger itemset that occurs: to look one item back is enough.
             covers = any(itemset - {item} in violating for item in itemset)
             (larger if covers else minimal).append((itemset, support))
-        violating = {itemset for itemset, _ in found}
+        violating = set(supports)
     return minimal + larger
 
 

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from decloak.data.dataset import rows_of
 
-__all__ = ["Coded", "ItemsetBlock", "coded_items", "item_sets", "itemset_supports", "sizes"]
+__all__ = ["Coded", "ItemsetBlock", "coded_items", "item_sets", "itemset_supports", "runs", "sizes"]
 
 PIECE = 1 << 21
 """Places, or entries of a product, made at once; one itemset alone may need more, at most those of X."""
@@ -115,14 +115,8 @@ def itemset_supports(
     if size < 1:
         raise ValueError(f"itemsets of {size} items")
     matrix = _binary(records)
-    search = _Search(
-        matrix,
-        np.ones(matrix.shape[0], np.int64) if weights is None else weights,
-        matrix.shape[1] if leading is None else leading,
-        low,
-        high,
-        piece,
-    )
+    weights = np.ones(matrix.shape[0], np.int64) if weights is None else weights
+    search = _Search(matrix, weights, matrix.shape[1] if leading is None else leading, low, high, piece)
     if matrix.nnz and search.leading:
         yield from _blocks(search, _nothing(matrix) if size == 1 else _singles(search), size)
 
@@ -168,14 +162,19 @@ def _tails(matrix: sparse.csr_array[Any], places: _Places) -> NDArray[np.int64]:
 
 
 def _parts(places: _Places, costs: NDArray[np.int64], most: int) -> Iterator[_Places]:
-    """Cut the itemsets into runs that cost at most `most` together, or of one itemset that costs more."""
+    for run in runs(costs, most):
+        first, stop = places.start[[run.start, run.stop]]
+        start = places.start[run.start : run.stop + 1] - first
+        yield _Places(places.itemsets[run], start, places.record[first:stop], places.last[first:stop])
+
+
+def runs(costs: NDArray[np.int64], most: int) -> Iterator[slice]:
+    """Cut a row of costs into runs that cost at most `most` together, or of one that costs more."""
     total = np.concatenate(([0], np.cumsum(costs)))
     begin = 0
     while begin < len(costs):
         end = max(begin + 1, int(np.searchsorted(total, total[begin] + most, side="right")) - 1)
-        first, stop = places.start[[begin, end]]
-        start = places.start[begin : end + 1] - first
-        yield _Places(places.itemsets[begin:end], start, places.record[first:stop], places.last[first:stop])
+        yield slice(begin, end)
         begin = end
 
 

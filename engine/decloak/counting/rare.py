@@ -37,13 +37,13 @@ def rare_itemsets(
     [([[0, 2], [1, 2]], [1, 1])]
     """
     weights = np.ones(records.shape[0], np.int64) if weights is None else weights
-    k = min(k, int(weights.sum()) + 1)
+    k = min(k, int(weights.sum()) + 1)  # no support is larger, and a huge k would not fit into an array
     rarest = np.argsort(np.bincount(records.indices, minlength=records.shape[1]), kind="stable")
     place = np.empty_like(rarest)
     place[rarest] = np.arange(len(rarest))
     renamed = sparse.csr_array((records.data, place[records.indices], records.indptr), records.shape)
-    left, weights, leading = _narrowed(renamed, weights, size, k, parts)
-    for block in itemset_supports(left, size, weights=weights, leading=leading, high=k - 1):
+    remaining, weights, leading = _narrowed(renamed, weights, size, k, parts)
+    for block in itemset_supports(remaining, size, weights=weights, leading=leading, high=k - 1):
         yield ItemsetBlock(np.sort(rarest[block.itemsets], axis=1), block.supports)
 
 

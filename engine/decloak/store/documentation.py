@@ -64,9 +64,10 @@ def _told(table: SchemaTable, words: Mapping[str, str]) -> Iterable[Column]:
 def _read(match: re.Match[str]) -> SchemaTable:
     meaning = " ".join(line.removeprefix("--").strip() for line in match["comment"].splitlines())
     pattern = _TABLE_COLUMN if match["kind"] == "TABLE" else _VIEW_COLUMN
-    found = (pattern.match(line) for line in match["body"].splitlines())
     columns = tuple(
-        Column(one["name"], one.groupdict().get("type") or "", one["meaning"].strip()) for one in found if one
+        Column(column["name"], column.groupdict().get("type") or "", column["meaning"].strip())
+        for line in match["body"].splitlines()
+        if (column := pattern.match(line))
     )
     return SchemaTable(match["name"], match["kind"].lower(), meaning, columns)
 

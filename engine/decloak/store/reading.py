@@ -55,7 +55,7 @@ def read_set_generalised(connection: sqlite3.Connection, release: int) -> Publis
     for (number, label), group in groupby(rows, key=lambda row: row[:2]):
         members[number] = tuple(item for _, _, item in group)
         names[members[number]] = label
-    shown = connection.execute(
+    elements = connection.execute(
         "select t.position, t.label, e.position, i.name, e.generalised from txn t left join ("
         "  select txn, position, item, null as generalised from contains"
         "  union all select txn, position, null, generalised from published_as"
@@ -63,14 +63,14 @@ def read_set_generalised(connection: sqlite3.Connection, release: int) -> Publis
         (dataset,),
     )
     labels, transactions = [], []
-    for (_, label), group in groupby(shown, key=lambda row: row[:2]):
+    for (_, label), group in groupby(elements, key=lambda row: row[:2]):
         labels.append(label)
-        elements: list[Element] = [
+        transaction: list[Element] = [
             item if generalised is None else members[generalised]
             for _, _, position, item, generalised in group
-            if position is not None
+            if position is not None  # a transaction that shows nothing has one row of nulls
         ]
-        transactions.append(tuple(elements))
+        transactions.append(tuple(transaction))
     return Published(tuple(transactions), tuple(labels), origin, names)
 
 
@@ -96,12 +96,12 @@ def read_pair_scores(connection: sqlite3.Connection, relatedness: int) -> dict[t
 
 def knows_originals(connection: sqlite3.Connection, release: int) -> bool:
     """Whether the evaluator knows which members were original."""
-    (known,) = connection.execute(
+    (knows,) = connection.execute(
         "select exists (select 1 from truth_release where release = ?1) or exists (select 1 from truth_marked m "
         "join txn t on t.id = m.txn join release r on r.dataset = t.dataset where r.id = ?1)",
         (release,),
     ).fetchone()
-    return bool(known)
+    return bool(knows)
 
 
 def lacks_context(connection: sqlite3.Connection, attack: int) -> bool:
@@ -157,7 +157,7 @@ def _outcome(number: int, cells: list[tuple[Any, ...]]) -> TableOutcome:
         number,
         order.reshape(shape),
         np.array(columns[4], bool).reshape(shape),
-        np.array([bool(one) for one in columns[3]]).reshape(shape),
+        np.array([bool(scored) for scored in columns[3]]).reshape(shape),
         np.array(columns[6], np.float64).reshape(shape),
     )
 
