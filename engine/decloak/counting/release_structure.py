@@ -51,9 +51,7 @@ def inner_joints(joints: Sequence[Joint]) -> list[list[Joint]]:
     holders = joints_of(joints)
     neighbours = [sorted({number for cluster in joint.clusters for number in holders[cluster]}) for joint in joints]
     rank = [(len(joint.clusters), number) for number, joint in enumerate(joints)]
-    return [
-        [joints[inside] for inside in numbers if rank[inside] < rank[number]] for number, numbers in enumerate(near)
-    ]
+    return [[joints[n] for n in numbers if rank[n] < rank[number]] for number, numbers in enumerate(neighbours)]
 
 
 def published_by(cluster: int, clusters: Sequence[Cluster], joints: Iterable[Joint]) -> frozenset[str]:

@@ -141,7 +141,7 @@ def validated(
         # Strict JSON is as strict as YAML should be: lists fill tuples, neither '3' nor true is a number.
         return model.model_validate_json(json.dumps(node.value), context=context), []
     except ValidationError as error:
-        problems = [(one["loc"], dict(one)) for one in error.errors(include_url=False)]
+        problems = [(problem["loc"], dict(problem)) for problem in error.errors(include_url=False)]
         faults = {str(fault[1]): fault for fault in _Reader(source, core).faults(problems, core, loc)}
         return None, list(faults.values())
     except DecloakError as error:
@@ -175,7 +175,7 @@ class _Reader:
             elif schema["type"] != "union":
                 yield from self.inside(head, group, schema, path)
         if schema["type"] == "union":
-            yield from self.union([(loc, one) for loc, one in problems if loc], schema, path)
+            yield from self.union([(loc, problem) for loc, problem in problems if loc], schema, path)
 
     def refuted(self, problem: Schema, path: Loc) -> bool:
         """Whether a list is called too short only because pydantic left its faulty entries out."""
@@ -244,11 +244,11 @@ class _Reader:
         return place, DecloakError(message, str(place), hint)
 
 
-def _meant(key: str, known: Sequence[str]) -> str:
+def _meant(key: str, keys: Sequence[str]) -> str:
     """The remedy for an unknown key: a near one, the one that it begins, or all there are."""
-    longer = [one for one in known if one.startswith(key)]
-    near = nearest(key, known) or (nearest(longer[0], longer) if len(longer) == 1 else None)
-    return near or f"known here: {', '.join(known)}"
+    longer = [name for name in keys if name.startswith(key)]
+    near = nearest(key, keys) or (nearest(longer[0], longer) if len(longer) == 1 else None)
+    return near or f"known here: {', '.join(keys)}"
 
 
 def _grouped(problems: list[Problem]) -> dict[str | int | None, list[Problem]]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from decloak.data.content import Chunk, Chunked, Cluster, Joint
 from decloak.data.formats.jsonvalue import json_value
-from decloak.data.formats.lines import FilePath, Line, check_name, place, write_lines
+from decloak.data.formats.lines import FilePath, Line, place, write_lines
 from decloak.data.formats.release_header import MOST, Header, closed, header_of, whole_number
 from decloak.errors import DecloakError, nearest, shown
 
@@ -101,13 +101,7 @@ class _Reader:
             if item in seen:
                 raise line.wrong(f"{name} has {shown(item)} twice", "an item stands once")
             seen.add(item)
-        return tuple([self.names.get(item) or self._name(line, item) for item in items])
-
-    def _name(self, line: Line, item: str) -> str:
-        try:
-            return self.names.setdefault(item, check_name(item))
-        except DecloakError as error:
-            raise line.wrong(error.message, error.hint) from None
+        return tuple([self.names.get(item) or self.names.setdefault(item, line.name(item)) for item in items])
 
 
 def parse_chunked(lines: Sequence[Line]) -> Chunked:

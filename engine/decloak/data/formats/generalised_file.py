@@ -19,7 +19,7 @@ from decloak.data.formats.lines import FilePath, Line, check_name, place, write_
 from decloak.data.formats.plain.jsonl import transaction_of
 from decloak.data.formats.record import UniqueLabels, check_labels
 from decloak.data.formats.release_header import MOST, Header, closed, header_of
-from decloak.errors import DecloakError, nearest, shown
+from decloak.errors import DecloakError, nearest, placed, shown
 
 __all__ = ["METHOD", "labelled_schema", "parse_labelled", "write_generalised"]
 
@@ -53,10 +53,7 @@ class _Reader:
             raise line.wrong("a label stands for a list of names", LABEL)
         if label in self.members or len(set(items)) < len(items):
             raise line.wrong(f"{shown(label)} or one of its items is written twice", "a name stands once")
-        try:
-            self.members[check_name(label)] = tuple(map(check_name, items))
-        except DecloakError as error:
-            raise line.wrong(error.message, error.hint) from None
+        self.members[line.name(label)] = tuple(map(line.name, items))
 
     def _transaction(self, line: Line, value: Any) -> None:
         label, items = transaction_of(line, value, self.named, TRANSACTION)
@@ -87,10 +84,8 @@ def write_generalised(release: Labelled, path: FilePath, *, ids: bool = False) -
     """Write a release so that `parse_labelled` gives it back, its ids only when asked for."""
     if not release.transactions:
         raise DecloakError("a release without transactions", place(path), "generalise some transactions first")
-    try:
+    with placed(place(path)):
         _check(release, ids)
-    except DecloakError as error:
-        raise DecloakError(error.message, place(path), error.hint) from None
     write_lines((json.dumps(value, ensure_ascii=False) for value in _objects(release, ids)), path)
 
 

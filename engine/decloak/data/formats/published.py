@@ -16,7 +16,7 @@ from decloak.data.content import Element, Elements
 from decloak.data.formats.delimited import one_line, quoted_value
 from decloak.data.formats.lines import FilePath, Line, check_name, place, write_lines
 from decloak.data.formats.record import Names, UniqueLabels, check_labels
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, placed, shown
 
 __all__ = ["parse_elements", "write_published", "written"]
 
@@ -132,17 +132,15 @@ def _elements(tokens: list[_Token], names: Names) -> list[Element]:
 
 def write_published(published: Elements, path: FilePath, *, ids: bool = False) -> None:
     """Write set-generalised transactions so that `parse_elements` gives them back."""
-    try:
+    lines = []
+    with placed(place(path)):
         if not published.transactions:
             raise DecloakError("no transactions to write")
         check_labels(published.labels, kept=ids)
-        lines = []
         for label, elements in zip(published.labels, published.transactions, strict=True):
             _check_legal(label, elements)
-            shown_as = [written(element) for element in elements] or ["()"]
-            lines.append(", ".join([_name(one_line(label))] * ids + shown_as))
-    except DecloakError as error:
-        raise DecloakError(error.message, place(path), error.hint) from None
+            cells = [written(element) for element in elements] or ["()"]
+            lines.append(", ".join([_name(one_line(label))] * ids + cells))
     write_lines(lines, path)
 
 

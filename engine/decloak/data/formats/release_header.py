@@ -49,11 +49,10 @@ def header_of(line: Line, *methods: str) -> Header:
     if method in ("disassociation", "generalisation") and method not in methods:
         key = "release" if method == "disassociation" else "published"
         raise line.wrong(f"a release by {method}", f"in a scenario that is data: {{{key}: FILE}}")
-    if not any(same(method, one) for one in methods):
+    if method not in methods:
         near = nearest(method, methods) if isinstance(method, str) else None
-        raise line.wrong(
-            f"unknown method {shown(method)}", near or "write " + " or ".join(f'"{one}"' for one in methods)
-        )
+        hint = near or "write " + " or ".join(f'"{name}"' for name in methods)
+        raise line.wrong(f"unknown method {shown(method)}", hint)
     return Header(method, *(whole_number(line, name, value[name]) if name in value else None for name in ("k", "m")))
 
 

@@ -107,12 +107,11 @@ class Documents:
             else:
                 yield from self._fields(RECORDS[kind](text_lines(stream, path), self.reading))
 
-    def _fields(self, found: Iterable[tuple[Line, Values]]) -> Iterator[str]:
+    def _fields(self, rows: Iterable[tuple[Line, Values]]) -> Iterator[str]:
         name = self.reading.field or ""
-        for line, values in found:
-            reason = next(
-                (one for one in self.reading.without if one[0] in values and str(values[one[0]]) == one[1]), None
-            )
+        for line, values in rows:
+            reasons = (pair for pair in self.reading.without if pair[0] in values and str(values[pair[0]]) == pair[1])
+            reason = next(reasons, None)
             if reason is None:
                 yield text_of(line, values, name)
             else:
@@ -122,9 +121,8 @@ class Documents:
 def text_of(line: Line, values: Values, name: str) -> str:
     """The text of a record; null is none."""
     if name not in values:
-        raise line.wrong(
-            f"no field {shown(name)}", nearest(name, values) or f"there are {len(values)}; name one of them"
-        )
+        hint = nearest(name, values) or f"there are {len(values)}; name one of them"
+        raise line.wrong(f"no field {shown(name)}", hint)
     text = "" if values[name] is None else values[name]
     if not isinstance(text, str):
         raise line.wrong(f"the field {shown(name)} is not text", 'write "…", or null')
@@ -143,7 +141,7 @@ def files_of(path: Path) -> Iterator[Path]:
     for folder, below, names in os.walk(path, onerror=_refuse):
         below[:] = sorted(name for name in below if not name.startswith("."))
         files = (Path(folder, name) for name in sorted(names) if not name.startswith("."))
-        yield from (one for one in files if one.is_file())
+        yield from (file for file in files if file.is_file())
 
 
 def _refuse(error: OSError) -> NoReturn:
@@ -152,7 +150,7 @@ def _refuse(error: OSError) -> NoReturn:
 
 def kind_of(path: Path) -> str:
     """The ending that says what a file holds, whatever packs it."""
-    suffixes = [one.lower() for one in path.suffixes if one.lower() not in (".gz", ".xz")]
+    suffixes = [suffix for suffix in map(str.lower, path.suffixes) if suffix not in (".gz", ".xz")]
     return suffixes[-1] if suffixes else ""
 
 
@@ -207,7 +205,7 @@ def _check_column(head: Line, header: Sequence[str], name: str) -> None:
     if header.count(name) != 1:
         if name in header:
             raise head.wrong(f"{header.count(name)} columns {shown(name)}", "give each another name")
-        listed = ", ".join(shown(one) for one in header[:6])
+        listed = ", ".join(shown(column) for column in header[:6])
         hint = nearest(name, header) or "where there is no header, give a column's number, from 1"
         raise head.wrong(f"no column {shown(name)}; the header has {listed}", hint)
 

@@ -41,20 +41,20 @@ def read_text(
     `headers` is found are left out, and so are documents without a noun.
     """
     tag = tagger or english()
-    found = list(_documents(Path(path), field, ids))
-    texts = without_headers([one.text for one in found], headers)
+    documents = list(_documents(Path(path), field, ids))
+    texts = without_headers([document.text for document in documents], headers)
     names, labels, transactions = Names(), UniqueLabels(), []
-    for done, (document, text) in enumerate(zip(found, texts, strict=True), 1):
+    for done, (document, text) in enumerate(zip(documents, texts, strict=True), 1):
         items = distinct(item for sentence in sentences(text) for item in phrases(tag(sentence)))
         if items:
             labels.add(document.line, document.label)
             transactions.append(tuple(map(names.__getitem__, items)))
         if progress is not None:
-            progress(done, len(found))
-    if not found:
+            progress(done, len(documents))
+    if not documents:
         raise DecloakError("no document found", place(path), _SOUGHT)
     if not transactions:
-        raise DecloakError(f"no nouns (documents: {len(found):,})", place(path), "expected English text")
+        raise DecloakError(f"no nouns (documents: {len(documents):,})", place(path), "expected English text")
     return Dataset(tuple(transactions), tuple(labels.lines), place(path))
 
 
