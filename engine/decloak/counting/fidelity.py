@@ -20,9 +20,7 @@ Subrecords = Iterable[Iterable[str]]
 
 
 def infidelities(
-    release: Disassociated,
-    original: Dataset | Iterable[Iterable[str]],
-    truth: Sequence[Sequence[int]] | None = None,
+    release: Disassociated, original: Dataset | Iterable[Iterable[str]], truth: Sequence[Sequence[int]] | None = None
 ) -> Iterator[Violation]:
     """Yield where a release (put together well) and its original records differ."""
     data = original.transactions if isinstance(original, Dataset) else original
@@ -70,10 +68,8 @@ def _members(
     sizes = [cluster.size for cluster in release.clusters]
     numbers = sorted(record for ids in truth for record in ids)
     if [len(ids) for ids in truth] != sizes or numbers != list(range(len(records))):
-        raise DecloakError(
-            "the truth is not a partition of the records into these clusters",
-            hint="give every record number once, as many to a cluster as its size",
-        )
+        message = "the truth is not a partition of the records into these clusters"
+        raise DecloakError(message, hint="give every record number once, as many to a cluster as its size")
     return [[records[record] for record in ids] for ids in truth]
 
 

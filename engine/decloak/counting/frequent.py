@@ -16,7 +16,7 @@ from scipy import sparse
 
 from decloak.counting.itemsets import runs
 
-__all__ = ["frequent"]
+__all__ = ["frequent", "row_numbers"]
 
 PIECE = 1 << 21
 """Entries that are worked on at once; one itemset alone may have more."""
@@ -87,3 +87,16 @@ def _grown(itemsets: Ints, holding: Matrix, row: Ints, columns: Matrix, column: 
     """Itemsets with their rows of G, from that of what each grew from and that of the item added."""
     for run in runs(np.diff(holding.indptr)[row] + np.diff(columns.indptr)[column], piece):
         yield _Block(itemsets[run], sparse.csr_array(holding[row[run]].multiply(columns[column[run]])))
+
+
+def row_numbers(rows: Ints) -> Ints:
+    """A number for each row, the same for equal rows; much faster than numpy's unique rows.
+
+    >>> row_numbers(np.array([[7, -1], [2, 5], [7, -1]])).tolist()
+    [1, 0, 1]
+    """
+    number = np.zeros(len(rows), np.int64)
+    for column in rows.T:
+        values, value = np.unique(column, return_inverse=True)
+        _, number = np.unique(number * len(values) + value, return_inverse=True)
+    return number

@@ -29,8 +29,7 @@ Rules that have run add to these. `found_<relation>` is the table of what a quer
 `start_<rule>` is the view of every cell with the weight `w` an eliminate rule gives it before its first round."""
 
 _OBJECT = re.compile(
-    r"(?P<comment>(?:^--[^\n]*\n)+)CREATE (?P<kind>TABLE|VIEW) (?P<name>\w+)(?P<body>.*?);\n",
-    re.MULTILINE | re.DOTALL,
+    r"(?P<comment>(?:^--[^\n]*\n)+)CREATE (?P<kind>TABLE|VIEW) (?P<name>\w+)(?P<body>.*?);\n", re.MULTILINE | re.DOTALL
 )
 _TABLE_COLUMN = re.compile(r'^  "?(?P<name>[a-z_]+)"? (?P<type>INTEGER|TEXT|REAL)\b.*?--\s*(?P<meaning>.+)$')
 _VIEW_COLUMN = re.compile(r'^.*?(?:\bAS )?"?(?P<name>[a-z_]+)"?,?\s+--\s*(?P<meaning>.+)$')

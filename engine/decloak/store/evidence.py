@@ -9,23 +9,8 @@ from decloak.store.relations import Scope
 from decloak.store.sandbox import quoted
 
 __all__ = [
-    "NAMED",
-    "Context",
-    "Finding",
-    "Judged",
-    "anchor_scores",
-    "attackable",
-    "cells_named",
-    "contexts",
-    "fact",
-    "facts_sql",
-    "find_finding",
-    "finding_sentences",
-    "node_name",
-    "rule_text",
-    "sentence",
-    "units_given",
-    "why_view",
+    "NAMED", "Context", "Finding", "Judged", "anchor_scores", "attackable", "cells_named", "contexts", "fact",
+    "facts_sql", "find_finding", "finding_sentences", "node_name", "rule_text", "sentence", "units_given", "why_view",
 ]  # fmt: skip
 
 

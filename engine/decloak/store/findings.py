@@ -114,10 +114,8 @@ def _make_relation(connection: sqlite3.Connection, relation: str, columns: Seque
             f"{', '.join(map(quoted, columns))})"
         )
     elif present != ["finding", *columns]:
-        raise DecloakError(
-            f"the store holds a relation {relation}({', '.join(present[1:])}), the rule derives other columns",
-            hint="give the relation another name, or use another store",
-        )
+        message = f"the store holds a relation {relation}({', '.join(present[1:])}), the rule derives other columns"
+        raise DecloakError(message, hint="give the relation another name, or use another store")
 
 
 def write_why(connection: sqlite3.Connection, rule: str, digest: str, named: str, because: str) -> None:

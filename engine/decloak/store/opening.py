@@ -69,12 +69,7 @@ class Store:
         self.close()
 
 
-def open_store(
-    path: str | Path,
-    *,
-    migrations: Mapping[int, Migration] | None = None,
-    version: int = VERSION,
-) -> Store:
+def open_store(path: str | Path, *, migrations: Mapping[int, Migration] | None = None, version: int = VERSION) -> Store:
     """Open the store at `path` for writing, making it when the file is not there and migrating an older one.
 
     `migrations` and `version` stand for the project's own, for tests of the migrating itself.

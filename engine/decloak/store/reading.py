@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from decloak.data.dataset import Dataset
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.published import Element, Published
+from decloak.store.sandbox import quoted
 
 __all__ = [
     "TableOutcome",
     "knows_originals",
     "lacks_context",
     "outcomes",
+    "read_covers",
     "read_dataset",
     "read_pair_scores",
     "read_set_generalised",
@@ -171,3 +173,17 @@ def struck_items(connection: sqlite3.Connection, attack: int) -> Iterator[tuple[
         "where f.attack = ?",
         (attack,),
     )
+
+
+def read_covers(connection: sqlite3.Connection, attack: int, relation: str) -> list[tuple[Any, ...]]:
+    """What a rule derived that covers items: cluster, chunk, item, earlier chunk, size, support, covered item.
+
+    An item is null where there is none.
+    """
+    return connection.execute(
+        "select x.cluster, x.chunk, i.name, x.earlier, x.size, x.support, c.name "
+        f"from finding f join {quoted(f'found_{relation}')} x on x.finding = f.id "
+        "left join item i on i.id = x.item left join item c on c.id = x.covered "
+        "where f.attack = ? order by x.cluster, x.chunk, i.name, x.earlier, x.size, x.support, c.name",
+        (attack,),
+    ).fetchall()

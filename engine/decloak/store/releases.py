@@ -14,14 +14,7 @@ from decloak.data.published import Published
 from decloak.digest import digest as digest_of
 from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers, write_txns
 
-__all__ = [
-    "generalised_numbers",
-    "link_origins",
-    "mark_originals",
-    "mark_suppressed",
-    "write_release",
-    "write_tree",
-]
+__all__ = ["generalised_numbers", "link_origins", "mark_originals", "mark_suppressed", "write_release", "write_tree"]
 
 
 def write_release(

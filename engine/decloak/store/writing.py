@@ -11,13 +11,7 @@ from decloak.data.tables import AttackTable
 from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers, write_contents, write_txns
 from decloak.store.releases import generalised_numbers
 
-__all__ = [
-    "write_dataset",
-    "write_measurement",
-    "write_relatedness",
-    "write_run",
-    "write_scoring",
-]
+__all__ = ["write_dataset", "write_measurement", "write_relatedness", "write_run", "write_scoring"]
 
 
 def write_dataset(
@@ -103,11 +97,7 @@ def write_measurement(
 
 
 def write_run(
-    connection: sqlite3.Connection,
-    *,
-    attacks: Sequence[tuple[str, int]],
-    measurements: Iterable[int],
-    **columns: Any,
+    connection: sqlite3.Connection, *, attacks: Sequence[tuple[str, int]], measurements: Iterable[int], **columns: Any
 ) -> int:
     """Write a finished run with the attacks and measurements that belong to it."""
     run = insert(connection, "run", started=datetime.now(UTC).isoformat(timespec="seconds"), **columns)

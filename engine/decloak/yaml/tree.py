@@ -175,9 +175,8 @@ class _Composer:
     def _events(self, text: str) -> Iterator[yaml.Event]:
         if bad := _UNREADABLE.search(text):
             place = end_of(text[: bad.start()], self.name) if self.marks else Place(self.name)
-            raise DecloakError(
-                f"{shown(bad[0])} is not a readable character", str(place), "delete it, or save the file as text"
-            )
+            message = f"{shown(bad[0])} is not a readable character"
+            raise DecloakError(message, str(place), "delete it, or save the file as text")
         try:
             yield from yaml.parse(text, Loader=_LOADER)
         except yaml.MarkedYAMLError as error:

@@ -36,18 +36,15 @@ def _cell_pattern(separator: str) -> re.Pattern[str]:
     run = mark + "++" if separator == " " else mark
     blank = rf"[^\S{mark}]*+"
     return re.compile(
-        rf'{blank}(?:"(?P<quoted>(?:[^"]++|"")*+)"{blank}|(?P<bare>[^"{mark}]*+))(?P<end>{run}|\Z|.)',
-        re.DOTALL,
+        rf'{blank}(?:"(?P<quoted>(?:[^"]++|"")*+)"{blank}|(?P<bare>[^"{mark}]*+))(?P<end>{run}|\Z|.)', re.DOTALL
     )
 
 
 def check_separator(separator: str) -> str:
     """Return the separator; an error when it is not one character that can separate names."""
     if len(separator) != 1 or separator in '"(\n\r\0':
-        raise DecloakError(
-            f"{shown(separator)} cannot separate names",
-            hint="use one character, as ',' or ';' or ' ' or a tab",
-        )
+        message = f"{shown(separator)} cannot separate names"
+        raise DecloakError(message, hint="use one character, as ',' or ';' or ' ' or a tab")
     return separator
 
 
@@ -154,9 +151,8 @@ def quoted_value(value: str, marks: str) -> str:
 def one_line(value: str, *, multiline: bool = False) -> str:
     """Return the value; an error when it holds a line end that the file's form cannot carry."""
     if "\r" in value or ("\n" in value and not multiline):
-        raise DecloakError(
-            f"the name {shown(value)} holds a line end, which this format cannot carry", hint="write jsonl"
-        )
+        message = f"the name {shown(value)} holds a line end, which this format cannot carry"
+        raise DecloakError(message, hint="write jsonl")
     return value
 
 

@@ -176,10 +176,8 @@ def _check_inside(line: Line, name: str, items: tuple[str, ...], subrecords: tup
             raise line.wrong(f"{name}.subrecords[{row}] is empty", "leave it out: records may give nothing to a chunk")
         for item in subrecord:
             if item not in of_chunk:
-                raise line.wrong(
-                    f"{name}.subrecords[{row}] has {shown(item)}, which is not of the chunk's items",
-                    nearest(item, items) or "add it to the items of the chunk",
-                )
+                message = f"{name}.subrecords[{row}] has {shown(item)}, which is not of the chunk's items"
+                raise line.wrong(message, nearest(item, items) or "add it to the items of the chunk")
 
 
 def chunked_schema() -> dict[str, Any]:

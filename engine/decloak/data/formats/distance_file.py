@@ -52,10 +52,8 @@ def _table(block: list[Line]) -> tuple[DistanceTable, NDArray[np.bool_]]:
     for row in rows:
         label, *texts = split(row)
         if len(texts) != len(columns):
-            raise row.wrong(
-                f"{len(texts)} values where the header has {len(columns)} columns",
-                "leave a value empty when there is no score",
-            )
+            message = f"{len(texts)} values where the header has {len(columns)} columns"
+            raise row.wrong(message, "leave a value empty when there is no score")
         names.append(label)
         values.append([_value(row, number, text) for number, text in enumerate(texts, 1)])
     _check_unlike(columns, [head] * len(columns), "column")

@@ -17,7 +17,7 @@ from decloak.data.content import Labelled
 from decloak.data.formats.jsonvalue import json_value
 from decloak.data.formats.lines import FilePath, Line, check_name, place, write_lines
 from decloak.data.formats.plain.jsonl import transaction_of
-from decloak.data.formats.record import UniqueLabels, check_labels
+from decloak.data.formats.record import LineLabels, check_labels
 from decloak.data.formats.release_header import MOST, Header, closed, header_of
 from decloak.errors import DecloakError, nearest, placed, shown
 
@@ -34,7 +34,7 @@ class _Reader:
     def __init__(self) -> None:
         self.members: dict[str, tuple[str, ...]] = {}
         self.transactions: list[tuple[str, ...]] = []
-        self.ids = UniqueLabels()
+        self.ids = LineLabels()
         self.named: bool | None = None
 
     def take(self, line: Line, value: Any) -> None:

@@ -155,11 +155,8 @@ def decoded(data: bytes, path: FilePath, number: int, hint: str) -> str:
             raise UnicodeDecodeError("utf-8", data, zero, zero + 1, "a zero byte")
         return data.decode()
     except UnicodeDecodeError as error:
-        raise DecloakError(
-            f"not UTF-8 text: byte 0x{data[error.start]:02x}",
-            place(path, number + data.count(b"\n", 0, error.start)),
-            hint,
-        ) from None
+        message = f"not UTF-8 text: byte 0x{data[error.start]:02x}"
+        raise DecloakError(message, place(path, number + data.count(b"\n", 0, error.start)), hint) from None
 
 
 def write_lines(lines: Iterable[str], path: FilePath, *, longest: int = LONGEST_LINE) -> None:

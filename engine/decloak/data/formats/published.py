@@ -15,7 +15,7 @@ from typing import NamedTuple
 from decloak.data.content import Element, Elements
 from decloak.data.formats.delimited import one_line, quoted_value
 from decloak.data.formats.lines import FilePath, Line, check_name, place, write_lines
-from decloak.data.formats.record import Names, UniqueLabels, check_labels
+from decloak.data.formats.record import LineLabels, Names, check_labels
 from decloak.errors import DecloakError, placed, shown
 
 __all__ = ["parse_elements", "write_published", "written"]
@@ -39,7 +39,7 @@ class _Token(NamedTuple):
 
 def parse_elements(lines: Iterable[Line], ids: bool) -> Elements:
     """Read set-generalised transactions; an item stands once in a transaction."""
-    names, transactions, labels = Names(), [], UniqueLabels()
+    names, transactions, labels = Names(), [], LineLabels()
     for line in lines:
         tokens = _tokens(line)
         _check_shape(line, tokens, ids)
@@ -106,9 +106,8 @@ def _check_names(line: Line, tokens: list[_Token]) -> None:
         if not name.strip():
             raise line.wrong("an empty name", "write a name, or remove it", column)
         if name in columns:
-            raise line.wrong(
-                f"{shown(name)} is there already, at column {columns[name]}", "an item stands once", column
-            )
+            message = f"{shown(name)} is there already, at column {columns[name]}"
+            raise line.wrong(message, "an item stands once", column)
         columns[name] = column
     if not columns:
         raise line.wrong("a transaction without items", "remove the line, or write () for an empty one")

@@ -101,9 +101,8 @@ class Documents:
             elif kind not in RECORDS:
                 raise DecloakError("plain text has no fields", place(path), "fields are of .csv, .tsv and .jsonl files")
             elif self.reading.field is None:
-                raise DecloakError(
-                    "nothing says which field holds the text", place(path), "give --field NAME, or --lines"
-                )
+                message = "nothing says which field holds the text"
+                raise DecloakError(message, place(path), "give --field NAME, or --lines")
             else:
                 yield from self._fields(RECORDS[kind](text_lines(stream, path), self.reading))
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import FilePath, Line, place
-from decloak.data.formats.record import Names, UniqueLabels
+from decloak.data.formats.record import LineLabels, Names
 from decloak.data.formats.unpacked import unpacked
 from decloak.data.text.documents import RECORDS, Reading, Values, files_of, kind_of, text_lines, text_of, whole_text
 from decloak.data.text.headers import without_headers
@@ -43,7 +43,7 @@ def read_text(
     tag = tagger or english()
     documents = list(_documents(Path(path), field, ids))
     texts = without_headers([document.text for document in documents], headers)
-    names, labels, transactions = Names(), UniqueLabels(), []
+    names, labels, transactions = Names(), LineLabels(), []
     for done, (document, text) in enumerate(zip(documents, texts, strict=True), 1):
         items = distinct(item for sentence in sentences(text) for item in phrases(tag(sentence)))
         if items:
