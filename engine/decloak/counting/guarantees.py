@@ -25,7 +25,7 @@ def violations(transactions: Iterable[Iterable[str]] | Dataset, *, k: int, m: in
     [(frozenset({'salt'}), 1), (frozenset({'tea'}), 1)]
     """
     check_km(k, m)
-    data = _coded(transactions)
+    data = coded_items(transactions.transactions if isinstance(transactions, Dataset) else transactions)
     minimal: list[tuple[frozenset[str], int]] = []
     larger: list[tuple[frozenset[str], int]] = []
     violating: set[frozenset[str]] = set()
@@ -37,10 +37,6 @@ def violations(transactions: Iterable[Iterable[str]] | Dataset, *, k: int, m: in
             (larger if covers else minimal).append((itemset, support))
         violating = set(supports)
     return minimal + larger
-
-
-def _coded(transactions: Iterable[Iterable[str]] | Dataset) -> Coded:
-    return coded_items(transactions.transactions if isinstance(transactions, Dataset) else transactions)
 
 
 def _violating(data: Coded, size: int, k: int) -> Iterator[tuple[frozenset[str], int]]:

@@ -210,14 +210,11 @@ def _counted(search: _Search, places: _Places) -> ItemsetBlock:
     among = (search.weights[places.record], places.record, places.start)
     product = sparse.csr_array(among, shape=(len(places.itemsets), records)) @ search.matrix
     row = np.repeat(np.arange(product.shape[0]), np.diff(product.indptr))
-    keep = (product.data >= search.low) & (product.indices > _last_items(places)[row])
+    last = places.itemsets[:, -1] if places.itemsets.shape[1] else np.array([-1])  # any item comes after none
+    keep = (product.data >= search.low) & (product.indices > last[row])
     if search.high is not None:
         keep &= product.data <= search.high
     itemsets = np.column_stack((places.itemsets[row[keep]], product.indices[keep]))
     order = np.argsort(row[keep] * n + itemsets[:, -1])
     order = order[itemsets[order, 0] < search.leading]
     return ItemsetBlock(itemsets[order], product.data[keep][order])
-
-
-def _last_items(places: _Places) -> NDArray[np.int64]:
-    return places.itemsets[:, -1] if places.itemsets.shape[1] else np.array([-1])

@@ -46,7 +46,7 @@ def schema_tables(words: Mapping[str, str] | None = None) -> tuple[SchemaTable, 
 
     `words` go on with what schema.sql cannot know of a column, given as "table.column".
     """
-    return tuple(table._replace(columns=tuple(_told(table, words or {}))) for table in _tables())
+    return tuple(table._replace(columns=tuple(_completed(table, words or {}))) for table in _tables())
 
 
 @cache
@@ -54,7 +54,7 @@ def _tables() -> tuple[SchemaTable, ...]:
     return tuple(_read(match) for match in _OBJECT.finditer(schema_text()))
 
 
-def _told(table: SchemaTable, words: Mapping[str, str]) -> Iterable[Column]:
+def _completed(table: SchemaTable, words: Mapping[str, str]) -> Iterable[Column]:
     for column in table.columns:
         more = words.get(f"{table.name}.{column.name}")
         yield column if more is None else column._replace(meaning=f"{column.meaning}: {more}")
