@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from decloak.counting.itemsets import runs
+from decloak.counting.itemsets import cost_runs
 
 __all__ = ["frequent", "row_numbers"]
 
@@ -79,13 +79,13 @@ def _alike(records: Matrix) -> tuple[Matrix, Ints]:
 
 def _parts(block: _Block, lengths: Ints, piece: int) -> Iterator[_Block]:
     """Runs of itemsets whose records hold `piece` items together, or of one itemset with more."""
-    for run in runs(block.holding.astype(np.int64) @ lengths, piece):
+    for run in cost_runs(block.holding.astype(np.int64) @ lengths, piece):
         yield _Block(block.itemsets[run], block.holding[run])
 
 
 def _grown(itemsets: Ints, holding: Matrix, row: Ints, columns: Matrix, column: Ints, piece: int) -> Iterator[_Block]:
     """Itemsets with their rows of G, from that of what each grew from and that of the item added."""
-    for run in runs(np.diff(holding.indptr)[row] + np.diff(columns.indptr)[column], piece):
+    for run in cost_runs(np.diff(holding.indptr)[row] + np.diff(columns.indptr)[column], piece):
         yield _Block(itemsets[run], sparse.csr_array(holding[row[run]].multiply(columns[column[run]])))
 
 

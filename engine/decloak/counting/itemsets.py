@@ -16,7 +16,7 @@ from scipy import sparse
 
 from decloak.data.dataset import rows_of
 
-__all__ = ["Coded", "ItemsetBlock", "coded_items", "item_sets", "itemset_supports", "runs", "sizes"]
+__all__ = ["Coded", "ItemsetBlock", "coded_items", "cost_runs", "item_sets", "itemset_supports", "sizes"]
 
 PIECE = 1 << 21
 """Places, or entries of a product, made at once; one itemset alone may need more, at most those of X."""
@@ -162,13 +162,13 @@ def _tails(matrix: sparse.csr_array[Any], places: _Places) -> NDArray[np.int64]:
 
 
 def _parts(places: _Places, costs: NDArray[np.int64], most: int) -> Iterator[_Places]:
-    for run in runs(costs, most):
+    for run in cost_runs(costs, most):
         first, stop = places.start[[run.start, run.stop]]
         start = places.start[run.start : run.stop + 1] - first
         yield _Places(places.itemsets[run], start, places.record[first:stop], places.last[first:stop])
 
 
-def runs(costs: NDArray[np.int64], most: int) -> Iterator[slice]:
+def cost_runs(costs: NDArray[np.int64], most: int) -> Iterator[slice]:
     """Cut a row of costs into runs that cost at most `most` together, or of one that costs more."""
     total = np.concatenate(([0], np.cumsum(costs)))
     begin = 0
