@@ -20,7 +20,7 @@ from decloak.data.release_files import RELEASE_FORMATS
 from decloak.measure.registry import words_of_columns
 from decloak.rules.load import Catalogue
 from decloak.scenario.model import scenario_schema
-from decloak.store.documentation import markdown, tables
+from decloak.store.documentation import markdown, schema_tables
 from decloak.store.relations import RELATIONS
 
 ROOT = Path(__file__).parents[1]
@@ -83,7 +83,7 @@ def rule_reference() -> str:
 def generated() -> Iterator[tuple[Path, str]]:
     """Every generated file with the text it must have."""
     reference = ROOT / "docs" / "reference"
-    yield reference / "store.md", markdown(tables(words_of_columns()))
+    yield reference / "store.md", markdown(schema_tables(words_of_columns()))
     yield reference / "commands.md", command_reference()
     yield reference / "rules.md", rule_reference()
     for release in RELEASE_FORMATS.values():

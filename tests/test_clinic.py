@@ -63,7 +63,8 @@ def test_items_of_a_condition_are_as_frequent_as_it_says_and_supports_have_a_lon
 
 
 def test_the_clinic_knows_at_least_40_conditions_and_nothing_twice():
-    raw = positions.read(str(files("decloak.data.generators") / "clinic.yaml")).value  # refuses a key written twice
+    path = str(files("decloak.data.generators") / "clinic.yaml")
+    raw = positions.read_source(path).value  # refuses a key written twice
     clinic = knowledge()
     assert len(clinic.conditions) == len(raw["conditions"]) >= 40
     assert len(clinic.vocabulary) >= 250

@@ -15,9 +15,9 @@ import naive_mining
 from decloak.anonymisers.kernels.release import Local, generalised
 from decloak.counting.generalisation_guarantee import (
     Negative,
+    check_alike,
     check_diverse,
     check_generalised,
-    check_whole,
     negative_violations,
 )
 from decloak.data.dataset import Dataset
@@ -64,7 +64,7 @@ def test_label_sets_and_whole_records_are_told_when_too_few_have_them(rows, k, m
     told = check_generalised(data, release, k, m)
     assert sorted(line.removeprefix("together ").split(" have ")[0] for line in told) == rare
     alone = [row for row, count in Counter(rows).items() if row and count < k]
-    assert len(check_whole(data, release, k)) == len(alone)
+    assert len(check_alike(data, release, k)) == len(alone)
 
 
 @settings(max_examples=100)
@@ -124,13 +124,13 @@ def test_what_is_lost_twice_there_or_made_up_is_told_by_every_check(row, fault):
     data = dataset([["a1"]])
     release = Generalised((row,), MEMBERS, data.labels)
     assert check_generalised(data, release, 1, 1) == [fault]
-    assert check_whole(data, release, 1) == [fault]
+    assert check_alike(data, release, 1) == [fault]
     assert check_diverse(data, release, [], 1, 1) == [fault]
 
 
 def test_a_release_of_other_transactions_is_told():
     release = Generalised((("A",), ("A",)), MEMBERS, ("1", "3"))
-    assert check_whole(dataset([["a1"], ["a2"]]), release, 2) == ["the transactions are not those of the original"]
+    assert check_alike(dataset([["a1"], ["a2"]]), release, 2) == ["the transactions are not those of the original"]
 
 
 def test_hostile_names_stay_on_their_line():

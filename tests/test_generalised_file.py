@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decloak.data.formats.generalised_file import json_schema, write_generalised
+from decloak.data.formats.generalised_file import labelled_schema, write_generalised
 from decloak.data.generalised import Generalised, read_generalised
 from decloak.errors import DecloakError
 
@@ -152,7 +152,7 @@ def test_lines_are_json_and_say_what_is_promised(tmp_path):
 
 
 def test_the_schema_names_the_keys_that_are_read(tmp_path):
-    by_title = {one["title"]: one for one in json_schema()["oneOf"]}
+    by_title = {one["title"]: one for one in labelled_schema()["oneOf"]}
     release = Generalised((("A",), ()), {"A": ("a", "b")}, ("p", "q"), k=2, m=1)
     write_generalised(release, tmp_path / "release.jsonl", ids=True)
     header, label, named, _ = map(json.loads, (tmp_path / "release.jsonl").read_text().splitlines())

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from decloak.counting.guarantees import violations
-from decloak.counting.itemsets import coded, item_sets, sizes, supports
-from decloak.counting.rare import _narrowed, rare
+from decloak.counting.itemsets import coded_items, item_sets, itemset_supports, sizes
+from decloak.counting.rare import _narrowed, rare_itemsets
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.errors import DecloakError
@@ -63,7 +63,7 @@ def test_supports_equal_plain_enumeration(records, size, low, high, leading, pie
         and (high is None or support <= high)
         and (leading is None or any(item < leading for item in itemset))
     )
-    found = supports(
+    found = itemset_supports(
         matrix(records),
         size,
         weights=None if weights is None else np.array(weights, np.int64),
@@ -87,13 +87,13 @@ def test_rare_itemsets_are_those_of_plain_enumeration_whatever_parts_are_looked_
     weights = data.draw(st.none() | st.lists(st.integers(1, 6), min_size=len(records), max_size=len(records)))
     expected = [pair for pair in counted(records, size, weights).items() if pair[1] < k]
     given = None if weights is None else np.array(weights, np.int64)
-    assert sorted(listed(rare(matrix(records), size, k, weights=given, parts=parts))) == sorted(expected)
+    assert sorted(listed(rare_itemsets(matrix(records), size, k, weights=given, parts=parts))) == sorted(expected)
 
 
 def test_what_a_part_of_the_records_holds_often_enough_is_not_counted_in_all():
     often, seldom = np.ones((40, 5), np.int64), np.array([[1, 1, 1, 1, 1, 0], [0, 1, 0, 0, 0, 1]])
     records = sparse.csr_array(np.concatenate((np.pad(often, ((0, 0), (0, 1))), seldom)))
-    assert listed(rare(records, 2, 3)) == [((1, 5), 1)]
+    assert listed(rare_itemsets(records, 2, 3)) == [((1, 5), 1)]
     rarest_first, ones = records[:, ::-1], np.ones(42, np.int64)
     for k, parts, left in ((3, (16,), 1), (4, (16,), 42), (4, (16, 4), 1), (12, (16, 4), 42), (3, (), 42)):
         assert _narrowed(rarest_first, ones, 2, k, parts)[0].shape[0] == left
@@ -101,34 +101,34 @@ def test_what_a_part_of_the_records_holds_often_enough_is_not_counted_in_all():
 
 @given(RECORDS, st.integers(1, 4), st.integers(7, 20))
 def test_a_block_is_never_empty_nor_longer_than_the_piece_asked_for(records, size, piece):
-    assert all(0 < len(block.supports) <= piece for block in supports(matrix(records), size, piece=piece))
+    assert all(0 < len(block.supports) <= piece for block in itemset_supports(matrix(records), size, piece=piece))
 
 
 def test_a_sum_of_weights_may_fill_sixty_two_bits():
     weights = np.array([1 << 61, (1 << 61) - 1], np.int64)
-    assert listed(supports(matrix([{0, 1}, {0, 1}]), 2, weights=weights)) == [((0, 1), (1 << 62) - 1)]
+    assert listed(itemset_supports(matrix([{0, 1}, {0, 1}]), 2, weights=weights)) == [((0, 1), (1 << 62) - 1)]
 
 
 def test_repeated_entries_count_once_explicit_zeros_never_and_the_matrix_stays_as_it_was():
     records = sparse.csr_array((np.array([1, 1, 0]), np.array([1, 1, 0]), np.array([0, 3])), shape=(1, 2))
-    assert listed(supports(records, 1)) == [((1,), 1)]
+    assert listed(itemset_supports(records, 1)) == [((1,), 1)]
     assert (records.data.tolist(), records.indices.tolist()) == ([1, 1, 0], [1, 1, 0])
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (3, 3)])
 def test_nothing_is_found_where_nothing_is_held(shape):
     empty = sparse.csr_array(shape, dtype=np.int64)
-    assert [listed(supports(empty, size)) for size in (1, 2, 3)] == [[], [], []]
+    assert [listed(itemset_supports(empty, size)) for size in (1, 2, 3)] == [[], [], []]
     assert list(sizes(empty, 3)) == []
 
 
 def test_itemsets_without_items_are_refused():
     with pytest.raises(ValueError, match="0 items"):
-        next(supports(matrix([{1}]), 0))
+        next(itemset_supports(matrix([{1}]), 0))
 
 
 def test_coding_is_alphabetical_and_keeps_empty_transactions():
-    records, items = coded([["b", "a", "b"], [], iter(["\ud800", "a\x00"])])
+    records, items = coded_items([["b", "a", "b"], [], iter(["\ud800", "a\x00"])])
     assert items == ("a", "a\x00", "b", "\ud800")
     assert records.toarray().tolist() == [[1, 0, 1, 0], [0, 0, 0, 0], [0, 1, 0, 1]]
 

@@ -17,7 +17,7 @@ from decloak.scenario.sweep import merged_faults
 from decloak.yaml import source as positions
 from decloak.yaml import tree as yamltree
 from decloak.yaml import wording
-from decloak.yaml.source import LARGEST, Mistakes, Source, check, read, validated
+from decloak.yaml.source import LARGEST, Mistakes, Source, check, read_source, validated
 from decloak.yaml.tree import DEEPEST, MOST, WIDEST
 
 BOTH = pytest.mark.parametrize("loader", [yaml.SafeLoader, getattr(yaml, "CSafeLoader", yaml.SafeLoader)])
@@ -167,7 +167,7 @@ def test_columns_count_characters_behind_a_byte_order_mark_and_wide_letters(
     monkeypatch.setattr(yamltree, "_LOADER", loader)
     path = tmp_path / "a.yaml"
     path.write_bytes("\ufeffä𝄞: {é: 3}\r\nb: 2\r\n".encode())
-    source = read(path)
+    source = read_source(path)
     assert source.value == {"ä𝄞": {"é": 3}, "b": 2}
     assert source.place(("ä𝄞",), key=True) == f"{path}:1:1"
     assert source.place(("ä𝄞", "é")) == f"{path}:1:9"
@@ -188,7 +188,7 @@ def test_a_file_that_is_no_yaml_text_is_refused(tmp_path: Path, data: bytes, mes
     path = tmp_path / "a.yaml"
     path.write_bytes(data)
     with pytest.raises(DecloakError) as caught:
-        read(path)
+        read_source(path)
     assert str(caught.value) == f"{path}{message}"
 
 
@@ -199,14 +199,14 @@ def test_a_path_that_is_no_file_is_refused(tmp_path: Path) -> None:
         Path("a\0b"): "a\\x00b: cannot read the file: embedded null byte; check its path and permissions",
     }.items():
         with pytest.raises(DecloakError) as caught:
-            read(path)
+            read_source(path)
         assert str(caught.value) == message
 
 
 def test_a_file_of_one_long_line_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text("a: " + "x" * (LARGEST - 3))
-    assert len(read(path).value["a"]) == LARGEST - 3
+    assert len(read_source(path).value["a"]) == LARGEST - 3
 
 
 texts = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), max_size=8)
@@ -250,7 +250,7 @@ def test_random_bytes_give_a_value_or_one_line(loader: Any, data: bytes, tmp_pat
     path.write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(yamltree, "_LOADER", loader)
-        assert len(answer(lambda: read(path))) == 1
+        assert len(answer(lambda: read_source(path))) == 1
 
 
 @BOTH

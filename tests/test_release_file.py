@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint, read_disassociated
-from decloak.data.formats.disassociated_file import json_schema, write_disassociated
+from decloak.data.formats.disassociated_file import chunked_schema, write_disassociated
 from decloak.data.formats.lines import LONGEST_LINE
 from decloak.data.formats.release_text import text_table
 from decloak.errors import DecloakError
@@ -215,7 +215,7 @@ def test_what_would_be_refused_is_not_written(tmp_path, release):
 
 
 def test_the_schema_names_the_keys_that_are_read(tmp_path):
-    schema = json_schema()
+    schema = chunked_schema()
     by_title = {one["title"]: one for one in [*schema["oneOf"], *schema["$defs"].values()]}
     file = {"header": HEADER, "cluster": CLUSTER, "joint cluster": JOINT}
     for title, line in file.items():

@@ -15,7 +15,7 @@ import decloak
 from conftest import DISTANCES, MEMBERS, ORIGINALS, ROOT
 from decloak.errors import DecloakError
 from decloak.runs.runner import Progress
-from decloak.store.documentation import tables
+from decloak.store.documentation import schema_tables
 from decloak.store.opening import connect_readonly
 
 ATTACKS = ("mda", "tba", "wba", "gba", "rba")
@@ -54,7 +54,7 @@ def content(store: Path) -> dict[str, list]:
     """Every row of every table, the time of runs left out."""
     with closing(connect_readonly(store)) as connection:
         found = {}
-        for table in tables():
+        for table in schema_tables():
             if table.kind == "table":
                 columns = ", ".join(f'"{column.name}"' for column in table.columns if column.name != "started")
                 found[table.name] = sorted(

@@ -12,14 +12,14 @@ import decloak
 from decloak.errors import DecloakError
 from decloak.rules.load import Catalogue
 from decloak.rules.operators.registry import OPERATORS
-from decloak.store.documentation import tables
+from decloak.store.documentation import schema_tables
 from decloak.store.opening import connect_readonly
 from decloak.store.relations import RELATIONS, Derives, Scope
 from decloak.store.sandbox import Sandbox
 from test_store import content
 
-TRUTH = [one.name for one in tables() if one.name.startswith("truth_")]
-STORED = [one.name for one in tables()]
+TRUTH = [one.name for one in schema_tables() if one.name.startswith("truth_")]
+STORED = [one.name for one in schema_tables()]
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from sqlite_utils import Database
 
 from decloak.errors import DecloakError
-from decloak.store.documentation import markdown, tables
+from decloak.store.documentation import markdown, schema_tables
 from decloak.store.inserting import insert
 from decloak.store.opening import APPLICATION, VERSION, connect_readonly, open_store
 
@@ -63,7 +63,7 @@ def test_the_documentation_lists_exactly_what_the_store_has(tmp_path):
             ]
             for name, kind in known.fetchall()
         }
-    told = {(one.name, one.kind): [(column.name, column.type) for column in one.columns] for one in tables()}
+    told = {(one.name, one.kind): [(column.name, column.type) for column in one.columns] for one in schema_tables()}
     assert told.keys() == found.keys()
     for key, columns in found.items():
         names = [name for name, _ in columns]
@@ -73,7 +73,7 @@ def test_the_documentation_lists_exactly_what_the_store_has(tmp_path):
 
 
 def test_every_table_view_and_column_has_a_meaning():
-    for table in tables():
+    for table in schema_tables():
         assert len(table.meaning) > 10, table.name
         assert table.columns, table.name
         for column in table.columns:
@@ -82,8 +82,8 @@ def test_every_table_view_and_column_has_a_meaning():
 
 
 def test_the_reference_page_has_every_column():
-    page = markdown(tables())
-    for table in tables():
+    page = markdown(schema_tables())
+    for table in schema_tables():
         assert f"## {table.name} ({table.kind})" in page
         for column in table.columns:
             assert f"| {column.name} | {column.type.lower()} | {column.meaning} |" in page
@@ -361,7 +361,7 @@ def test_the_whole_graph_is_consistent(tmp_path):
         edges = {kind for (kind,) in store.connection.execute("select distinct kind from edge")}
         nodes = {kind for (kind,) in store.connection.execute("select distinct kind from node")}
         assert store.connection.execute("select weight from edge where kind = 'related'").fetchall() == [(0.5,)]
-    said = [(kind, word or table.name) for table in tables() for kind, word in tags(table.meaning)]
+    said = [(kind, word or table.name) for table in schema_tables() for kind, word in tags(table.meaning)]
     assert {word for kind, word in said if kind == "node"} == nodes
     assert {word for kind, word in said if kind == "edge"} == edges - {
         "in_dataset",
@@ -390,7 +390,7 @@ def test_deleting_a_data_set_leaves_nothing_of_it(store):
             connection.execute("delete from dataset")
         rows = {
             one.name: opened.connection.execute(f'select count(*) from "{one.name}"').fetchone()[0]
-            for one in tables()
+            for one in schema_tables()
             if one.kind == "table"
         }
     assert {name for name, count in rows.items() if count} == {"item", "relatedness", "related", "rule"}

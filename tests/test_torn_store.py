@@ -27,7 +27,7 @@ from decloak.store.disassociated import read_clusters as read_torn
 from decloak.store.disassociated import read_origins as read_truth
 from decloak.store.disassociated import write_clusters as write_torn
 from decloak.store.opening import open_store
-from decloak.store.reading import read_scores
+from decloak.store.reading import read_pair_scores
 from decloak.store.writing import write_dataset
 from row_values import row_values
 
@@ -104,7 +104,7 @@ def test_a_run_finds_and_measures_what_the_kernels_do(clinic):
 def test_the_store_keeps_what_the_rows_were_ranked_by(clinic, name):
     decloak.run("clinic.yaml", store="s.db")
     with open_store("s.db") as store:
-        release, scores = read_torn(store.connection, 1), read_scores(store.connection, 1)
+        release, scores = read_torn(store.connection, 1), read_pair_scores(store.connection, 1)
         ranked = row_values(release, scores, Catalogue().rule(name).compiled, closer="smaller")
         lines = {(one.cluster, str(one.chunk), one.unit): one.values for one in ranked}
         stored = store.connection.execute(

@@ -2,9 +2,10 @@
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
-__all__ = ["DecloakError", "Faults", "nearest", "shown"]
+__all__ = ["DecloakError", "Faults", "nearest", "placed", "shown"]
 
 # Control characters, and the invisible ones that reorder or hide what a terminal prints.
 _UNPRINTABLE = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff\\ud800-\\udfff]")
@@ -16,9 +17,9 @@ def shown(text: object, most: int = 60) -> str:
     return f"'{plain[:most]}…'" if len(plain) > most else f"'{plain}'"
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
+def nearest(word: str, words: Iterable[str]) -> str | None:
     """Return the remedy "did you mean 'x'?" for a misspelt word, or None when nothing is near."""
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    close = difflib.get_close_matches(word, list(words), n=1, cutoff=0.6)
     return f"did you mean '{close[0]}'?" if close else None
 
 
@@ -38,6 +39,15 @@ class DecloakError(Exception):
     def __str__(self) -> str:
         line = f"{self.place}: {self.message}" if self.place else self.message
         return f"{line}; {self.hint}" if self.hint else line
+
+
+@contextmanager
+def placed(place: str) -> Iterator[None]:
+    """Give what goes wrong inside its place; names, say, are checked where nobody knows where they stand."""
+    try:
+        yield
+    except DecloakError as error:
+        raise DecloakError(error.message, place, error.hint) from None
 
 
 class Faults(DecloakError):

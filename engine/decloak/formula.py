@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Call", "Name", "Node", "Number", "Operation", "names", "parse", "walk"]
+__all__ = ["Call", "Name", "Node", "Number", "Operation", "names_read", "parse", "walk"]
 
 LONGEST = 1_000
 """Characters a formula may have: Python's parser needs a bound against deep nesting."""
@@ -83,14 +83,12 @@ def _convert(node: ast.expr, logic: bool) -> Node:
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
             return Call(name, tuple(_convert(argument, logic) for argument in arguments))
         case ast.Compare(left=left, ops=[*signs], comparators=[*rights]) if logic:
-            operands = [_convert(one, logic) for one in (left, *rights)]
+            operands = [_convert(operand, logic) for operand in (left, *rights)]
             if all(type(sign) in _COMPARISON for sign in signs):
                 return _chain([_COMPARISON[type(sign)] for sign in signs], operands)
         case ast.BoolOp(op=both, values=values) if logic:
-            return Operation(
-                "and" if isinstance(both, ast.And) else "or",
-                tuple(_convert(value, logic) for value in values),
-            )
+            word = "and" if isinstance(both, ast.And) else "or"
+            return Operation(word, tuple(_convert(value, logic) for value in values))
         case ast.UnaryOp(op=ast.Not(), operand=operand) if logic:
             return Operation("not", (_convert(operand, logic),))
     raise DecloakError(
@@ -123,6 +121,6 @@ def walk(node: Node) -> Iterator[Node]:
         yield from walk(child)
 
 
-def names(node: Node) -> set[str]:
+def names_read(node: Node) -> set[str]:
     """The names a formula reads (not those of its calls)."""
-    return {one.name for one in walk(node) if isinstance(one, Name)}
+    return {part.name for part in walk(node) if isinstance(part, Name)}

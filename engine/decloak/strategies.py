@@ -47,8 +47,8 @@ def items(most: int = 8) -> st.SearchStrategy[list[str]]:
 @st.composite
 def transactions(draw: st.DrawFn, names: Sequence[str], most: int = 12) -> Transactions:
     """Transactions over some items, empty ones among them."""
-    one = st.lists(st.sampled_from(names), unique=True, max_size=min(len(names), 6))
-    return draw(st.lists(one, max_size=most))
+    transaction = st.lists(st.sampled_from(names), unique=True, max_size=min(len(names), 6))
+    return draw(st.lists(transaction, max_size=most))
 
 
 @st.composite
@@ -61,7 +61,7 @@ def hierarchies(draw: st.DrawFn, names: Collection[str]) -> Hierarchy:
         number += 1
         parents |= dict.fromkeys(group, f"n{number}")
         level.append(f"n{number}")
-    order = {name: at for at, name in enumerate(names)}
+    order = {name: position for position, name in enumerate(names)}
     return Hierarchy.from_parents(dict(sorted(parents.items(), key=lambda edge: order.get(edge[0], len(order)))))
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from decloak.anonymisers.hierarchies import Hidden, in_parts
 from decloak.anonymisers.kernels.top_down import partition
 from decloak.anonymisers.method import Anonymiser, Options
-from decloak.counting.generalisation_guarantee import check_whole
+from decloak.counting.generalisation_guarantee import check_alike
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 
@@ -15,7 +15,7 @@ __all__ = ["PartitionMethod"]
 
 
 def _faults(data: Dataset, release: Generalised, options: Options) -> Iterable[object]:
-    return check_whole(data, release, options["k"])
+    return check_alike(data, release, options["k"])
 
 
 class PartitionMethod(Hidden):

@@ -14,7 +14,7 @@ from decloak.report.table import emit, emit_json
 from decloak.store.opening import connect_readonly
 
 if TYPE_CHECKING:
-    from decloak.store.documentation import Table
+    from decloak.store.documentation import SchemaTable
 
 __all__ = ["graph_command", "schema_command", "sql_command"]
 
@@ -28,7 +28,7 @@ __all__ = ["graph_command", "schema_command", "sql_command"]
 def schema_command(names: tuple[str, ...], scenario: bool, relations: bool, as_markdown: bool, form: str) -> None:
     """Describe the tables of the store, or the scenario language."""
     from decloak.measure.registry import words_of_columns
-    from decloak.store.documentation import markdown, tables
+    from decloak.store.documentation import markdown, schema_tables
 
     if scenario:
         from decloak.scenario.model import scenario_schema
@@ -41,7 +41,7 @@ def schema_command(names: tuple[str, ...], scenario: bool, relations: bool, as_m
         rows = [(name, ", ".join(relation.columns), relation.meaning) for name, relation in RELATIONS.items()]
         emit(("relation", "columns", "meaning"), rows, form)
         return
-    described = {table.name: table for table in tables(words_of_columns())}
+    described = {table.name: table for table in schema_tables(words_of_columns())}
     for name in names:
         if name not in described:
             hint = nearest(name, described) or "`decloak schema` lists them"
@@ -60,7 +60,7 @@ def schema_command(names: tuple[str, ...], scenario: bool, relations: bool, as_m
     )
 
 
-def _described(table: "Table") -> str:
+def _described(table: "SchemaTable") -> str:
     width = max(len(column.name) for column in table.columns)
     lines = [f"{table.name} ({table.kind}): {table.meaning}"]
     lines += [f"  {column.name:<{width}}  {column.type.lower():<7}  {column.meaning}" for column in table.columns]

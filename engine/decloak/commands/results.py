@@ -41,7 +41,9 @@ def runs_command(store: Path, form: str) -> None:
 def compare_command(first: str, second: str, store: Path, form: str) -> None:
     """Compare the pooled measures of two runs, attack by attack."""
     with closing(connect_readonly(store)) as connection:
-        before, after = (results.pooled(connection, results.find_run(connection, run)) for run in (first, second))
+        before, after = (
+            results.pooled_figures(connection, results.find_run(connection, run)) for run in (first, second)
+        )
     rows = []
     for measure, attack in dict.fromkeys((*before, *after)):
         values = before.get((measure, attack)), after.get((measure, attack))

@@ -33,7 +33,7 @@ def show_command(run: str, tables: bool, store: Path, form: str) -> None:
     counts = {figure.name for figure in figure_titles().values() if figure.count}
     with closing(connect_readonly(store)) as connection:
         number = results.find_run(connection, run)
-        rows, notes = results.figures(connection, number, tables=tables), results.notes_of(connection, number)
+        rows, notes = results.run_figures(connection, number, tables=tables), results.notes_of(connection, number)
         if not rows:
             raise DecloakError("the run has no such measures", hint="run its scenario with measure: [recovery]")
     printed = [

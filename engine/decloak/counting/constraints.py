@@ -32,12 +32,12 @@ def broken_privacy(published: Published, privacy: Iterable[Sequence[str]], *, k:
     [Broken(constraint=('a', 'c'), itemset=('c',), support=1)]
     """
     holders = _holders(published)
-    found = []
+    broken = []
     for constraint in map(tuple, privacy):
         held = {item: holders[item] for item in constraint if item in holders}
         smallest = {_smallest(pattern, held, k) for pattern in _patterns(held) if _support(pattern, held) < k}
-        found += [Broken(constraint, itemset, _support(itemset, held)) for itemset in sorted(smallest)]
-    return found
+        broken += [Broken(constraint, itemset, _support(itemset, held)) for itemset in sorted(smallest)]
+    return broken
 
 
 def _holders(published: Published) -> dict[str, frozenset[int]]:
@@ -64,14 +64,14 @@ def _patterns(held: dict[str, frozenset[int]]) -> Iterator[tuple[str, ...]]:
 
 
 def _support(itemset: Sequence[str], held: dict[str, frozenset[int]]) -> int:
-    first, *others = sorted((held[item] for item in itemset), key=len)
-    return len(first.intersection(*others)) if others else len(first)
+    rarest, *common = sorted((held[item] for item in itemset), key=len)  # the smallest set bounds the work
+    return len(rarest.intersection(*common))
 
 
 def _smallest(pattern: tuple[str, ...], held: dict[str, frozenset[int]], k: int) -> tuple[str, ...]:
     """Drop items from a broken pattern as long as it stays broken."""
     for item in pattern:
-        fewer = tuple(one for one in pattern if one != item)
+        fewer = tuple(kept for kept in pattern if kept != item)
         if fewer and _support(fewer, held) < k:
             pattern = fewer
     return pattern
@@ -84,4 +84,8 @@ def broken_utility(published: Published, utility: Iterable[Sequence[str]]) -> li
     [('a', 'b')]
     """
     allowed = [frozenset(constraint) for constraint in utility]
-    return [one for one in published.generalised if len(one) > 1 and not any(set(one) <= each for each in allowed)]
+    return [
+        members
+        for members in published.generalised
+        if len(members) > 1 and not any(items.issuperset(members) for items in allowed)
+    ]

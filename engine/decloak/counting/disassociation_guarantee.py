@@ -38,27 +38,27 @@ def check_release(
     is listed.
 
     >>> release = Disassociated((Cluster(2, (Chunk(("a", "b"), (("a",), ("a", "b"))),), ()),), k=2, m=1)
-    >>> [(one.kind, one.itemset, one.support) for one in check_release(release)]
+    >>> [(fault.kind, fault.itemset, fault.support) for fault in check_release(release)]
     [('support', ('b',), 1)]
     """
     k, m = _stated("k", k, release.k), _stated("m", m, release.m)
     check_km(k, m)
     if truth is not None and original is None:
         raise DecloakError("truth without the original records", hint="give original as well")
-    found = list(structure(release)) or [*_sizes(release, k), *_supports(release, k, m), *_alike(release, k)]
-    if not found:
-        found += _empty_records(release, k, m)
-    if original is not None and not any(one.kind in _MISSHAPEN for one in found):
-        found += infidelities(release, original, truth)
-    return found
+    faults = list(structure(release)) or [*_sizes(release, k), *_supports(release, k, m), *_alike(release, k)]
+    if not faults:
+        faults += _empty_records(release, k, m)
+    if original is not None and not any(fault.kind in _MISSHAPEN for fault in faults):
+        faults += infidelities(release, original, truth)
+    return faults
 
 
 _MISSHAPEN = {"shared clusters"}
 """Kinds of violations after which the release cannot be laid beside the original."""
 
 
-def _stated(name: str, given: int | None, stated: int | None) -> int:
-    value = stated if given is None else given
+def _stated(name: str, bound: int | None, stated: int | None) -> int:
+    value = stated if bound is None else bound
     if value is None:
         raise DecloakError(f"the release does not say its {name}", hint=f"give {name}")
     return value
@@ -74,11 +74,11 @@ def _sizes(release: Disassociated, k: int) -> Iterator[Violation]:
 def _places(release: Disassociated) -> Iterator[tuple[str, int, int, Chunk]]:
     """Every chunk of sub-records: which kind, of which cluster or joint cluster, its number."""
     for number, cluster in enumerate(release.clusters):
-        for at, chunk in enumerate(cluster.record_chunks):
-            yield "", number, at, chunk
+        for position, chunk in enumerate(cluster.record_chunks):
+            yield "", number, position, chunk
     for number, joint in enumerate(release.joints):
-        for at, chunk in enumerate(joint.shared_chunks):
-            yield "shared ", number, at, chunk
+        for position, chunk in enumerate(joint.shared_chunks):
+            yield "shared ", number, position, chunk
 
 
 def _supports(release: Disassociated, k: int, m: int) -> Iterator[Violation]:
@@ -90,42 +90,43 @@ def _supports(release: Disassociated, k: int, m: int) -> Iterator[Violation]:
         for subrecord in chunk.subrecords
     ]
     seen: set[frozenset[str]] = set()
-    for itemset, support in violations(marked, k=k, m=m):
+    for itemset, support in violations(marked, k=k, m=m):  # minimal ones first
         seen.add(itemset)
         if any(itemset - {item} in seen for item in itemset):
             continue
-        shared, cluster, at, _ = places[int(min(itemset).split(" ", 1)[0])]
+        shared, cluster, position, _ = places[int(min(itemset).split(" ", 1)[0])]
         items = tuple(sorted(marked_item.split(" ", 1)[1] for marked_item in itemset))
-        where = f"{shared}chunk {at} of {'joint ' if shared else ''}cluster {cluster}"
+        where = f"{shared}chunk {position} of {'joint ' if shared else ''}cluster {cluster}"
         message = f"{shown(', '.join(items))} is in {support} sub-records of {where}, fewer than k = {k}"
-        yield Violation(f"{shared}support", cluster, at, items, support, message)
+        yield Violation(f"{shared}support", cluster, position, items, support, message)
 
 
 def _alike(release: Disassociated, k: int) -> Iterator[Violation]:
     """Sub-records too rare in shared chunks that have an item published elsewhere in the joint cluster."""
     inner = inner_joints(release.joints)
     for number, joint in enumerate(release.joints):
-        chunks = [chunk for one in joint.clusters for chunk in release.clusters[one].record_chunks]
-        chunks += [chunk for one in inner[number] for chunk in one.shared_chunks]
+        chunks = [chunk for cluster in joint.clusters for chunk in release.clusters[cluster].record_chunks]
+        chunks += [chunk for inside in inner[number] for chunk in inside.shared_chunks]
         elsewhere = {item for chunk in chunks for item in chunk.items}
-        for at, chunk in enumerate(joint.shared_chunks):
+        for position, chunk in enumerate(joint.shared_chunks):
             if elsewhere.isdisjoint(chunk.items):
                 continue
-            for subrecord, count in sorted(Counter(map(_set, chunk.subrecords)).items()):
+            for subrecord, count in sorted(Counter(map(_ordered, chunk.subrecords)).items()):
                 if count < k:
                     message = (
-                        f"the sub-record {shown(', '.join(subrecord))} is {count} times in shared chunk {at} of joint"
+                        f"the sub-record {shown(', '.join(subrecord))} is {count} times in shared chunk {position} of"
+                        f" joint"
                         f" cluster {number}, fewer than k = {k}, and an item of the chunk is also in another"
                     )
-                    yield Violation("shared alike", number, at, subrecord, count, message)
+                    yield Violation("shared alike", number, position, subrecord, count, message)
 
 
-def _set(subrecord: tuple[str, ...]) -> tuple[str, ...]:
+def _ordered(subrecord: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted(subrecord))
 
 
 def _empty_records(release: Disassociated, k: int, m: int) -> Iterator[Violation]:
-    joined = {one for joint in release.joints for one in joint.clusters}
+    joined = {cluster for joint in release.joints for cluster in joint.clusters}
     for number, cluster in enumerate(release.clusters):
         if not cluster.term_chunk and _may_be_empty(cluster, k, m, number in joined):
             message = f"cluster {number} has too few sub-records for k records that hold items of several chunks"

@@ -20,9 +20,7 @@ Subrecords = Iterable[Iterable[str]]
 
 
 def infidelities(
-    release: Disassociated,
-    original: Dataset | Iterable[Iterable[str]],
-    truth: Sequence[Sequence[int]] | None = None,
+    release: Disassociated, original: Dataset | Iterable[Iterable[str]], truth: Sequence[Sequence[int]] | None = None
 ) -> Iterator[Violation]:
     """Yield where a release (put together well) and its original records differ."""
     data = original.transactions if isinstance(original, Dataset) else original
@@ -31,8 +29,8 @@ def infidelities(
         yield from _counts(release, records)
     else:
         members = _members(release, records, truth)
-        yield from _own(release, members)
-        yield from _shared(release, members)
+        yield from _of_clusters(release, members)
+        yield from _of_joints(release, members)
 
 
 def _counts(release: Disassociated, records: Sequence[frozenset[str]]) -> Iterator[Violation]:
@@ -68,46 +66,45 @@ def _members(
 ) -> list[list[frozenset[str]]]:
     """The records of each cluster."""
     sizes = [cluster.size for cluster in release.clusters]
-    numbers = sorted(one for ids in truth for one in ids)
+    numbers = sorted(record for ids in truth for record in ids)
     if [len(ids) for ids in truth] != sizes or numbers != list(range(len(records))):
-        raise DecloakError(
-            "the truth is not a partition of the records into these clusters",
-            hint="give every record number once, as many to a cluster as its size",
-        )
-    return [[records[one] for one in ids] for ids in truth]
+        message = "the truth is not a partition of the records into these clusters"
+        raise DecloakError(message, hint="give every record number once, as many to a cluster as its size")
+    return [[records[record] for record in ids] for ids in truth]
 
 
-def _own(release: Disassociated, members: Sequence[Sequence[frozenset[str]]]) -> Iterator[Violation]:
+def _of_clusters(release: Disassociated, members: Sequence[Sequence[frozenset[str]]]) -> Iterator[Violation]:
     memberships = joints_of(release.joints)
     for number, (cluster, records) in enumerate(zip(release.clusters, members, strict=True)):
-        for at, chunk in enumerate(cluster.record_chunks):
+        for position, chunk in enumerate(cluster.record_chunks):
             if _differ(chunk.subrecords, [record.intersection(chunk.items) for record in records]):
-                yield _unlike(number, at, chunk.items, f"chunk {at} of cluster {number} is not what its records hold")
+                message = f"chunk {position} of cluster {number} is not what its records hold"
+                yield _unlike(number, position, chunk.items, message)
         held = frozenset[str]().union(*records)
         foreign = sorted(set(cluster.term_chunk) - held)
         if foreign:
             message = f"no record of cluster {number} holds the term {shown(foreign[0])}"
             yield _unlike(number, TERMS, tuple(foreign), message)
-        joints = [release.joints[at] for at in memberships.get(number, ())]
+        joints = [release.joints[joint] for joint in memberships.get(number, ())]
         missing = sorted(held - published_by(number, release.clusters, joints))
         if missing:
             message = f"cluster {number} does not publish {shown(missing[0])}, which a record of it holds"
             yield _unlike(number, None, tuple(missing), message)
 
 
-def _shared(release: Disassociated, members: Sequence[Sequence[frozenset[str]]]) -> Iterator[Violation]:
+def _of_joints(release: Disassociated, members: Sequence[Sequence[frozenset[str]]]) -> Iterator[Violation]:
     inner = inner_joints(release.joints)
     for number, joint in enumerate(release.joints):
-        given = [
+        parts = [
             record - published
-            for one in joint.clusters
-            for published in [published_by(one, release.clusters, inner[number])]
-            for record in members[one]
+            for cluster in joint.clusters
+            for published in [published_by(cluster, release.clusters, inner[number])]
+            for record in members[cluster]
         ]
-        for at, chunk in enumerate(joint.shared_chunks):
-            if _differ(chunk.subrecords, [part.intersection(chunk.items) for part in given]):
-                message = f"shared chunk {at} of joint cluster {number} is not what its records give"
-                yield Violation("shared fidelity", number, at, chunk.items, None, message)
+        for position, chunk in enumerate(joint.shared_chunks):
+            if _differ(chunk.subrecords, [part.intersection(chunk.items) for part in parts]):
+                message = f"shared chunk {position} of joint cluster {number} is not what its records give"
+                yield Violation("shared fidelity", number, position, chunk.items, None, message)
 
 
 def _differ(published: Subrecords, original: Subrecords) -> bool:

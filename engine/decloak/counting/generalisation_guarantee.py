@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from decloak.checks import check_km
-from decloak.counting.itemsets import coded, item_sets, sizes
-from decloak.counting.rare import rare
+from decloak.counting.itemsets import coded_items, item_sets, sizes
+from decloak.counting.rare import rare_itemsets
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.errors import shown
 
-__all__ = ["Negative", "check_diverse", "check_generalised", "check_whole", "negative_violations"]
+__all__ = ["Negative", "check_alike", "check_diverse", "check_generalised", "negative_violations"]
 
 Transactions = Sequence[tuple[str, ...]]
 Counts = NDArray[np.int64]
@@ -31,7 +31,7 @@ def check_generalised(original: Dataset, release: Generalised, k: int, m: int) -
     return [*_lost(original, release), *_rare(release.transactions, k, m)]
 
 
-def check_whole(original: Dataset, release: Generalised, k: int) -> list[str]:
+def check_alike(original: Dataset, release: Generalised, k: int) -> list[str]:
     """What is wrong; nothing when every transaction with labels is published like k - 1 others or more."""
     return [*_lost(original, release), *_alone(release.transactions, k)]
 
@@ -48,11 +48,7 @@ def check_diverse(
     Sensitive items are published as they are.
     """
     hidden = frozenset(sensitive)
-    return [
-        *_lost(original, release),
-        *_disguised(release, hidden),
-        *_certain(release.transactions, hidden, l, m),
-    ]
+    return [*_lost(original, release), *_disguised(release, hidden), *_certain(release.transactions, hidden, l, m)]
 
 
 def _lost(original: Dataset, release: Generalised) -> Iterator[str]:
@@ -87,13 +83,13 @@ def _rare(transactions: Transactions, k: int, m: int) -> Iterator[str]:
     """Label sets that 1..k-1 transactions hold."""
     alike = Counter(transactions)  # as they are: sets of half a million take a gigabyte
     labels = sorted(set(chain.from_iterable(alike)))
-    code = {label: at for at, label in enumerate(labels)}
+    code = {label: column for column, label in enumerate(labels)}
     held = np.fromiter(map(code.__getitem__, chain.from_iterable(alike)), np.int32)
     start = np.cumsum([0, *map(len, alike)])
     records = sparse.csr_array((np.ones(len(held), np.int8), held, start), (len(alike), len(labels)))
     weights = np.array(list(alike.values()), np.int64)
     for size in sizes(records, m):
-        for block in rare(records, size, k, weights=weights):
+        for block in rare_itemsets(records, size, k, weights=weights):
             for itemset, support in zip(block.itemsets.tolist(), block.supports.tolist(), strict=True):
                 yield f"together {_named(labels[code] for code in itemset)} have support {support}"
 
@@ -177,14 +173,14 @@ def negative_violations(
     check_km(k, m)
     alike = Counter(map(frozenset, item_sets(transactions)))
     # A record of weight 0 with all labels gives a column to those that no transaction has.
-    matrix, labels = coded([*alike, frozenset(domain).union(*alike)])
+    matrix, labels = coded_items([*alike, frozenset(domain).union(*alike)])
     weights = np.array([*alike.values(), 0], np.int64)
     records = _Records(matrix, sparse.csc_array(matrix), weights)
     nothing = _Prefix((), np.zeros(len(weights), np.int64), weights.sum(keepdims=True), (weights @ matrix)[None])
     for size in range(1, min(m, len(labels)) + 1):
         for codes, pattern, support in _patterns(records, nothing, size, k):
             present, absent = (
-                tuple(labels[code] for at, code in enumerate(codes) if pattern >> at & 1 == there) for there in (1, 0)
+                tuple(labels[code] for bit, code in enumerate(codes) if pattern >> bit & 1 == there) for there in (1, 0)
             )
             yield Negative(present, absent, support)
 

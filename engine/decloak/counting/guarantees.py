@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from decloak.checks import check_km
-from decloak.counting.itemsets import Coded, coded, sizes
-from decloak.counting.rare import rare
+from decloak.counting.itemsets import Coded, coded_items, sizes
+from decloak.counting.rare import rare_itemsets
 from decloak.data.dataset import Dataset
 
 __all__ = ["violations"]
@@ -25,26 +25,23 @@ def violations(transactions: Iterable[Iterable[str]] | Dataset, *, k: int, m: in
     [(frozenset({'salt'}), 1), (frozenset({'tea'}), 1)]
     """
     check_km(k, m)
-    data = _coded(transactions)
+    data = coded_items(transactions.transactions if isinstance(transactions, Dataset) else transactions)
     minimal: list[tuple[frozenset[str], int]] = []
     larger: list[tuple[frozenset[str], int]] = []
     violating: set[frozenset[str]] = set()
     for size in sizes(data.records, m):
-        found = list(_violating(data, size, k))
-        for itemset, support in found:
+        supports = dict(_violating(data, size, k))
+        for itemset, support in supports.items():
+            # What violates passes on to every larger itemset that occurs: to look one item back is enough.
             covers = any(itemset - {item} in violating for item in itemset)
             (larger if covers else minimal).append((itemset, support))
-        violating = {itemset for itemset, _ in found}
+        violating = set(supports)
     return minimal + larger
-
-
-def _coded(transactions: Iterable[Iterable[str]] | Dataset) -> Coded:
-    return coded(transactions.transactions if isinstance(transactions, Dataset) else transactions)
 
 
 def _violating(data: Coded, size: int, k: int) -> Iterator[tuple[frozenset[str], int]]:
     """Those of a size, in alphabetical order."""
-    if blocks := list(rare(data.records, size, k)):
+    if blocks := list(rare_itemsets(data.records, size, k)):
         itemsets, supports = map(np.concatenate, zip(*blocks, strict=True))
         order = np.lexsort(itemsets.T[::-1])
         for itemset, support in zip(itemsets[order].tolist(), supports[order].tolist(), strict=True):

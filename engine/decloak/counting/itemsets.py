@@ -16,13 +16,13 @@ from scipy import sparse
 
 from decloak.data.dataset import rows_of
 
-__all__ = ["Block", "Coded", "coded", "item_sets", "sizes", "supports"]
+__all__ = ["Coded", "ItemsetBlock", "coded_items", "cost_runs", "item_sets", "itemset_supports", "sizes"]
 
 PIECE = 1 << 21
 """Places, or entries of a product, made at once; one itemset alone may need more, at most those of X."""
 
 
-class Block(NamedTuple):
+class ItemsetBlock(NamedTuple):
     """Itemsets with their supports: `itemsets[i]` is an ascending row of item codes."""
 
     itemsets: NDArray[np.int64]
@@ -57,10 +57,10 @@ class _Places(NamedTuple):
     last: NDArray[np.signedinteger[Any]]
 
 
-def coded(transactions: Iterable[Iterable[str]]) -> Coded:
+def coded_items(transactions: Iterable[Iterable[str]]) -> Coded:
     """Code items by number; a repeated item of a transaction counts once.
 
-    >>> records, items = coded([["b", "a"], ["b", "b"]])
+    >>> records, items = coded_items([["b", "a"], ["b", "b"]])
     >>> items, records.toarray().tolist()
     (('a', 'b'), [[1, 1], [0, 1]])
     """
@@ -92,7 +92,7 @@ def sizes(records: sparse.csr_array[Any], m: int) -> range:
     return range(1, min(m, int(np.diff(records.indptr).max(initial=0))) + 1)
 
 
-def supports(
+def itemset_supports(
     records: sparse.csr_array[Any],
     size: int,
     *,
@@ -101,7 +101,7 @@ def supports(
     low: int = 1,
     high: int | None = None,
     piece: int = PIECE,
-) -> Iterator[Block]:
+) -> Iterator[ItemsetBlock]:
     """Yield every itemset of `size` items that occurs, with support low..high, in lexicographic order.
 
     The support is the number of records that hold the itemset, or the sum of their `weights`, positive
@@ -109,20 +109,14 @@ def supports(
     `piece` bounds its length and the memory taken.
 
     >>> records = sparse.csr_array([[1, 1, 0], [1, 1, 1]])
-    >>> [(block.itemsets.tolist(), block.supports.tolist()) for block in supports(records, 2)]
+    >>> [(block.itemsets.tolist(), block.supports.tolist()) for block in itemset_supports(records, 2)]
     [([[0, 1], [0, 2], [1, 2]], [2, 1, 1])]
     """
     if size < 1:
         raise ValueError(f"itemsets of {size} items")
     matrix = _binary(records)
-    search = _Search(
-        matrix,
-        np.ones(matrix.shape[0], np.int64) if weights is None else weights,
-        matrix.shape[1] if leading is None else leading,
-        low,
-        high,
-        piece,
-    )
+    weights = np.ones(matrix.shape[0], np.int64) if weights is None else weights
+    search = _Search(matrix, weights, matrix.shape[1] if leading is None else leading, low, high, piece)
     if matrix.nnz and search.leading:
         yield from _blocks(search, _nothing(matrix) if size == 1 else _singles(search), size)
 
@@ -144,7 +138,7 @@ def _singles(search: _Search) -> _Places:
     return _promising(search, _Places(held[:, None], start, columns.indices, columns.data))
 
 
-def _blocks(search: _Search, places: _Places, size: int) -> Iterator[Block]:
+def _blocks(search: _Search, places: _Places, size: int) -> Iterator[ItemsetBlock]:
     if places.itemsets.shape[1] == size - 1:
         lengths = np.diff(search.matrix.indptr)[places.record]
         for part in _parts(places, np.minimum(_sums(lengths, places), search.matrix.shape[1]), search.piece):
@@ -168,14 +162,19 @@ def _tails(matrix: sparse.csr_array[Any], places: _Places) -> NDArray[np.int64]:
 
 
 def _parts(places: _Places, costs: NDArray[np.int64], most: int) -> Iterator[_Places]:
-    """Cut the itemsets into runs that cost at most `most` together, or of one itemset that costs more."""
+    for run in cost_runs(costs, most):
+        first, stop = places.start[[run.start, run.stop]]
+        start = places.start[run.start : run.stop + 1] - first
+        yield _Places(places.itemsets[run], start, places.record[first:stop], places.last[first:stop])
+
+
+def cost_runs(costs: NDArray[np.int64], most: int) -> Iterator[slice]:
+    """Cut a row of costs into runs that cost at most `most` together, or of one that costs more."""
     total = np.concatenate(([0], np.cumsum(costs)))
     begin = 0
     while begin < len(costs):
         end = max(begin + 1, int(np.searchsorted(total, total[begin] + most, side="right")) - 1)
-        first, stop = places.start[[begin, end]]
-        start = places.start[begin : end + 1] - first
-        yield _Places(places.itemsets[begin:end], start, places.record[first:stop], places.last[first:stop])
+        yield slice(begin, end)
         begin = end
 
 
@@ -205,20 +204,17 @@ def _promising(search: _Search, places: _Places) -> _Places:
     return _Places(places.itemsets[keep], start, places.record[held], places.last[held])
 
 
-def _counted(search: _Search, places: _Places) -> Block:
+def _counted(search: _Search, places: _Places) -> ItemsetBlock:
     """Count what each itemset becomes with one later item."""
     records, n = search.matrix.shape
     among = (search.weights[places.record], places.record, places.start)
     product = sparse.csr_array(among, shape=(len(places.itemsets), records)) @ search.matrix
     row = np.repeat(np.arange(product.shape[0]), np.diff(product.indptr))
-    keep = (product.data >= search.low) & (product.indices > _last_items(places)[row])
+    last = places.itemsets[:, -1] if places.itemsets.shape[1] else np.array([-1])  # any item comes after none
+    keep = (product.data >= search.low) & (product.indices > last[row])
     if search.high is not None:
         keep &= product.data <= search.high
     itemsets = np.column_stack((places.itemsets[row[keep]], product.indices[keep]))
     order = np.argsort(row[keep] * n + itemsets[:, -1])
     order = order[itemsets[order, 0] < search.leading]
-    return Block(itemsets[order], product.data[keep][order])
-
-
-def _last_items(places: _Places) -> NDArray[np.int64]:
-    return places.itemsets[:, -1] if places.itemsets.shape[1] else np.array([-1])
+    return ItemsetBlock(itemsets[order], product.data[keep][order])

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from decloak.counting.itemsets import Block, supports
+from decloak.counting.itemsets import ItemsetBlock, itemset_supports
 
-__all__ = ["rare"]
+__all__ = ["rare_itemsets"]
 
 PARTS = (16, 4)
 """Every 16th record is looked at first, then every 4th of what is left."""
@@ -24,26 +24,27 @@ Records = sparse.csr_array[Any]
 Ints = NDArray[np.int64]
 
 
-def rare(
+def rare_itemsets(
     records: Records, size: int, k: int, *, weights: Ints | None = None, parts: Sequence[int] = PARTS
-) -> Iterator[Block]:
+) -> Iterator[ItemsetBlock]:
     """Yield every itemset of `size` items that occurs, but with a support below k, with it; in any order.
 
-    `weights` are those of `supports`; `parts` says of how many records one is looked at, and changes only the time.
+    `weights` are those of `itemset_supports`; `parts` says of how many records one is looked at: only the time depends
+    on it.
 
     >>> records = sparse.csr_array([[1, 1, 0], [1, 1, 1]])
-    >>> [(block.itemsets.tolist(), block.supports.tolist()) for block in rare(records, 2, 2)]
+    >>> [(block.itemsets.tolist(), block.supports.tolist()) for block in rare_itemsets(records, 2, 2)]
     [([[0, 2], [1, 2]], [1, 1])]
     """
     weights = np.ones(records.shape[0], np.int64) if weights is None else weights
-    k = min(k, int(weights.sum()) + 1)
+    k = min(k, int(weights.sum()) + 1)  # no support is larger, and a huge k would not fit into an array
     rarest = np.argsort(np.bincount(records.indices, minlength=records.shape[1]), kind="stable")
     place = np.empty_like(rarest)
     place[rarest] = np.arange(len(rarest))
     renamed = sparse.csr_array((records.data, place[records.indices], records.indptr), records.shape)
-    left, weights, leading = _narrowed(renamed, weights, size, k, parts)
-    for block in supports(left, size, weights=weights, leading=leading, high=k - 1):
-        yield Block(np.sort(rarest[block.itemsets], axis=1), block.supports)
+    remaining, weights, leading = _narrowed(renamed, weights, size, k, parts)
+    for block in itemset_supports(remaining, size, weights=weights, leading=leading, high=k - 1):
+        yield ItemsetBlock(np.sort(rarest[block.itemsets], axis=1), block.supports)
 
 
 def _narrowed(records: Records, weights: Ints, size: int, k: int, parts: Sequence[int]) -> tuple[Records, Ints, int]:
@@ -59,7 +60,7 @@ def _narrowed(records: Records, weights: Ints, size: int, k: int, parts: Sequenc
 def _unsettled(part: Records, weights: Ints, size: int, k: int, leading: int) -> int:
     """The item from which on k records of a part hold all itemsets there can be; from `leading` on they do."""
     settled = np.zeros(leading, np.int64)
-    for block in supports(part, size, weights=weights, leading=leading, low=k):
+    for block in itemset_supports(part, size, weights=weights, leading=leading, low=k):
         settled += np.bincount(block.itemsets[:, 0], minlength=leading)
     later = range(part.shape[1] - 1, -1, -1)
     return max((item + 1 for item in range(leading) if settled[item] < comb(later[item], size - 1)), default=0)

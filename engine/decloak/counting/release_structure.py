@@ -35,11 +35,11 @@ class Violation:
 
 def joints_of(joints: Sequence[Joint]) -> dict[int, list[int]]:
     """The numbers of the joint clusters that each cluster belongs to; other clusters are not there."""
-    found: dict[int, list[int]] = {}
+    numbers: dict[int, list[int]] = {}
     for number, joint in enumerate(joints):
         for cluster in joint.clusters:
-            found.setdefault(cluster, []).append(number)
-    return found
+            numbers.setdefault(cluster, []).append(number)
+    return numbers
 
 
 def inner_joints(joints: Sequence[Joint]) -> list[list[Joint]]:
@@ -49,30 +49,29 @@ def inner_joints(joints: Sequence[Joint]) -> list[list[Joint]]:
     [[Joint(clusters=(1, 2), shared_chunks=())], []]
     """
     holders = joints_of(joints)
-    near = [sorted({at for one in joint.clusters for at in holders[one]}) for joint in joints]
+    neighbours = [sorted({number for cluster in joint.clusters for number in holders[cluster]}) for joint in joints]
     rank = [(len(joint.clusters), number) for number, joint in enumerate(joints)]
-    return [[joints[at] for at in numbers if rank[at] < rank[number]] for number, numbers in enumerate(near)]
+    return [[joints[n] for n in numbers if rank[n] < rank[number]] for number, numbers in enumerate(neighbours)]
 
 
 def published_by(cluster: int, clusters: Sequence[Cluster], joints: Iterable[Joint]) -> frozenset[str]:
     """The items a cluster publishes in its own chunks or in those of some joint clusters it belongs to.
 
-    >>> one = Cluster(2, (Chunk(("a",), (("a",), ("a",))),), ("b",))
-    >>> sorted(published_by(0, [one], []))
+    >>> cluster = Cluster(2, (Chunk(("a",), (("a",), ("a",))),), ("b",))
+    >>> sorted(published_by(0, [cluster], []))
     ['a', 'b']
     """
     shared = [chunk.items for joint in joints if cluster in joint.clusters for chunk in joint.shared_chunks]
-    own = [chunk.items for chunk in clusters[cluster].record_chunks]
-    return frozenset(clusters[cluster].term_chunk).union(*own, *shared)
+    return frozenset(clusters[cluster].items).union(*shared)
 
 
 def structure(release: Disassociated) -> Iterator[Violation]:
     """Yield what no release can have, whatever it promises."""
     for number, cluster in enumerate(release.clusters):
-        for at, chunk in enumerate(cluster.record_chunks):
-            yield from _chunk(number, at, chunk, cluster.size, "")
+        for position, chunk in enumerate(cluster.record_chunks):
+            yield from _chunk(number, position, chunk, cluster.size, "")
         places: list[tuple[int | str, Sequence[str]]]
-        places = [*((at, one.items) for at, one in enumerate(cluster.record_chunks)), (TERMS, cluster.term_chunk)]
+        places = [*enumerate(chunk.items for chunk in cluster.record_chunks), (TERMS, cluster.term_chunk)]
         yield from _overlaps(number, places, "")
     inner = inner_joints(release.joints)
     for number, joint in enumerate(release.joints):
@@ -80,57 +79,57 @@ def structure(release: Disassociated) -> Iterator[Violation]:
         if wrong:
             yield wrong
             continue
-        size = sum(release.clusters[one].size for one in set(joint.clusters))
-        for at, chunk in enumerate(joint.shared_chunks):
-            yield from _chunk(number, at, chunk, size, "shared ")
-            yield from _homeless(release, inner[number], number, at)
-        yield from _overlaps(number, [(at, one.items) for at, one in enumerate(joint.shared_chunks)], "shared ")
+        size = sum(release.clusters[cluster].size for cluster in set(joint.clusters))
+        for position, chunk in enumerate(joint.shared_chunks):
+            yield from _chunk(number, position, chunk, size, "shared ")
+            yield from _homeless(release, inner[number], number, position)
+        yield from _overlaps(number, list(enumerate(chunk.items for chunk in joint.shared_chunks)), "shared ")
 
 
 def _members(number: int, joint: Joint, clusters: int) -> Violation | None:
     members = joint.clusters
     if len(set(members)) < max(2, len(members)):
         message = f"joint cluster {number} needs two clusters or more, each once"
-    elif not all(0 <= one < clusters for one in members):
+    elif not all(0 <= member < clusters for member in members):
         message = f"joint cluster {number} names a cluster that is not there"
     else:
         return None
     return Violation("shared clusters", number, None, (), None, message)
 
 
-def _chunk(number: int, at: int, chunk: Chunk, size: int, shared: str) -> Iterator[Violation]:
-    where = f"{shared}chunk {at} of {'joint ' if shared else ''}cluster {number}"
+def _chunk(number: int, position: int, chunk: Chunk, size: int, shared: str) -> Iterator[Violation]:
+    where = f"{shared}chunk {position} of {'joint ' if shared else ''}cluster {number}"
     if len(chunk.subrecords) > size:
         message = f"{where} has {len(chunk.subrecords)} sub-records of {size} records"
-        yield Violation(f"{shared}size", number, at, (), len(chunk.subrecords), message)
+        yield Violation(f"{shared}size", number, position, (), len(chunk.subrecords), message)
     for subrecord, count in Counter(chunk.subrecords).items():
         outside = set(subrecord).difference(chunk.items)
         if not subrecord:
-            yield Violation(f"{shared}empty", number, at, (), count, f"{where} has an empty sub-record")
+            yield Violation(f"{shared}empty", number, position, (), count, f"{where} has an empty sub-record")
         elif outside:
             message = f"{where} has a sub-record with {shown(min(outside))}, which is not of its items"
-            yield Violation(f"{shared}outside", number, at, tuple(sorted(outside)), count, message)
+            yield Violation(f"{shared}outside", number, position, tuple(sorted(outside)), count, message)
         elif len(set(subrecord)) < len(subrecord):
             message = f"{where} has a sub-record with an item twice"
-            yield Violation(f"{shared}repeated", number, at, subrecord, count, message)
+            yield Violation(f"{shared}repeated", number, position, subrecord, count, message)
 
 
 def _overlaps(number: int, places: Sequence[tuple[int | str, Sequence[str]]], shared: str) -> Iterator[Violation]:
     first: dict[str, int | str] = {}
-    for at, items in places:
+    for chunk, items in places:
         for item in items:
             if item in first:
                 where = f"{'joint ' if shared else ''}cluster {number}"
-                message = f"{where} has {shown(item)} in chunk {first[item]} and again in chunk {at}"
-                yield Violation(f"{shared}overlap", number, at, (item,), None, message)
-            first.setdefault(item, at)
+                message = f"{where} has {shown(item)} in chunk {first[item]} and again in chunk {chunk}"
+                yield Violation(f"{shared}overlap", number, chunk, (item,), None, message)
+            first.setdefault(item, chunk)
 
 
-def _homeless(release: Disassociated, inner: Sequence[Joint], number: int, at: int) -> Iterator[Violation]:
+def _homeless(release: Disassociated, inner: Sequence[Joint], number: int, position: int) -> Iterator[Violation]:
     """Sub-records of a shared chunk that can be on no row: each of its clusters has one of the items elsewhere."""
     joint = release.joints[number]
-    elsewhere = [published_by(one, release.clusters, inner) for one in joint.clusters]
-    for subrecord, count in Counter(joint.shared_chunks[at].subrecords).items():
+    elsewhere = [published_by(cluster, release.clusters, inner) for cluster in joint.clusters]
+    for subrecord, count in Counter(joint.shared_chunks[position].subrecords).items():
         if not any(items.isdisjoint(subrecord) for items in elsewhere):
             message = f"no cluster of joint cluster {number} can hold the sub-record {shown(', '.join(subrecord))}"
-            yield Violation("shared homeless", number, at, subrecord, count, message)
+            yield Violation("shared homeless", number, position, subrecord, count, message)

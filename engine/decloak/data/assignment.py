@@ -1,4 +1,4 @@
-"""Who gets what was torn from the records of a disassociated release."""
+"""Who gets what a disassociated release took from its records."""
 
 from typing import Literal, NamedTuple
 

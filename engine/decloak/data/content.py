@@ -63,8 +63,8 @@ class Cluster:
     @property
     def anchors(self) -> tuple[tuple[str, ...], ...]:
         """What its rows show: the sub-records of the first record chunk as published, then nothing."""
-        shown = self.record_chunks[0].subrecords if self.record_chunks else ()
-        return shown + ((),) * (self.size - len(shown))
+        subrecords = self.record_chunks[0].subrecords if self.record_chunks else ()
+        return subrecords + ((),) * (self.size - len(subrecords))
 
 
 @dataclass(frozen=True)

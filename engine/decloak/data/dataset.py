@@ -48,12 +48,12 @@ def rows_of(transactions: Iterable[Iterable[str]]) -> list[Collection[str]]:
         hint = "give its .transactions" if hasattr(transactions, "transactions") else _SHAPE
         raise DecloakError(f"the data are {shown(transactions)}, not a list of transactions", hint=hint)
     rows = [_row(number, transaction) for number, transaction in enumerate(transactions, 1)]
-    try:
-        known = all(isinstance(item, str) for item in set[str]().union(*rows))
+    try:  # each item once: rows repeat them a thousand times
+        valid = all(isinstance(item, str) for item in set[str]().union(*rows))
     except TypeError:  # an item that is a list
-        known = False
-    if not known:
-        number, item = next((at, item) for at, row in enumerate(rows, 1) for item in row if not isinstance(item, str))
+        valid = False
+    if not valid:
+        number, item = next((n, item) for n, row in enumerate(rows, 1) for item in row if not isinstance(item, str))
         raise DecloakError(f"an item of transaction {number} is {shown(item)}, not a string", hint=_SHAPE)
     return rows
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from decloak.data.content import Chunk, Chunked, Cluster, Joint
-from decloak.data.formats.disassociated_file import LONGEST_CLUSTER, METHOD, parse, write_disassociated
+from decloak.data.formats.disassociated_file import LONGEST_CLUSTER, METHOD, parse_chunked, write_disassociated
 from decloak.data.formats.lines import FilePath, Line, place, read_lines
 from decloak.data.formats.release_text import text_table
 from decloak.data.forms import FormName
@@ -70,4 +70,4 @@ def read_disassociated(path: FilePath) -> Disassociated:
 
 def disassociated_of(lines: Sequence[Line]) -> Disassociated:
     """The same of the lines of a file."""
-    return Disassociated(**vars(parse(lines)), origin=place(lines[0].path))
+    return Disassociated(**vars(parse_chunked(lines)), origin=place(lines[0].path))

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from decloak.data.content import Labelled
-from decloak.data.formats.generalised_file import parse, write_generalised
+from decloak.data.formats.generalised_file import parse_labelled, write_generalised
 from decloak.data.formats.lines import FilePath, Line, place, read_lines
 from decloak.data.forms import FormName
 from decloak.data.published import Published
@@ -65,4 +65,4 @@ def read_generalised(path: FilePath) -> Generalised:
 
 def generalised_of(lines: Sequence[Line]) -> Generalised:
     """The same of the lines of a file."""
-    return Generalised(**vars(parse(lines)), origin=place(lines[0].path))
+    return Generalised(**vars(parse_labelled(lines)), origin=place(lines[0].path))

@@ -91,7 +91,7 @@ class Hierarchy:
         if not children:
             children[_unused("*", taken)] = list(names)
             level = list(children)
-        return cls._numbered(children, level[0], {name: at for at, name in enumerate(names)}, origin)
+        return cls._numbered(children, level[0], {name: number for number, name in enumerate(names)}, origin)
 
     @classmethod
     def _numbered(
@@ -104,7 +104,7 @@ class Hierarchy:
             first[node] = min(map(first.__getitem__, below)) if below else position[node]
         ordered = {node: sorted(below, key=first.__getitem__) for node, below in children.items()}
         labels = _from_root(ordered, root)
-        number = {node: at for at, node in enumerate(labels)}
+        number = {node: place for place, node in enumerate(labels)}
         parent = np.full(len(labels), -1, np.int64)
         for node, below in children.items():
             parent[[number[child] for child in below]] = number[node]
@@ -180,7 +180,7 @@ class Hierarchy:
         What is wrong with a record is told with its name and the file's, where it has one.
         """
         transactions = data.transactions if isinstance(data, Dataset) else data
-        position = {item: at for at, item in enumerate(self.items)}
+        position = {item: column for column, item in enumerate(self.items)}
         indices: list[int] = []
         start = [0]
         for record, transaction in enumerate(transactions):
@@ -217,7 +217,7 @@ def _record(data: Dataset | Iterable[Iterable[str]], record: int) -> str:
     number = str(record + 1)
     if not isinstance(data, Dataset):
         return f"record {number}"
-    name = "".join(f", {shown(one)}" for one in data.labels[record : record + 1] if one != number)
+    name = "".join(f", {shown(label)}" for label in data.labels[record : record + 1] if label != number)
     file = "" if data.origin == "memory" else f"{data.origin}: "
     return f"{file}record {number}{name}"
 

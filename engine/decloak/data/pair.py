@@ -30,9 +30,9 @@ def check_pair(original: Dataset, published: Published) -> list[tuple[str, str]]
         suppressed += [(label, item) for item in items if item not in plain and item not in members]
     if strangers:
         label, item = strangers[0]
-        others = f", and {len(strangers) - 1} more like it" if len(strangers) > 1 else ""
+        more = f", and {len(strangers) - 1} more like it" if len(strangers) > 1 else ""
         raise DecloakError(
-            f"transaction {shown(label)} publishes {shown(item)}, which its original does not hold{others}",
+            f"transaction {shown(label)} publishes {shown(item)}, which its original does not hold{more}",
             published.origin,
             f"compare with {original.origin}: is it the right original, is a bracket missing?",
         )
@@ -43,12 +43,12 @@ def _check_labels(original: Dataset, published: Published) -> None:
     for data in (original, published):
         if len(set(data.labels)) < len(data.labels):
             raise DecloakError("two transactions have the same label", data.origin, "labels must be unique")
-    for data, other in ((original, published), (published, original)):
-        missing = sorted(set(data.labels).difference(other.labels))
+    for data, counterpart in ((original, published), (published, original)):
+        missing = sorted(set(data.labels).difference(counterpart.labels))
         if missing:
             raise DecloakError(
                 f"no transaction {_few(missing)}, though {data.origin} has",
-                other.origin,
+                counterpart.origin,
                 f"{len(original.labels)} original, {len(published.labels)} published transactions: "
                 "give both the same ids, or neither any",
             )

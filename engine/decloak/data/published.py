@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from decloak.data.content import Element, Elements, Labelled
 from decloak.data.formats.generalised_file import write_generalised
 from decloak.data.formats.lines import FilePath, place, read_lines
-from decloak.data.formats.published import parse, write_published, written
+from decloak.data.formats.published import parse_elements, write_published, written
 from decloak.data.forms import FormName
 
 __all__ = ["Element", "Published", "read_published"]
@@ -76,5 +76,5 @@ class Published(Elements):
 
 def read_published(path: FilePath, *, ids: bool = False) -> Published:
     """Read set-generalised transactions; an item stands once in a transaction."""
-    elements = parse(read_lines(path), ids)
+    elements = parse_elements(read_lines(path), ids)
     return Published(elements.transactions, elements.labels, place(path))

@@ -55,5 +55,5 @@ def with_bounds(parameters: Mapping[str, Any], **bounds: int | None) -> dict[str
     >>> with_bounds({"k": 3, "m": 2, "refine": True}, k=4, m=None)
     {'k': 4, 'refine': True}
     """
-    told = {name: bound for name, bound in bounds.items() if bound is not None}
-    return told | {name: value for name, value in parameters.items() if name not in bounds}
+    stated = {name: bound for name, bound in bounds.items() if bound is not None}
+    return stated | {name: value for name, value in parameters.items() if name not in bounds}

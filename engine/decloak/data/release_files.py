@@ -26,10 +26,10 @@ class ReleaseFormat(NamedTuple):
 
 RELEASE_FORMATS = {
     disassociated_file.METHOD: ReleaseFormat(
-        disassociated_of, disassociated_file.LONGEST_CLUSTER, disassociated_file.json_schema, "release"
+        disassociated_of, disassociated_file.LONGEST_CLUSTER, disassociated_file.chunked_schema, "release"
     ),
     generalised_file.METHOD: ReleaseFormat(
-        generalised_of, LONGEST_LINE, generalised_file.json_schema, "generalised-release"
+        generalised_of, LONGEST_LINE, generalised_file.labelled_schema, "generalised-release"
     ),
 }
 """By the method that the header names."""

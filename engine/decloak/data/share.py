@@ -12,10 +12,10 @@ __all__ = ["Share"]
 def _exactly(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """The comparison of a share with what is on the other side."""
 
-    def compared(share: "Share", other: Any) -> Any:
-        if isinstance(other, Share):
-            return compare(share.exact, other.exact)
-        return compare(share.exact if isinstance(other, Rational) else float(share), other)
+    def compared(share: "Share", value: Any) -> Any:
+        if isinstance(value, Share):
+            return compare(share.exact, value.exact)
+        return compare(share.exact if isinstance(value, Rational) else float(share), value)
 
     return compared
 

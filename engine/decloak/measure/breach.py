@@ -21,7 +21,7 @@ def _measure(attacked: AttackedRelease[HeldChunks], *, reading: str) -> Measured
     """The QPBD total, items and records that are vulnerable, by what the attack found."""
     from decloak.attack.breach import hit_records, risky_items, total
     from decloak.attack.cover import gathered
-    from decloak.store.covers import read_covers
+    from decloak.store.reading import read_covers
 
     attacker, note = attacker_of(attacked.connection, attacked.number)
     if note is not None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from decloak.anonymisers.method import Made
-from decloak.data.formats.distance_file import Distances
+from decloak.data.formats.distance_file import DistanceFile
 from decloak.data.forms import FormName
 from decloak.data.published import Element, Published
 from decloak.data.tables import AttackTable, DistanceTable, Pair
@@ -47,7 +47,7 @@ class DistancesForm(SetGeneralisedForm):
         ]
 
 
-def made_of_tables(file: Distances, origin: str) -> Made:
+def made_of_tables(file: DistanceFile, origin: str) -> Made:
     """A release as distance tables show it: a transaction per row name, holding the generalised items."""
     rows: dict[str, list[Element]] = {}
     for table in file.tables:

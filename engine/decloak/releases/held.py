@@ -18,7 +18,7 @@ from decloak.data.hierarchy import Hierarchy
 from decloak.data.published import Published
 from decloak.store.disassociated import read_clusters, read_origins
 from decloak.store.outcomes import TrueTable, true_tables
-from decloak.store.reading import read_dataset, read_published, read_tree
+from decloak.store.reading import read_dataset, read_set_generalised, read_tree
 
 __all__ = ["UNKNOWN", "HeldChunks", "HeldRelease", "HeldSets", "Making", "Rows"]
 
@@ -75,7 +75,7 @@ class HeldSets(HeldRelease):
     @cached_property
     def published(self) -> Published:
         """What is published."""
-        release = read_published(self.connection, self.number)
+        release = read_set_generalised(self.connection, self.number)
         return replace(release, method=self.making.method, parameters=self.making.parameters)
 
     @cached_property

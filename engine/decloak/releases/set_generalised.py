@@ -29,7 +29,7 @@ class SetGeneralisedForm(Form[HeldSets]):
     def write(self, connection: sqlite3.Connection, digest: str, made: Made, original: int | None) -> int:
         tree, hierarchy = made.tree, None
         if tree is not None:
-            hierarchy = releases.write_hierarchy(connection, tree.parents(), tree.items, tree.origin)
+            hierarchy = releases.write_tree(connection, tree.parents(), tree.items, tree.origin)
         release = releases.write_release(
             connection, digest, made.release, made.method, made.parameters, hierarchy, made.loss, made.notes
         )

@@ -10,7 +10,7 @@ from decloak.rules.load import parse_rule
 from decloak.rules.operators.operator import Explanation
 from decloak.rules.operators.registry import OPERATORS
 from decloak.store import evidence, results
-from decloak.store.results import Attacked
+from decloak.store.results import RunAttack
 from decloak.store.sandbox import Sandbox, quoted
 
 __all__ = ["Evidence", "Explanation", "Finding", "explain", "explain_finding", "list_findings"]
@@ -46,7 +46,7 @@ def explain(
     return explanations
 
 
-def _explained(connection: sqlite3.Connection, attack: Attacked, transaction: str, item: str) -> list[Explanation]:
+def _explained(connection: sqlite3.Connection, attack: RunAttack, transaction: str, item: str) -> list[Explanation]:
     because = cache(lambda: _because(connection, attack.attack, attack.text))
 
     def say(finding: int) -> str:
@@ -61,7 +61,7 @@ def list_findings(connection: sqlite3.Connection, run: int, label: str | None, m
     listed = []
     for attack in _attacks(connection, run, label):
         because, table = _because(connection, attack.attack, attack.text)
-        sentences = evidence.sentences(connection, attack.attack, because, table, most=most)
+        sentences = evidence.finding_sentences(connection, attack.attack, because, table, most=most)
         listed += [Finding(attack.label, finding, sentence) for finding, sentence in sentences]
     return listed
 
@@ -101,7 +101,7 @@ def _named(connection: sqlite3.Connection, step: Evidence) -> Evidence:
     """The same with names in the columns item and txn, where the store has numbers."""
     rows = [
         tuple(
-            evidence.name_of(connection, column, value) if column in evidence.NAMED else value
+            evidence.node_name(connection, column, value) if column in evidence.NAMED else value
             for column, value in zip(step.columns, row, strict=True)
         )
         for row in step.rows
@@ -109,7 +109,7 @@ def _named(connection: sqlite3.Connection, step: Evidence) -> Evidence:
     return step._replace(rows=rows)
 
 
-def _attacks(connection: sqlite3.Connection, run: int, label: str | None) -> list[Attacked]:
+def _attacks(connection: sqlite3.Connection, run: int, label: str | None) -> list[RunAttack]:
     attacks = results.attacks_of(connection, run)
     chosen = [attack for attack in attacks if label in (None, attack.label)]
     if not chosen:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from decloak.errors import DecloakError, nearest, shown
-from decloak.formula import Call, Name, Node, Number, Operation, names, parse, walk
+from decloak.formula import Call, Name, Node, Number, Operation, names_read, parse, walk
 from decloak.rules.expression_sql import deepest_bracket, sql_text
 
 __all__ = ["Expression", "scores"]
@@ -87,7 +87,7 @@ class Expression:
     @cached_property
     def names(self) -> frozenset[str]:
         """The columns it reads."""
-        return frozenset(names(self.tree))
+        return frozenset(names_read(self.tree))
 
     def aggregates(self, columns: Mapping[str, Array]) -> dict[Call, Array]:
         """Its aggregates over the last axis of the columns, which is kept with length 1."""
@@ -110,7 +110,7 @@ def _is_aggregate(call: Call) -> bool:
 
 
 def _check(tree: Node, cells: Collection[str], constants: Collection[str], summary: bool) -> None:
-    for name in sorted(names(tree)):
+    for name in sorted(names_read(tree)):
         _check_name(name, {*cells, *constants})
     for node in walk(tree):
         if isinstance(node, Call):
@@ -141,7 +141,7 @@ def _check_call(call: Call, cells: Collection[str]) -> None:
     inner = call.arguments[0]
     if any(isinstance(node, Call) and _is_aggregate(node) for node in walk(inner)):
         raise DecloakError(f"an aggregate within {call.name}(...)", hint="take one of them out")
-    if not names(inner) & set(cells):
+    if not names_read(inner) & set(cells):
         raise DecloakError(f"{call.name}(...) of one argument is over cells, and reads no column of theirs")
 
 

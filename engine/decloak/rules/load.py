@@ -20,7 +20,7 @@ from decloak.rules.operators.operator import Rule
 from decloak.rules.operators.registry import OPERATORS
 from decloak.store.relations import RELATIONS, Derives
 from decloak.store.sandbox import Sandbox
-from decloak.yaml.source import Source, check, read_text
+from decloak.yaml.source import Source, check, source_text
 
 __all__ = ["Catalogue", "Rule", "bundled_files", "bundled_names", "in_order", "no_rule", "parse_rule", "rule_files"]
 
@@ -83,7 +83,7 @@ def _bundled() -> Mapping[str, Rule]:
 
 def _admit(rules: Texts, path: Path) -> Rule:
     """Put the rule of a file beside others, unless they have its name or what it derives."""
-    rule = parse_rule(read_text(path), str(path))
+    rule = parse_rule(source_text(path), str(path))
     earlier = rules.get(rule.name, rule)
     if earlier.path != rule.path:
         problem = f"the rule {shown(rule.name)} is also in {earlier.path}"
@@ -185,7 +185,7 @@ def rule_files(folder: Path, pattern: str = "**/*.yaml") -> tuple[Path, ...]:
 def _keys(path: Path) -> Iterable[str]:
     """The top-level keys of a YAML file, none when it cannot be read: then it is no rule of anybody's."""
     try:
-        value = _source(read_text(path), shown(path.resolve(), 300)[1:-1]).value
+        value = _source(source_text(path), shown(path.resolve(), 300)[1:-1]).value
     except DecloakError:
         return ()
     return value if isinstance(value, dict) else ()

@@ -10,7 +10,7 @@ from decloak.rules.model import Grid, RuleTest, TestCase, joined
 from decloak.rules.operators.operator import Sight
 from decloak.store.relations import RELATIONS
 from decloak.store.sandbox import Sandbox
-from decloak.yaml.source import Source, check, read
+from decloak.yaml.source import Source, check, read_source
 
 __all__ = ["CaseOutcome", "run_tests", "sibling_test"]
 
@@ -51,7 +51,7 @@ def _tested(rule: Rule, catalogue: Catalogue) -> list[CaseOutcome]:
     file = sibling_test(Path(rule.path))
     if not file.exists():
         return [CaseOutcome(rule.name, "–", f"it has no test: write {file.name} beside it")]
-    source = read(file)
+    source = read_source(file)
     test = check(source, RuleTest)
     if test.rule != rule.name:
         raise source.error(("rule",), f"a test of {shown(test.rule)} beside the rule {rule.name}", "name that rule")

@@ -17,7 +17,7 @@ from decloak.scenario.variant import Variant
 from decloak.store.counts import kept_counts
 from decloak.store.inserting import find
 from decloak.store.opening import connect_readonly, open_store
-from decloak.store.results import notes_of, pooled
+from decloak.store.results import notes_of, pooled_figures
 
 __all__ = ["Measure", "Progress", "Run", "RunVariant", "Verdict", "run"]
 
@@ -116,7 +116,7 @@ def run(
         runs = tuple(
             RunVariant(
                 number, variant.name, variant.repetition, variant.seed, fresh,
-                pooled(connection, number), tuple(notes_of(connection, number)),
+                pooled_figures(connection, number), tuple(notes_of(connection, number)),
             )
             for variant, number, fresh in numbers
         )  # fmt: skip

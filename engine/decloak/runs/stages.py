@@ -23,7 +23,7 @@ from decloak.runs.plan import Plan, Planned
 from decloak.store import attackers, findings, inserting, writing
 from decloak.store.counts import StoredCounts
 from decloak.store.opening import Store
-from decloak.store.reading import read_dataset, read_scores
+from decloak.store.reading import read_dataset, read_pair_scores
 from decloak.store.relations import Scope
 from decloak.store.sandbox import Sandbox
 
@@ -152,7 +152,7 @@ class Execution:
         number = self.relatedness
         if number is None or self._scores is not None:
             return self._scores
-        return read_scores(self.store.connection, number)
+        return read_pair_scores(self.store.connection, number)
 
     @cached_property
     def scoring(self) -> int:

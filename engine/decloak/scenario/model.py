@@ -26,7 +26,7 @@ from decloak.scenario.overriding import DEEPEST, check_effect, overridden
 from decloak.scenario.parts import Attack, Measure, Repeat, family_of, missing_family, settings_of
 from decloak.scenario.sweep import combinations, compact, merged_faults
 from decloak.yaml.part import Found, Part
-from decloak.yaml.source import Loc, Mistakes, Source, check, read, validated
+from decloak.yaml.source import Loc, Mistakes, Source, check, read_source, validated
 
 __all__ = ["Combination", "Document", "Scenario", "load", "scenario_schema"]
 
@@ -257,7 +257,7 @@ class Document:
 
 def load(path: str | Path, overrides: Sequence[str] = ()) -> Document:
     """Read a scenario file with `overrides` ("key=value", dotted keys) put on top; raise `Faults`."""
-    source, places = overridden(read(path), overrides)
+    source, places = overridden(read_source(path), overrides)
     try:
         plan = check(source, _Plan)
     except Faults:

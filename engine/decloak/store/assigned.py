@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from decloak.data.assignment import Assignment
-from decloak.store.inserting import next_number
+from decloak.store.inserting import insert_numbered, insert_rows
 from decloak.store.relations import Derives
 from decloak.store.sandbox import Sandbox
 
@@ -17,7 +17,7 @@ def write_assigned(
     connection: sqlite3.Connection,
     attack: int,
     release: int,
-    found: Iterable[tuple[Assignment, Sequence[float | None]]],
+    assignments: Iterable[tuple[Assignment, Sequence[float | None]]],
 ) -> None:
     """Write who gets what: a finding for every row a unit was given to, with what the row was ranked by."""
     txns = {
@@ -27,19 +27,14 @@ def write_assigned(
             (release,),
         )
     }
-    given = [
-        (txns[one.cluster, row], str(one.chunk), json.dumps(one.unit, ensure_ascii=False), value)
-        for one, values in found
-        for row, value in zip(one.rows, values, strict=True)
+    rows = [
+        (txns[cluster, row], str(chunk), json.dumps(unit, ensure_ascii=False), value)
+        for (cluster, chunk, unit, receivers), values in assignments
+        for row, value in zip(receivers, values, strict=True)
     ]
-    first = next_number(connection, "finding")
-    connection.executemany(
-        "insert into finding (id, attack, round) values (?, ?, 1)", ((first + at, attack) for at in range(len(given)))
-    )
-    connection.executemany(
-        "insert into assigned (finding, txn, chunk, unit, value) values (?, ?, ?, ?, ?)",
-        ((first + at, *one) for at, one in enumerate(given)),
-    )
+    findings = insert_numbered(connection, "finding (attack, round)", [(attack, 1)] * len(rows))
+    numbered = ((finding, *row) for finding, row in zip(findings, rows, strict=True))
+    insert_rows(connection, "assigned (finding, txn, chunk, unit, value)", numbered)
 
 
 def read_assigned(connection: sqlite3.Connection, attack: int) -> list[Assignment]:
@@ -51,12 +46,7 @@ def read_assigned(connection: sqlite3.Connection, attack: int) -> list[Assignmen
         (attack,),
     )
     return [
-        Assignment(
-            cluster,
-            "T" if chunk == "T" else int(chunk),
-            tuple(json.loads(unit)),
-            tuple(row for *_, row in group),
-        )
+        Assignment(cluster, chunk if chunk == "T" else int(chunk), tuple(json.loads(unit)), tuple(r for *_, r in group))
         for (cluster, chunk, unit), group in groupby(rows, key=lambda row: row[:3])
     ]
 

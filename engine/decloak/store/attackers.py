@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 from itertools import groupby
 
-from decloak.store.inserting import insert, item_numbers, next_number
+from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers
 
 __all__ = ["attacker_of", "read_knowledge", "write_attacker"]
 
@@ -14,20 +14,15 @@ def write_attacker(
     digest: str,
     release: int,
     model: str,
-    known: Sequence[Sequence[str]],
+    itemsets: Sequence[Sequence[str]],
     note: str | None,
 ) -> int:
-    """Write an attacker with the itemsets known."""
+    """Write an attacker with the itemsets it knows."""
     number = insert(connection, "attacker", digest=digest, release=release, model=model, note=note)
-    items = item_numbers(connection, (item for itemset in known for item in itemset))
-    first = next_number(connection, "knowledge")
-    connection.executemany(
-        "insert into knowledge (id, attacker) values (?, ?)", ((first + at, number) for at in range(len(known)))
-    )
-    connection.executemany(
-        "insert into knows (knowledge, item) values (?, ?)",
-        ((first + at, items[item]) for at, itemset in enumerate(known) for item in itemset),
-    )
+    items = item_numbers(connection, (item for itemset in itemsets for item in itemset))
+    numbers = insert_numbered(connection, "knowledge (attacker)", [(number,)] * len(itemsets))
+    rows = ((knowledge, items[item]) for knowledge, itemset in zip(numbers, itemsets, strict=True) for item in itemset)
+    insert_rows(connection, "knows (knowledge, item)", rows)
     return number
 
 

@@ -21,10 +21,8 @@ def kept_counts(path: str | Path) -> int:
     except DecloakError:
         return 0
     with closing(connection):
-        (count,) = connection.execute(
-            "select (select count(*) from counted) + (select count(*) from counted_pair)"
-        ).fetchone()
-    return int(count)
+        sql = "select (select count(*) from counted) + (select count(*) from counted_pair)"
+        return int(connection.execute(sql).fetchone()[0])
 
 
 class StoredCounts:
@@ -52,16 +50,15 @@ class StoredCounts:
         """The answers there are to these pairs."""
         connection = self._store.connection
         numbers = _numbers(connection, origin, pairs)
-        found = {}
+        answers = {}
         for pair in pairs:
-            a, b = numbers.get(pair[0]), numbers.get(pair[1])
-            if a is not None and b is not None:
-                row = connection.execute(
-                    "select documents from counted_pair where a = ? and b = ?", (a, b) if a < b else (b, a)
-                ).fetchone()
+            if numbers.keys() >= set(pair):
+                a, b = sorted(numbers[query] for query in pair)
+                sql = "select documents from counted_pair where a = ? and b = ?"
+                row = connection.execute(sql, (a, b)).fetchone()
                 if row is not None:
-                    found[pair] = row[0]
-        return found
+                    answers[pair] = row[0]
+        return answers
 
     def keep(self, origin: str, counts: Mapping[Query, int | None]) -> None:
         """Keep answers to queries."""
@@ -95,7 +92,7 @@ def _answers(
     connection: sqlite3.Connection, origin: str, queries: Iterable[Query]
 ) -> dict[Query, tuple[int, int | None]]:
     """The number and the documents of every query that was answered."""
-    found = {}
+    answers = {}
     for query in queries:
         row = connection.execute(
             "select c.id, c.documents from count_source s join counted c on c.source = s.id "
@@ -103,8 +100,8 @@ def _answers(
             (origin, query.text, _FORMS[query.words]),
         ).fetchone()
         if row is not None:
-            found[query] = row
-    return found
+            answers[query] = row
+    return answers
 
 
 def _numbers(connection: sqlite3.Connection, origin: str, pairs: Iterable[Both]) -> dict[Query, int]:

@@ -45,19 +45,16 @@ def fixpoint(
     chosen = ", ".join(quoted(column) for column in columns)
     sandbox.fill(relation, columns, ())
     _round(sandbox, start, chosen, relation, places.get("start"))
-    found: list[Derived] = []
+    facts: list[Derived] = []
     for number in range(1, MOST_ROUNDS + 1):
         rows = sandbox.engine(f"select {chosen} from temp.{LAST_ROUND} order by {chosen}")
         if not rows:
-            return found
-        found += [Derived(number, row) for row in rows]
+            return facts
+        facts += [Derived(number, row) for row in rows]
         sandbox.engine(f"insert into temp.{quoted(relation)} select {chosen} from temp.{LAST_ROUND}")
         _round(sandbox, repeat, chosen, relation, places.get("repeat"))
-    raise DecloakError(
-        f"still something new after {MOST_ROUNDS} rounds",
-        places.get("repeat"),
-        "let the rule count to an end",
-    )
+    message = f"still something new after {MOST_ROUNDS} rounds"
+    raise DecloakError(message, places.get("repeat"), "let the rule count to an end")
 
 
 def _round(sandbox: Sandbox, sql: str, chosen: str, relation: str, place: str | None) -> None:

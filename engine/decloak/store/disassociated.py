@@ -7,20 +7,12 @@ from itertools import groupby
 from typing import Any
 
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
-from decloak.store.inserting import insert, item_numbers, next_number
+from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers, write_contents, write_txns
 
-__all__ = [
-    "link_rows",
-    "read_clusters",
-    "read_origins",
-    "row_label",
-    "write_clusters",
-]
+__all__ = ["link_rows", "read_clusters", "read_origins", "write_clusters"]
 
-
-def row_label(cluster: int, row: int) -> str:
-    """What the record behind a row of a cluster is called: nobody outside knows more of it."""
-    return f"{cluster}.{row}"
+_StoredChunk = tuple[int | None, int | None, int, str, Chunk]
+"""The cluster or the joint cluster it is of, its number and kind as the store has them, and the chunk."""
 
 
 def write_clusters(
@@ -35,26 +27,27 @@ def write_clusters(
         connection, "release", digest=digest, dataset=dataset, method=method, parameters=json.dumps(settings)
     )
     items = item_numbers(connection, _names(release))
-    clusters = _number_clusters(connection, number, release)
+    sizes = ((number, position, cluster.size) for position, cluster in enumerate(release.clusters))
+    clusters = insert_numbered(connection, "cluster (release, number, size)", sizes)
     _write_rows(connection, dataset, release, clusters, items)
-    chunks: list[tuple[int | None, int | None, int, str, Chunk]] = [
-        (clusters[at], None, position, "record", chunk)
-        for at, cluster in enumerate(release.clusters)
-        for position, chunk in enumerate(cluster.record_chunks)
-    ]
-    chunks += [
-        (clusters[at], None, 0, "term", Chunk(cluster.term_chunk, ()))
-        for at, cluster in enumerate(release.clusters)
-        if cluster.term_chunk
-    ]
-    joints = _write_joints(connection, number, release, clusters)
-    chunks += [
-        (None, joints[at], position, "shared", chunk)
-        for at, joint in enumerate(release.joints)
-        for position, chunk in enumerate(joint.shared_chunks)
-    ]
-    _write_chunks(connection, chunks, items)
+    joints = insert_numbered(connection, "joint (release, number)", ((number, n) for n in range(len(release.joints))))
+    members = zip(joints, release.joints, strict=True)
+    joins = ((joint, clusters[position]) for joint, data in members for position in data.clusters)
+    insert_rows(connection, "joins (joint, cluster)", joins)
+    _write_chunks(connection, list(_chunks(release, clusters, joints)), items)
     return number
+
+
+def _chunks(release: Disassociated, clusters: Sequence[int], joints: Sequence[int]) -> Iterator[_StoredChunk]:
+    for number, cluster in zip(clusters, release.clusters, strict=True):
+        for position, chunk in enumerate(cluster.record_chunks):
+            yield number, None, position, "record", chunk
+    for number, cluster in zip(clusters, release.clusters, strict=True):
+        if cluster.term_chunk:
+            yield number, None, 0, "term", Chunk(cluster.term_chunk, ())
+    for number, joint in zip(joints, release.joints, strict=True):
+        for position, chunk in enumerate(joint.shared_chunks):
+            yield None, number, position, "shared", chunk
 
 
 def _names(release: Disassociated) -> Iterator[str]:
@@ -67,88 +60,27 @@ def _names(release: Disassociated) -> Iterator[str]:
             yield from chunk.items
 
 
-def _number_clusters(connection: sqlite3.Connection, release: int, data: Disassociated) -> range:
-    first = next_number(connection, "cluster")
-    connection.executemany(
-        "insert into cluster (id, release, number, size) values (?, ?, ?, ?)",
-        ((first + at, release, at, cluster.size) for at, cluster in enumerate(data.clusters)),
-    )
-    return range(first, first + len(data.clusters))
-
-
-def _write_joints(connection: sqlite3.Connection, release: int, data: Disassociated, clusters: Sequence[int]) -> range:
-    first = next_number(connection, "joint")
-    connection.executemany(
-        "insert into joint (id, release, number) values (?, ?, ?)",
-        ((first + at, release, at) for at in range(len(data.joints))),
-    )
-    connection.executemany(
-        "insert into joins (joint, cluster) values (?, ?)",
-        ((first + at, clusters[one]) for at, joint in enumerate(data.joints) for one in joint.clusters),
-    )
-    return range(first, first + len(data.joints))
-
-
 def _write_rows(
     connection: sqlite3.Connection, dataset: int, data: Disassociated, clusters: Sequence[int], items: Mapping[str, int]
 ) -> None:
-    first = next_number(connection, "txn")
-    rows = [(at, row) for at, cluster in enumerate(data.clusters) for row in range(cluster.size)]
-    connection.executemany(
-        "insert into txn (id, dataset, position, label) values (?, ?, ?, ?)",
-        ((first + number, dataset, number, row_label(*row)) for number, row in enumerate(rows)),
-    )
-    connection.executemany(
-        "insert into cluster_row (txn, cluster, row) values (?, ?, ?)",
-        ((first + number, clusters[at], row) for number, (at, row) in enumerate(rows)),
-    )
-    anchors = (
-        anchor for cluster in data.clusters for anchor in _anchors(cluster)
-    )  # fmt: skip
-    connection.executemany(
-        "insert into contains (txn, position, item) values (?, ?, ?)",
-        (
-            (first + number, position, items[item])
-            for number, anchor in enumerate(anchors)
-            for position, item in enumerate(anchor)
-        ),
-    )
+    txns = write_txns(connection, dataset, data.ids)
+    numbered = zip(clusters, data.clusters, strict=True)
+    places = ((number, row) for number, cluster in numbered for row in range(cluster.size))
+    rows = ((txn, *place) for txn, place in zip(txns, places, strict=True))
+    insert_rows(connection, "cluster_row (txn, cluster, row)", rows)
+    write_contents(connection, txns, data.transactions, items)
 
 
-def _anchors(cluster: Cluster) -> list[tuple[str, ...]]:
-    """What the rows show: the sub-records of the first record chunk as published, then nothing."""
-    shown = list(cluster.record_chunks[0].subrecords) if cluster.record_chunks else []
-    return shown + [()] * (cluster.size - len(shown))
-
-
-def _write_chunks(
-    connection: sqlite3.Connection,
-    chunks: Sequence[tuple[int | None, int | None, int, str, Chunk]],
-    items: Mapping[str, int],
-) -> None:
-    first = next_number(connection, "chunk")
-    connection.executemany(
-        "insert into chunk (id, cluster, joint, number, kind) values (?, ?, ?, ?, ?)",
-        ((first + at, *head) for at, (*head, _) in enumerate(chunks)),
-    )
-    connection.executemany(
-        "insert into shows (chunk, item) values (?, ?)",
-        ((first + at, items[item]) for at, (*_, chunk) in enumerate(chunks) for item in chunk.items),
-    )
-    subrecords = [
-        (first + at, number, subrecord)
-        for at, (*_, chunk) in enumerate(chunks)
-        for number, subrecord in enumerate(chunk.subrecords)
-    ]
-    start = next_number(connection, "subrecord")
-    connection.executemany(
-        "insert into subrecord (id, chunk, number) values (?, ?, ?)",
-        ((start + at, chunk, number) for at, (chunk, number, _) in enumerate(subrecords)),
-    )
-    connection.executemany(
-        "insert into has_item (subrecord, item) values (?, ?)",
-        ((start + at, items[item]) for at, (*_, subrecord) in enumerate(subrecords) for item in subrecord),
-    )
+def _write_chunks(connection: sqlite3.Connection, chunks: Sequence[_StoredChunk], items: Mapping[str, int]) -> None:
+    heads = insert_numbered(connection, "chunk (cluster, joint, number, kind)", (head for *head, _ in chunks))
+    numbered = [(number, chunk) for number, (*_, chunk) in zip(heads, chunks, strict=True)]
+    shows = ((number, items[item]) for number, chunk in numbered for item in chunk.items)
+    insert_rows(connection, "shows (chunk, item)", shows)
+    rows = ((number, position) for number, chunk in numbered for position in range(len(chunk.subrecords)))
+    numbers = insert_numbered(connection, "subrecord (chunk, number)", rows)
+    subrecords = (subrecord for _, chunk in numbered for subrecord in chunk.subrecords)
+    holds = ((number, items[item]) for number, subrecord in zip(numbers, subrecords, strict=True) for item in subrecord)
+    insert_rows(connection, "has_item (subrecord, item)", holds)
 
 
 def link_rows(connection: sqlite3.Connection, release: int, original: int, truth: Sequence[Sequence[int]]) -> None:
@@ -159,14 +91,10 @@ def link_rows(connection: sqlite3.Connection, release: int, original: int, truth
         "order by c.number, r.row",
         (release,),
     )
-    records = [
-        txn for (txn,) in connection.execute("select id from txn where dataset = ? order by position", (original,))
-    ]
-    flat = [records[one] for own in truth for one in own]
-    connection.executemany(
-        "insert into truth_origin (txn, original) values (?, ?)",
-        [(txn, one) for (txn,), one in zip(rows, flat, strict=True)],
-    )
+    records = connection.execute("select id from txn where dataset = ? order by position", (original,)).fetchall()
+    origins = [records[position] for positions in truth for position in positions]
+    links = [(*row, *record) for row, record in zip(rows, origins, strict=True)]
+    insert_rows(connection, "truth_origin (txn, original)", links)
 
 
 def read_clusters(connection: sqlite3.Connection, release: int) -> Disassociated:
@@ -191,7 +119,7 @@ def read_clusters(connection: sqlite3.Connection, release: int) -> Disassociated
         (release,),
     )
     joints = [
-        Joint(tuple(one for _, one in group), tuple(chunks.get(("joint", number, "shared"), ())))
+        Joint(tuple(cluster for _, cluster in group), tuple(chunks.get(("joint", number, "shared"), ())))
         for number, group in groupby(members, key=lambda row: row[0])
     ]
     settings = json.loads(parameters)
@@ -203,14 +131,14 @@ def _read_chunks(connection: sqlite3.Connection, release: int) -> dict[tuple[str
         "from chunk k left join cluster c on c.id = k.cluster left join joint j on j.id = k.joint {} "
         "where coalesce(c.release, j.release) = ? order by k.id"
     )
-    shown = connection.execute(
+    names = connection.execute(
         "select k.id, i.name "
         + of_release.format("join shows s on s.chunk = k.id join item i on i.id = s.item")
         + ", i.name",
         (release,),
     )
-    items = {number: tuple(name for _, name in group) for number, group in groupby(shown, key=lambda row: row[0])}
-    shown_in = connection.execute(
+    items = {number: tuple(name for _, name in group) for number, group in groupby(names, key=lambda row: row[0])}
+    contents = connection.execute(
         "select k.id, b.number, i.name "
         + of_release.format(
             "join subrecord b on b.chunk = k.id join has_item h on h.subrecord = b.id join item i on i.id = h.item"
@@ -219,15 +147,15 @@ def _read_chunks(connection: sqlite3.Connection, release: int) -> dict[tuple[str
         (release,),
     )
     subrecords: dict[int, list[tuple[str, ...]]] = {}
-    for (number, _), group in groupby(shown_in, key=lambda row: row[:2]):
+    for (number, _), group in groupby(contents, key=lambda row: row[:2]):
         subrecords.setdefault(number, []).append(tuple(name for *_, name in group))
-    found: dict[tuple[str, int, str], list[Chunk]] = {}
+    chunks: dict[tuple[str, int, str], list[Chunk]] = {}
     for number, cluster, joint, kind in connection.execute(
         "select k.id, k.cluster, k.joint, k.kind " + of_release.format("") + ", k.number", (release,)
     ):
         owner = ("cluster", cluster, kind) if joint is None else ("joint", joint, kind)
-        found.setdefault(owner, []).append(Chunk(items.get(number, ()), tuple(subrecords.get(number, ()))))
-    return found
+        chunks.setdefault(owner, []).append(Chunk(items.get(number, ()), tuple(subrecords.get(number, ()))))
+    return chunks
 
 
 def read_origins(connection: sqlite3.Connection, release: int) -> list[list[int]] | None:
@@ -238,4 +166,4 @@ def read_origins(connection: sqlite3.Connection, release: int) -> list[list[int]
         "order by c.number, r.row",
         (release,),
     ).fetchall()
-    return [[one for _, one in group] for _, group in groupby(rows, key=lambda row: row[0])] or None
+    return [[position for _, position in group] for _, group in groupby(rows, key=lambda row: row[0])] or None

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-__all__ = ["Column", "Table", "markdown", "schema_text", "tables"]
+__all__ = ["Column", "SchemaTable", "markdown", "schema_tables", "schema_text"]
 
 
 class Column(NamedTuple):
@@ -16,7 +16,7 @@ class Column(NamedTuple):
     meaning: str
 
 
-class Table(NamedTuple):
+class SchemaTable(NamedTuple):
     name: str
     kind: str  # table or view
     meaning: str
@@ -29,8 +29,7 @@ Rules that have run add to these. `found_<relation>` is the table of what a quer
 `start_<rule>` is the view of every cell with the weight `w` an eliminate rule gives it before its first round."""
 
 _OBJECT = re.compile(
-    r"(?P<comment>(?:^--[^\n]*\n)+)CREATE (?P<kind>TABLE|VIEW) (?P<name>\w+)(?P<body>.*?);\n",
-    re.MULTILINE | re.DOTALL,
+    r"(?P<comment>(?:^--[^\n]*\n)+)CREATE (?P<kind>TABLE|VIEW) (?P<name>\w+)(?P<body>.*?);\n", re.MULTILINE | re.DOTALL
 )
 _TABLE_COLUMN = re.compile(r'^  "?(?P<name>[a-z_]+)"? (?P<type>INTEGER|TEXT|REAL)\b.*?--\s*(?P<meaning>.+)$')
 _VIEW_COLUMN = re.compile(r'^.*?(?:\bAS )?"?(?P<name>[a-z_]+)"?,?\s+--\s*(?P<meaning>.+)$')
@@ -42,36 +41,37 @@ def schema_text() -> str:
     return (files("decloak.store") / "schema.sql").read_text(encoding="utf-8")
 
 
-def tables(words: Mapping[str, str] | None = None) -> tuple[Table, ...]:
+def schema_tables(words: Mapping[str, str] | None = None) -> tuple[SchemaTable, ...]:
     """Every table and view in the order of schema.sql.
 
     `words` go on with what schema.sql cannot know of a column, given as "table.column".
     """
-    return tuple(table._replace(columns=tuple(_told(table, words or {}))) for table in _tables())
+    return tuple(table._replace(columns=tuple(_completed(table, words or {}))) for table in _tables())
 
 
 @cache
-def _tables() -> tuple[Table, ...]:
+def _tables() -> tuple[SchemaTable, ...]:
     return tuple(_read(match) for match in _OBJECT.finditer(schema_text()))
 
 
-def _told(table: Table, words: Mapping[str, str]) -> Iterable[Column]:
+def _completed(table: SchemaTable, words: Mapping[str, str]) -> Iterable[Column]:
     for column in table.columns:
         more = words.get(f"{table.name}.{column.name}")
         yield column if more is None else column._replace(meaning=f"{column.meaning}: {more}")
 
 
-def _read(match: re.Match[str]) -> Table:
+def _read(match: re.Match[str]) -> SchemaTable:
     meaning = " ".join(line.removeprefix("--").strip() for line in match["comment"].splitlines())
     pattern = _TABLE_COLUMN if match["kind"] == "TABLE" else _VIEW_COLUMN
-    found = (pattern.match(line) for line in match["body"].splitlines())
     columns = tuple(
-        Column(one["name"], one.groupdict().get("type") or "", one["meaning"].strip()) for one in found if one
+        Column(column["name"], column.groupdict().get("type") or "", column["meaning"].strip())
+        for line in match["body"].splitlines()
+        if (column := pattern.match(line))
     )
-    return Table(match["name"], match["kind"].lower(), meaning, columns)
+    return SchemaTable(match["name"], match["kind"].lower(), meaning, columns)
 
 
-def markdown(chosen: Iterable[Table]) -> str:
+def markdown(chosen: Iterable[SchemaTable]) -> str:
     """The reference page of tables and views, as committed under docs/reference/."""
     parts = ["# The store", "", "Generated from schema.sql by `decloak schema --markdown`; do not edit.", ""]
     parts += [RULES_ADD, ""]

@@ -10,7 +10,7 @@ from decloak.store.sandbox import quoted
 
 __all__ = [
     "NAMED", "Context", "Finding", "Judged", "anchor_scores", "attackable", "cells_named", "contexts", "fact",
-    "facts_sql", "find_finding", "name_of", "rule_text", "sentence", "sentences", "units_given", "why_view",
+    "facts_sql", "find_finding", "finding_sentences", "node_name", "rule_text", "sentence", "units_given", "why_view",
 ]  # fmt: skip
 
 
@@ -114,7 +114,7 @@ def anchor_scores(connection: sqlite3.Connection, finding: int) -> list[Context]
     return [Context(*row) for row in rows]
 
 
-def sentences(
+def finding_sentences(
     connection: sqlite3.Connection, attack: int, because: str, table: str, *, most: int = -1
 ) -> list[tuple[int, str]]:
     """The findings of an attack with their sentences; `because` is SQL over `x`, a row of `table`."""
@@ -140,7 +140,7 @@ NAMED = {"item": "name", "txn": "label"}
 """Columns that hold the number of a node, and the column of its table that names it."""
 
 
-def name_of(connection: sqlite3.Connection, kind: str, number: Any) -> Any:
+def node_name(connection: sqlite3.Connection, kind: str, number: Any) -> Any:
     """The name of an item or a transaction; what is no number of one stays as it is."""
     row = connection.execute(f"select {NAMED[kind]} from {kind} where id = ?", (number,)).fetchone()
     return number if row is None else row[0]

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError
 from decloak.store.derivation import Derived
-from decloak.store.inserting import insert, next_number
+from decloak.store.inserting import insert, insert_numbered, insert_rows
 from decloak.store.relations import Derives
 from decloak.store.sandbox import Sandbox, quoted
 
 __all__ = [
     "START",
-    "Strikes",
+    "TableStrikes",
     "show_facts",
     "show_struck",
     "write_attack",
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-class Strikes(NamedTuple):
+class TableStrikes(NamedTuple):
     """What an eliminate rule did to one distance table: strikes in order, and the weights of what it spared."""
 
     table: int
@@ -67,7 +67,7 @@ def write_attack(
     )
 
 
-def write_strikes(connection: sqlite3.Connection, attack: int, tables: Iterable[Strikes]) -> None:
+def write_strikes(connection: sqlite3.Connection, attack: int, tables: Iterable[TableStrikes]) -> None:
     """Write the findings of an eliminate rule."""
     numbers = dict(
         connection.execute(
@@ -75,28 +75,20 @@ def write_strikes(connection: sqlite3.Connection, attack: int, tables: Iterable[
             (attack,),
         ).fetchall()
     )
-    finding = next_number(connection, "finding")
-    for one in tables:
-        table, ids = numbers[one.table], range(finding, finding + len(one.rounds))
-        finding = ids.stop
-        connection.executemany(
-            "insert into finding (id, attack, round) values (?, ?, ?)",
-            ((number, attack, found) for number, found in zip(ids, one.rounds, strict=True)),
-        )
-        connection.executemany(
-            'insert into struck (finding, distance_table, row, col, "group", suspicion, threshold, weight) '
-            "values (?, ?, ?, ?, ?, ?, ?, ?)",
+    for strikes in tables:
+        table = numbers[strikes.table]
+        findings = insert_numbered(connection, "finding (attack, round)", ((attack, n) for n in strikes.rounds))
+        columns = (findings, strikes.cells, strikes.groups, strikes.suspicion, strikes.weight)
+        insert_rows(
+            connection,
+            'struck (finding, distance_table, row, col, "group", suspicion, threshold, weight)',
             (
-                (number, table, *cell, group, suspicion, one.threshold, weight)
-                for number, cell, group, suspicion, weight in zip(
-                    ids, one.cells, one.groups, one.suspicion, one.weight, strict=True
-                )
+                (finding, table, *cell, group, suspicion, strikes.threshold, weight)
+                for finding, cell, group, suspicion, weight in zip(*columns, strict=True)
             ),
         )
-        connection.executemany(
-            "insert into spared (attack, distance_table, row, col, weight) values (?, ?, ?, ?, ?)",
-            ((attack, table, row, col, weight) for row, col, weight in one.spared),
-        )
+        spared = ((attack, table, *cell) for cell in strikes.spared)
+        insert_rows(connection, "spared (attack, distance_table, row, col, weight)", spared)
 
 
 def write_facts(
@@ -104,32 +96,26 @@ def write_facts(
 ) -> None:
     """Write the findings of a rule that derives a relation of its own, into the table found_<relation>."""
     _make_relation(connection, relation, columns)
-    first = next_number(connection, "finding")
-    numbered = list(enumerate(facts, first))
-    connection.executemany(
-        "insert into finding (id, attack, round) values (?, ?, ?)",
-        ((number, attack, fact.round) for number, fact in numbered),
-    )
+    facts = list(facts)
+    numbers = insert_numbered(connection, "finding (attack, round)", ((attack, fact.round) for fact in facts))
     marks = ", ".join("?" * (1 + len(columns)))
     connection.executemany(
         f"insert into {quoted(f'found_{relation}')} values ({marks})",
-        ((number, *fact.values) for number, fact in numbered),
+        ((number, *fact.values) for number, fact in zip(numbers, facts, strict=True)),
     )
 
 
 def _make_relation(connection: sqlite3.Connection, relation: str, columns: Sequence[str]) -> None:
     table = f"found_{relation}"
-    found = [row[1] for row in connection.execute(f"pragma table_info({quoted(table)})")]
-    if not found:
+    present = [row[1] for row in connection.execute(f"pragma table_info({quoted(table)})")]
+    if not present:
         connection.execute(
             f"create table {quoted(table)} (finding integer primary key references finding (id) on delete cascade, "
             f"{', '.join(map(quoted, columns))})"
         )
-    elif found != ["finding", *columns]:
-        raise DecloakError(
-            f"the store holds a relation {relation}({', '.join(found[1:])}), the rule derives other columns",
-            hint="give the relation another name, or use another store",
-        )
+    elif present != ["finding", *columns]:
+        message = f"the store holds a relation {relation}({', '.join(present[1:])}), the rule derives other columns"
+        raise DecloakError(message, hint="give the relation another name, or use another store")
 
 
 def write_why(connection: sqlite3.Connection, rule: str, digest: str, named: str, because: str) -> None:

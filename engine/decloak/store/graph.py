@@ -53,7 +53,7 @@ def around(connection: sqlite3.Connection, name: str, hops: int) -> Graph:
 def _widen(connection: sqlite3.Connection) -> None:
     """Move the frontier one edge further, forgetting what was reached before."""
     connection.execute("insert or ignore into temp.reached select * from temp.frontier")
-    found = connection.execute(
+    neighbours = connection.execute(
         "select e.target_kind, e.target_id from temp.frontier f "
         "cross join edge e on e.source_kind = f.kind and e.source_id = f.id "
         "union select e.source_kind, e.source_id from temp.frontier f "
@@ -61,7 +61,7 @@ def _widen(connection: sqlite3.Connection) -> None:
         "except select kind, id from temp.reached"
     ).fetchall()
     connection.execute("delete from temp.frontier")
-    connection.executemany("insert into temp.frontier values (?, ?)", found)
+    connection.executemany("insert into temp.frontier values (?, ?)", neighbours)
 
 
 def evidence(connection: sqlite3.Connection, findings: Iterable[int]) -> Graph:

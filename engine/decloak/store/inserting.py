@@ -1,13 +1,13 @@
 """What every writer of the store begins with: whether a stage is there, the numbers of items and of new rows."""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from decloak.store.opening import Store
 from decloak.store.sandbox import quoted
 
-__all__ = ["find", "insert", "item_numbers", "next_number", "write_txns"]
+__all__ = ["find", "insert", "insert_numbered", "insert_rows", "item_numbers", "write_contents", "write_txns"]
 
 _STAGES = {"dataset", "release", "relatedness", "scoring", "attack", "attacker", "measurement", "run", "rule"}
 
@@ -21,13 +21,13 @@ def find(store: Store, stage: str, digest: str) -> int | None:
 
 def item_numbers(connection: sqlite3.Connection, names: Iterable[str]) -> dict[str, int]:
     """The numbers of items by name; new names get one, in sorted order, so that stores are alike."""
-    wanted = sorted(set(names))
-    connection.executemany("insert or ignore into item (name) values (?)", ((name,) for name in wanted))
+    rows = [(name,) for name in sorted(set(names))]
+    connection.executemany("insert or ignore into item (name) values (?)", rows)
+    # A table to join with: one statement takes a few thousand values at most, a data set may have more items.
     connection.execute("create temp table if not exists wanted (name text primary key)")
     connection.execute("delete from temp.wanted")
-    connection.executemany("insert into temp.wanted values (?)", ((name,) for name in wanted))
-    found = connection.execute("select i.name, i.id from temp.wanted w join main.item i on i.name = w.name")
-    return dict(found.fetchall())
+    connection.executemany("insert into temp.wanted values (?)", rows)
+    return dict(connection.execute("select i.name, i.id from temp.wanted w join main.item i on i.name = w.name"))
 
 
 def insert(connection: sqlite3.Connection, table: str, **columns: Any) -> int:
@@ -39,17 +39,38 @@ def insert(connection: sqlite3.Connection, table: str, **columns: Any) -> int:
     return cursor.lastrowid
 
 
-def next_number(connection: sqlite3.Connection, table: str) -> int:
-    """The number the next row of a table gets."""
+def insert_rows(connection: sqlite3.Connection, into: str, rows: Iterable[Sequence[Any]]) -> None:
+    """Insert rows into a table that is named with its columns, as in "knows (knowledge, item)"."""
+    marks = ", ".join("?" * (into.count(",") + 1))
+    connection.executemany(f"insert into {into} values ({marks})", rows)
+
+
+def insert_numbered(connection: sqlite3.Connection, into: str, rows: Iterable[Sequence[Any]]) -> range:
+    """The same with a number for each row, in order, which its column id gets; return the numbers."""
+    table, columns = into.split(" (")
+    first = _next_number(connection, table)
+    # Numbered here and not by SQLite: executemany does not say which numbers it gave.
+    insert_rows(connection, f"{table} (id, {columns}", ((number, *row) for number, row in enumerate(rows, first)))
+    return range(first, _next_number(connection, table))
+
+
+def _next_number(connection: sqlite3.Connection, table: str) -> int:
     (last,) = connection.execute(f"select coalesce(max(id), 0) from {table}").fetchone()
     return int(last) + 1
 
 
 def write_txns(connection: sqlite3.Connection, dataset: int, labels: Sequence[str]) -> range:
     """Number transactions in order, each with its label."""
-    first = next_number(connection, "txn")
-    connection.executemany(
-        "insert into txn (id, dataset, position, label) values (?, ?, ?, ?)",
-        ((first + position, dataset, position, label) for position, label in enumerate(labels)),
-    )
-    return range(first, first + len(labels))
+    rows = ((dataset, position, label) for position, label in enumerate(labels))
+    return insert_numbered(connection, "txn (dataset, position, label)", rows)
+
+
+def write_contents(
+    connection: sqlite3.Connection, txns: Iterable[int], transactions: Iterable[Sequence[str]], items: Mapping[str, int]
+) -> None:
+    """Write which item stands where in each transaction."""
+    insert_rows(connection, "contains (txn, position, item)", (
+        (txn, position, items[item])
+        for txn, transaction in zip(txns, transactions, strict=True)
+        for position, item in enumerate(transaction)
+    ))  # fmt: skip

@@ -69,34 +69,24 @@ class Store:
         self.close()
 
 
-def open_store(
-    path: str | Path,
-    *,
-    migrations: Mapping[int, Migration] | None = None,
-    version: int = VERSION,
-) -> Store:
+def open_store(path: str | Path, *, migrations: Mapping[int, Migration] | None = None, version: int = VERSION) -> Store:
     """Open the store at `path` for writing, making it when the file is not there and migrating an older one.
 
     `migrations` and `version` stand for the project's own, for tests of the migrating itself.
     """
     path = Path(path)
     connection = _connect(path, readonly=False)
-    try:
+    with _closed_on_error(connection, path):
         store = Store(path, Database(connection))
-        found = _version(connection, path)
-        if found is None:
+        present = _version(connection, path)
+        if present is None:
             _create(store, version)
         else:
-            _migrate(store, found, version, MIGRATIONS if migrations is None else migrations)
+            _migrate(store, present, version, MIGRATIONS if migrations is None else migrations)
         connection.execute("pragma journal_mode = wal")
         connection.execute("pragma foreign_keys = on")
+        # A crash of the machine may cost the last stage, never the file: enough for what can be run again.
         connection.execute("pragma synchronous = normal")
-    except sqlite3.DatabaseError as error:
-        connection.close()
-        raise _unusable(path, error) from None
-    except BaseException:
-        connection.close()
-        raise
     return store
 
 
@@ -106,25 +96,26 @@ def connect_readonly(path: str | Path) -> sqlite3.Connection:
     if not path.exists():
         raise DecloakError("no store there", place(path), "make one with `decloak run SCENARIO.yaml`")
     connection = _connect(path, readonly=True)
-    try:
-        found = _version(connection, path)
-    except sqlite3.DatabaseError as error:
-        connection.close()
-        raise _unusable(path, error) from None
-    except DecloakError:
-        connection.close()
-        raise
-    if found is None or found < VERSION:
-        connection.close()
-        raise DecloakError(
-            f"a store of version {found or 0}; this decloak reads version {VERSION}",
-            place(path),
-            "run a scenario into it once: that brings it up to date",
-        )
-    if found > VERSION:
-        connection.close()
-        raise _newer(path, found, VERSION)
+    with _closed_on_error(connection, path):
+        version = _version(connection, path) or 0
+        if version < VERSION:
+            message = f"a store of version {version}; this decloak reads version {VERSION}"
+            raise DecloakError(message, place(path), "run a scenario into it once: that brings it up to date")
+        if version > VERSION:
+            raise _newer(path, version, VERSION)
     return connection
+
+
+@contextmanager
+def _closed_on_error(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
+    """Close the connection when the block fails; what SQLite says is told as what a user can mend."""
+    try:
+        yield
+    except BaseException as error:
+        connection.close()
+        if isinstance(error, sqlite3.DatabaseError):
+            raise _unusable(path, error) from None
+        raise
 
 
 def add_functions(connection: sqlite3.Connection) -> None:
@@ -142,20 +133,14 @@ def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
     if "\0" in str(path) or not path.parent.is_dir():
         raise DecloakError("no such folder", place(path.parent), "make it first")
     mode = "ro" if readonly else "rwc"
+    url = f"file:{pathname2url(str(path.absolute()))}?mode={mode}"
     try:
-        connection = sqlite3.connect(
-            f"file:{pathname2url(str(path.absolute()))}?mode={mode}",
-            uri=True,
-            isolation_level=None,
-            timeout=30,
-        )
+        connection = sqlite3.connect(url, uri=True, isolation_level=None, timeout=30)
     except sqlite3.DatabaseError as error:
         raise _unusable(path, error) from None
-    try:
+    with _closed_on_error(connection, path):
+        # SQLite looks at a file only when it first reads of it.
         connection.execute("select count(*) from sqlite_master").fetchone()
-    except sqlite3.DatabaseError as error:
-        connection.close()
-        raise _unusable(path, error) from None
     add_functions(connection)
     return connection
 
@@ -187,23 +172,20 @@ def _create(store: Store, version: int) -> None:
             raise  # else another process has made it in the meantime
 
 
-def _migrate(store: Store, found: int, version: int, migrations: Mapping[int, Migration]) -> None:
-    if found > version:
-        raise _newer(store.path, found, version)
-    if found < 1:
-        raise DecloakError(f"a store of version {found}, which there never was", place(store.path), _NOT_OURS)
-    for step in range(found + 1, version + 1):
+def _migrate(store: Store, present: int, version: int, migrations: Mapping[int, Migration]) -> None:
+    if present > version:
+        raise _newer(store.path, present, version)
+    if present < 1:
+        raise DecloakError(f"a store of version {present}, which there never was", place(store.path), _NOT_OURS)
+    for step in range(present + 1, version + 1):
         with store.stage() as connection:
             migrations[step](store.database)
             connection.execute(f"pragma user_version = {step}")
 
 
-def _newer(path: Path, found: int, version: int) -> DecloakError:
-    return DecloakError(
-        f"a store of version {found}, newer than this decloak, which reads version {version}",
-        place(path),
-        "install a newer decloak, or name another store",
-    )
+def _newer(path: Path, present: int, version: int) -> DecloakError:
+    message = f"a store of version {present}, newer than this decloak, which reads version {version}"
+    return DecloakError(message, place(path), "install a newer decloak, or name another store")
 
 
 def _unusable(path: Path, error: sqlite3.Error) -> DecloakError:

@@ -3,17 +3,19 @@
 import sqlite3
 from collections.abc import Iterator
 from itertools import groupby
+from typing import Any
 
 from decloak.data.dataset import Dataset
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.published import Element, Published
+from decloak.store.sandbox import quoted
 
 __all__ = [
     "knows_originals",
     "lacks_context",
     "read_dataset",
-    "read_published",
-    "read_scores",
+    "read_pair_scores",
+    "read_set_generalised",
     "read_tree",
     "struck_items",
 ]
@@ -34,7 +36,7 @@ def read_dataset(connection: sqlite3.Connection, dataset: int) -> Dataset:
     return Dataset(tuple(transactions), tuple(labels), origin)
 
 
-def read_published(connection: sqlite3.Connection, release: int) -> Published:
+def read_set_generalised(connection: sqlite3.Connection, release: int) -> Published:
     """The set-generalised transactions of a release."""
     dataset, origin = connection.execute(
         "select d.id, d.origin from release r join dataset d on d.id = r.dataset where r.id = ?", (release,)
@@ -49,7 +51,7 @@ def read_published(connection: sqlite3.Connection, release: int) -> Published:
     for (number, label), group in groupby(rows, key=lambda row: row[:2]):
         members[number] = tuple(item for _, _, item in group)
         names[members[number]] = label
-    shown = connection.execute(
+    elements = connection.execute(
         "select t.position, t.label, e.position, i.name, e.generalised from txn t left join ("
         "  select txn, position, item, null as generalised from contains"
         "  union all select txn, position, null, generalised from published_as"
@@ -57,14 +59,14 @@ def read_published(connection: sqlite3.Connection, release: int) -> Published:
         (dataset,),
     )
     labels, transactions = [], []
-    for (_, label), group in groupby(shown, key=lambda row: row[:2]):
+    for (_, label), group in groupby(elements, key=lambda row: row[:2]):
         labels.append(label)
-        elements: list[Element] = [
+        transaction: list[Element] = [
             item if generalised is None else members[generalised]
             for _, _, position, item, generalised in group
-            if position is not None
+            if position is not None  # a transaction that shows nothing has one row of nulls
         ]
-        transactions.append(tuple(elements))
+        transactions.append(tuple(transaction))
     return Published(tuple(transactions), tuple(labels), origin, names)
 
 
@@ -78,7 +80,7 @@ def read_tree(connection: sqlite3.Connection, release: int) -> Hierarchy | None:
     return Hierarchy.from_parents(dict(rows)) if rows else None
 
 
-def read_scores(connection: sqlite3.Connection, relatedness: int) -> dict[tuple[str, str], float | None]:
+def read_pair_scores(connection: sqlite3.Connection, relatedness: int) -> dict[tuple[str, str], float | None]:
     """The scores of pairs: context item, member."""
     rows = connection.execute(
         "select a.name, b.name, e.score from related e join item a on a.id = e.a join item b on b.id = e.b "
@@ -90,12 +92,12 @@ def read_scores(connection: sqlite3.Connection, relatedness: int) -> dict[tuple[
 
 def knows_originals(connection: sqlite3.Connection, release: int) -> bool:
     """Whether the evaluator knows which members were original."""
-    (known,) = connection.execute(
+    (knows,) = connection.execute(
         "select exists (select 1 from truth_release where release = ?1) or exists (select 1 from truth_marked m "
         "join txn t on t.id = m.txn join release r on r.dataset = t.dataset where r.id = ?1)",
         (release,),
     ).fetchone()
-    return bool(known)
+    return bool(knows)
 
 
 def lacks_context(connection: sqlite3.Connection, attack: int) -> bool:
@@ -120,3 +122,17 @@ def struck_items(connection: sqlite3.Connection, attack: int) -> Iterator[tuple[
         "where f.attack = ?",
         (attack,),
     )
+
+
+def read_covers(connection: sqlite3.Connection, attack: int, relation: str) -> list[tuple[Any, ...]]:
+    """What a rule derived that covers items: cluster, chunk, item, earlier chunk, size, support, covered item.
+
+    An item is null where there is none.
+    """
+    return connection.execute(
+        "select x.cluster, x.chunk, i.name, x.earlier, x.size, x.support, c.name "
+        f"from finding f join {quoted(f'found_{relation}')} x on x.finding = f.id "
+        "left join item i on i.id = x.item left join item c on c.id = x.covered "
+        "where f.attack = ? order by x.cluster, x.chunk, i.name, x.earlier, x.size, x.support, c.name",
+        (attack,),
+    ).fetchall()

@@ -10,18 +10,11 @@ from itertools import groupby
 from typing import Any
 
 from decloak.data.formats.published import written
-from decloak.data.published import Element, Published
+from decloak.data.published import Published
 from decloak.digest import digest as digest_of
-from decloak.store.inserting import insert, item_numbers, next_number, write_txns
+from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers, write_txns
 
-__all__ = [
-    "generalised_numbers",
-    "link_origins",
-    "mark_originals",
-    "mark_suppressed",
-    "write_hierarchy",
-    "write_release",
-]
+__all__ = ["generalised_numbers", "link_origins", "mark_originals", "mark_suppressed", "write_release", "write_tree"]
 
 
 def write_release(
@@ -51,50 +44,34 @@ def write_release(
     generalised = _write_generalised(connection, release, data)
     plain = {element for row in data.transactions for element in row if isinstance(element, str)}
     items = item_numbers(connection, plain)
-    connection.executemany(
-        "insert into contains (txn, position, item) values (?, ?, ?)",
-        ((txn, at, items[element]) for txn, at, element in _places(txns, data) if isinstance(element, str)),
-    )
-    connection.executemany(
-        "insert into published_as (txn, position, generalised) values (?, ?, ?)",
-        (
-            (txn, at, generalised[frozenset(element)])
-            for txn, at, element in _places(txns, data)
-            if not isinstance(element, str)
-        ),
-    )
+    places = _places(txns, data, of=str)
+    insert_rows(connection, "contains (txn, position, item)", ((*place, items[item]) for *place, item in places))
+    places = _places(txns, data, of=tuple)
+    sets = ((*place, generalised[frozenset(members)]) for *place, members in places)
+    insert_rows(connection, "published_as (txn, position, generalised)", sets)
     return release
 
 
-def _places(txns: Iterable[int], data: Published) -> Iterator[tuple[int, int, Element]]:
-    """What stands where: the number of each transaction, the position in it, and the element there."""
+def _places(txns: Iterable[int], data: Published, *, of: type) -> Iterator[tuple[int, int, Any]]:
+    """What stands where: the number of each transaction, the position in it, and the element of a type there."""
     for txn, transaction in zip(txns, data.transactions, strict=True):
-        for position, element in enumerate(transaction):
-            yield txn, position, element
+        yield from ((txn, position, element) for position, element in enumerate(transaction) if isinstance(element, of))
 
 
 def _write_generalised(connection: sqlite3.Connection, release: int, data: Published) -> dict[frozenset[str], int]:
     """Number the generalised items; the same members in another order are the same generalised item."""
     distinct = {frozenset(members): members for members in reversed(data.generalised)}
-    first = next_number(connection, "generalised")
-    numbers = {members: first + index for index, members in enumerate(reversed(distinct))}
-    items = item_numbers(connection, (item for members in distinct for item in members))
-    connection.executemany(
-        "insert into generalised (id, release, label) values (?, ?, ?)",
-        (
-            (number, release, data.names.get(distinct[members]) or written(distinct[members]))
-            for members, number in numbers.items()
-        ),
+    ordered = list(reversed(distinct.values()))  # filled backwards, so that of equal sets the first stays
+    labels = ((release, data.names.get(members) or written(members)) for members in ordered)
+    numbers = insert_numbered(connection, "generalised (release, label)", labels)
+    items = item_numbers(connection, (item for members in ordered for item in members))
+    rows = (
+        (number, position, items[item])
+        for number, members in zip(numbers, ordered, strict=True)
+        for position, item in enumerate(members)
     )
-    connection.executemany(
-        "insert into member_of (generalised, position, item) values (?, ?, ?)",
-        (
-            (number, position, items[item])
-            for members, number in numbers.items()
-            for position, item in enumerate(distinct[members])
-        ),
-    )
-    return numbers
+    insert_rows(connection, "member_of (generalised, position, item)", rows)
+    return dict(zip(map(frozenset, ordered), numbers, strict=True))
 
 
 def generalised_numbers(connection: sqlite3.Connection, release: int) -> dict[frozenset[str], int]:
@@ -107,26 +84,19 @@ def generalised_numbers(connection: sqlite3.Connection, release: int) -> dict[fr
     return {frozenset(name for _, name in group): number for number, group in groupby(rows, key=lambda row: row[0])}
 
 
-def write_hierarchy(
-    connection: sqlite3.Connection, parents: Mapping[str, str], leaves: Collection[str], origin: str
-) -> int:
+def write_tree(connection: sqlite3.Connection, parents: Mapping[str, str], leaves: Collection[str], origin: str) -> int:
     """Write a hierarchy: its nodes, the items that leaves stand for, and what is below what; once for the same tree."""
     key = digest_of(["hierarchy", origin, list(parents.items())])
-    found = connection.execute("select id from hierarchy where digest = ?", (key,)).fetchone()
-    if found is not None:
-        return int(found[0])
+    row = connection.execute("select id from hierarchy where digest = ?", (key,)).fetchone()
+    if row is not None:
+        return int(row[0])
     number = insert(connection, "hierarchy", digest=key, origin=origin)
     items = item_numbers(connection, leaves)
-    first = next_number(connection, "concept")
-    concepts = {label: first + at for at, label in enumerate(dict.fromkeys([*parents.values(), *parents]))}
-    connection.executemany(
-        "insert into concept (id, hierarchy, label, item) values (?, ?, ?, ?)",
-        ((concept, number, label, items.get(label)) for label, concept in concepts.items()),
-    )
-    connection.executemany(
-        "insert into is_a (child, parent) values (?, ?)",
-        ((concepts[child], concepts[parent]) for child, parent in parents.items()),
-    )
+    labels = dict.fromkeys([*parents.values(), *parents])  # the root is nobody's child
+    rows = ((number, label, items.get(label)) for label in labels)
+    concepts = dict(zip(labels, insert_numbered(connection, "concept (hierarchy, label, item)", rows), strict=True))
+    edges = ((concepts[child], concepts[parent]) for child, parent in parents.items())
+    insert_rows(connection, "is_a (child, parent)", edges)
     return number
 
 
@@ -143,10 +113,8 @@ def link_origins(connection: sqlite3.Connection, release: int, original: int) ->
 def mark_suppressed(connection: sqlite3.Connection, release: int, items: Iterable[str]) -> None:
     """Note the items of the original that a release shows nowhere."""
     numbers = item_numbers(connection, items)
-    connection.executemany(
-        "insert into truth_suppressed (release, item) values (?, ?)",
-        ((release, number) for number in sorted(numbers.values())),
-    )
+    rows = ((release, number) for number in sorted(numbers.values()))
+    insert_rows(connection, "truth_suppressed (release, item)", rows)
 
 
 def mark_originals(connection: sqlite3.Connection, release: int, marked: Iterable[tuple[str, str]]) -> None:

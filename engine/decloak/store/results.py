@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 from decloak.errors import DecloakError, nearest, shown
 
 __all__ = [
-    "Attacked",
+    "RunAttack",
     "attacks_of",
-    "figures",
     "find_run",
     "findings_count",
     "notes_of",
-    "pooled",
+    "pooled_figures",
     "release_of",
+    "run_figures",
     "runs",
 ]
 
@@ -52,7 +52,7 @@ def release_of(connection: sqlite3.Connection, run: int) -> int:
     return int(number)
 
 
-class Attacked(NamedTuple):
+class RunAttack(NamedTuple):
     """An attack of a run: what the scenario calls it, and the rule text that ran."""
 
     attack: int
@@ -61,14 +61,14 @@ class Attacked(NamedTuple):
     text: str
 
 
-def attacks_of(connection: sqlite3.Connection, run: int) -> list[Attacked]:
+def attacks_of(connection: sqlite3.Connection, run: int) -> list[RunAttack]:
     """The attacks of a run in the order of the scenario."""
     rows = connection.execute(
         "select a.id, ra.label, u.form, u.text from run_attack ra join attack a on a.id = ra.attack "
         "join rule u on u.id = a.rule where ra.run = ? order by ra.position",
         (run,),
     )
-    return [Attacked(*row) for row in rows]
+    return [RunAttack(*row) for row in rows]
 
 
 def findings_count(connection: sqlite3.Connection, attack: int) -> int:
@@ -77,7 +77,7 @@ def findings_count(connection: sqlite3.Connection, attack: int) -> int:
     return int(count)
 
 
-def pooled(connection: sqlite3.Connection, run: int) -> dict[tuple[str, str], float | None]:
+def pooled_figures(connection: sqlite3.Connection, run: int) -> dict[tuple[str, str], float | None]:
     """The pooled figures of a run: (measure, attack) → value, in the order of its attacks."""
     rows = connection.execute(
         'select v.measure, v.attack, v.value from result v where v.run = ? and v."table" = -1 '
@@ -116,7 +116,7 @@ def notes_of(connection: sqlite3.Connection, run: int) -> list[str]:
     return [text for (text,) in [*notes, *unknown, *warnings, *originals, *making]]
 
 
-def figures(connection: sqlite3.Connection, run: int, *, tables: bool) -> Rows:
+def run_figures(connection: sqlite3.Connection, run: int, *, tables: bool) -> Rows:
     """The figures of a run: attack, table, measure, value, and the counts of the ratio."""
     return connection.execute(
         'select v.attack, v."table", v.measure, v.value, v.part, v.whole from result v where v.run = ?1 '

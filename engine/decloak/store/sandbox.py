@@ -132,8 +132,8 @@ class Sandbox:
     def index(self, name: str) -> None:
         """Index a stored step by its columns up to four, in order: the joins of rules go by leading columns."""
         with self._ours():
-            found = self._connection.execute(f"pragma temp.table_info({quoted(name)})").fetchall()
-            chosen = ", ".join(quoted(row[1]) for row in found[:4])
+            columns = self._connection.execute(f"pragma temp.table_info({quoted(name)})").fetchall()
+            chosen = ", ".join(quoted(column[1]) for column in columns[:4])
             self._connection.execute(f"create index temp.{quoted('index of ' + name)} on {quoted(name)} ({chosen})")
 
     def engine(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -181,18 +181,20 @@ class Sandbox:
         except (UnicodeError, ValueError):
             raise DecloakError("the SQL has a character SQLite cannot take", place, "write plain text") from None
 
-    def _authorize(self, action: int, one: str | None, two: str | None, where: str | None, by: str | None) -> int:
+    def _authorize(self, action: int, name: str | None, detail: str | None, where: str | None, by: str | None) -> int:
+        """Called by SQLite before it does anything; `name` is of a table mostly, `detail` of a function or column."""
         if self._trusted or action in _READS:
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_READ:
-            return self._reading((one or "").lower(), where, by)
+            return self._reading((name or "").lower(), where, by)
         if action == sqlite3.SQLITE_FUNCTION:
-            return self._calling((two or "").lower())
-        if self._own is not None and where == "temp" and one in (self._own, "sqlite_temp_master"):
+            return self._calling((detail or "").lower())
+        # To make a table SQLite writes its own list of them as well.
+        if self._own is not None and where == "temp" and name in (self._own, "sqlite_temp_master"):
             return sqlite3.SQLITE_OK
-        if action == sqlite3.SQLITE_UPDATE and one == "sqlite_master":
+        if action == sqlite3.SQLITE_UPDATE and name == "sqlite_master":
             return self._refuse("a rule may not call a table-valued function such as json_each")
-        return self._refuse(f"a rule may not {_ACTIONS.get(action, 'do that')} {shown(one) if one else ''}".rstrip())
+        return self._refuse(f"a rule may not {_ACTIONS.get(action, 'do that')} {shown(name) if name else ''}".rstrip())
 
     def _reading(self, table: str, where: str | None, by: str | None) -> int:
         if by in self._doors or table in self._doors:

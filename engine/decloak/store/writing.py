@@ -8,16 +8,10 @@ from typing import Any
 
 from decloak.data.dataset import Dataset
 from decloak.data.tables import AttackTable
-from decloak.store.inserting import insert, item_numbers, next_number, write_txns
+from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers, write_contents, write_txns
 from decloak.store.releases import generalised_numbers
 
-__all__ = [
-    "write_dataset",
-    "write_measurement",
-    "write_relatedness",
-    "write_run",
-    "write_scoring",
-]
+__all__ = ["write_dataset", "write_measurement", "write_relatedness", "write_run", "write_scoring"]
 
 
 def write_dataset(
@@ -26,15 +20,7 @@ def write_dataset(
     """Write plain transactions; the plain items of a release go the same way."""
     number = insert(connection, "dataset", digest=digest, kind=kind, origin=data.origin, format=file_format, note=note)
     txns = write_txns(connection, number, data.labels)
-    items = item_numbers(connection, data.items)
-    connection.executemany(
-        "insert into contains (txn, position, item) values (?, ?, ?)",
-        (
-            (txn, position, items[item])
-            for txn, transaction in zip(txns, data.transactions, strict=True)
-            for position, item in enumerate(transaction)
-        ),
-    )
+    write_contents(connection, txns, data.transactions, item_numbers(connection, data.items))
     return number
 
 
@@ -52,10 +38,8 @@ def write_relatedness(
         digest=digest, measure=measure, origin=origin, warnings=json.dumps(list(warnings)),
     )  # fmt: skip
     items = item_numbers(connection, (name for pair in scores for name in pair))
-    connection.executemany(
-        "insert into related (relatedness, a, b, score) values (?, ?, ?, ?)",
-        ((number, items[a], items[b], score) for (a, b), score in scores.items()),
-    )
+    rows = ((number, items[a], items[b], score) for (a, b), score in scores.items())
+    insert_rows(connection, "related (relatedness, a, b, score)", rows)
     return number
 
 
@@ -69,25 +53,14 @@ def write_scoring(
 ) -> int:
     """Write the distance tables of a release."""
     scoring = insert(connection, "scoring", digest=digest, release=release, relatedness=relatedness, context=context)
-    txns = [
-        row[0]
-        for row in connection.execute(
-            "select t.id from txn t join release r on r.dataset = t.dataset where r.id = ? order by t.position",
-            (release,),
-        )
-    ]
+    sql = "select t.id from txn t join release r on r.dataset = t.dataset where r.id = ? order by t.position"
+    txns = [txn for (txn,) in connection.execute(sql, (release,))]
     generalised = generalised_numbers(connection, release)
     names = {name for table in tables for row in (table.columns, *table.contexts) for name in row}
     items = item_numbers(connection, names)
-    first = next_number(connection, "distance_table")
-    connection.executemany(
-        "insert into distance_table (id, scoring, number, generalised) values (?, ?, ?, ?)",
-        (
-            (first + number, scoring, number, generalised[frozenset(table.members)])
-            for number, table in enumerate(tables)
-        ),
-    )
-    for number, table in enumerate(tables, first):
+    rows = ((scoring, number, generalised[frozenset(table.members)]) for number, table in enumerate(tables))
+    numbers = insert_numbered(connection, "distance_table (scoring, number, generalised)", rows)
+    for number, table in zip(numbers, tables, strict=True):
         _write_table(connection, number, table, txns, items)
     return scoring
 
@@ -95,18 +68,13 @@ def write_scoring(
 def _write_table(
     connection: sqlite3.Connection, number: int, table: AttackTable, txns: Sequence[int], items: Mapping[str, int]
 ) -> None:
-    connection.executemany(
-        "insert into distance_row values (?, ?, ?)",
-        ((number, row, txns[index]) for row, index in enumerate(table.transactions.tolist())),
-    )
-    connection.executemany(
-        "insert into distance_col values (?, ?, ?)",
-        ((number, col, items[item]) for col, item in enumerate(table.columns)),
-    )
-    connection.executemany(
-        "insert into cell values (?, ?, ?, ?)",  # SQLite reads NaN as null: no score
-        ((number, row, col, d) for row, cells in enumerate(table.d.tolist()) for col, d in enumerate(cells)),
-    )
+    rows = ((number, row, txns[index]) for row, index in enumerate(table.transactions.tolist()))
+    insert_rows(connection, "distance_row (distance_table, row, txn)", rows)
+    columns = ((number, col, items[item]) for col, item in enumerate(table.columns))
+    insert_rows(connection, "distance_col (distance_table, col, item)", columns)
+    # SQLite reads NaN as null: no score.
+    cells = ((number, row, col, d) for row, values in enumerate(table.d.tolist()) for col, d in enumerate(values))
+    insert_rows(connection, "cell (distance_table, row, col, d)", cells)
     connection.executemany(
         "insert or ignore into context values (?, ?, ?)",
         ((number, row, items[name]) for row, names in enumerate(table.contexts) for name in names),
@@ -123,26 +91,18 @@ def write_measurement(
 ) -> int:
     """Write measured figures: scope (-1 is pooled), name, value, and the counts of the ratio."""
     number = insert(connection, "measurement", digest=digest, attack=attack, family=family, note=note)
-    connection.executemany(
-        "insert into measure (measurement, scope, name, value, part, whole) values (?, ?, ?, ?, ?, ?)",
-        ((number, *figure) for figure in figures),
-    )
+    rows = ((number, *figure) for figure in figures)
+    insert_rows(connection, "measure (measurement, scope, name, value, part, whole)", rows)
     return number
 
 
 def write_run(
-    connection: sqlite3.Connection,
-    *,
-    attacks: Sequence[tuple[str, int]],
-    measurements: Iterable[int],
-    **columns: Any,
+    connection: sqlite3.Connection, *, attacks: Sequence[tuple[str, int]], measurements: Iterable[int], **columns: Any
 ) -> int:
     """Write a finished run with the attacks and measurements that belong to it."""
     run = insert(connection, "run", started=datetime.now(UTC).isoformat(timespec="seconds"), **columns)
-    connection.executemany(
-        "insert into run_attack (run, position, label, attack) values (?, ?, ?, ?)",
-        ((run, position, label, attack) for position, (label, attack) in enumerate(attacks)),
-    )
+    rows = ((run, position, label, attack) for position, (label, attack) in enumerate(attacks))
+    insert_rows(connection, "run_attack (run, position, label, attack)", rows)
     connection.executemany(
         "insert or ignore into run_measurement (run, measurement) values (?, ?)",
         ((run, measurement) for measurement in measurements),

@@ -39,15 +39,14 @@ class Part(BaseModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        found = tuple(self.mistakes())
-        if found:
-            raise Mistakes(*found)
+        if mistakes := tuple(self.mistakes()):
+            raise Mistakes(*mistakes)
         return self
 
 
 def disjoint(sets: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
     first: dict[str, Loc] = {}
-    places = ((item, (number, at)) for number, members in enumerate(sets) for at, item in enumerate(members))
+    places = ((item, (number, index)) for number, members in enumerate(sets) for index, item in enumerate(members))
     twice = [(loc, item) for item, loc in places if first.setdefault(item, loc) != loc]
     if twice:
         hint = "an item stands once, in one set"

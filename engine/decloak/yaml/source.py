@@ -16,9 +16,9 @@ from pydantic_core.core_schema import ErrorType
 
 from decloak.errors import DecloakError, Faults, nearest, shown
 from decloak.yaml.tree import Node, Place, compose, end_of
-from decloak.yaml.wording import ANY, Schema, Wording, branches, fields, found, part
+from decloak.yaml.wording import ANY, Schema, Wording, branches, described, fields, part
 
-__all__ = ["LARGEST", "Fault", "Loc", "Mistakes", "Source", "check", "read", "read_text", "validated"]
+__all__ = ["LARGEST", "Fault", "Loc", "Mistakes", "Source", "check", "read_source", "source_text", "validated"]
 
 LARGEST = 1_000_000
 """Bytes a file may have."""
@@ -81,12 +81,12 @@ class Source:
         return replace(self, root=self.root.put(keys, node, key_place))
 
 
-def read(path: str | Path) -> Source:
+def read_source(path: str | Path) -> Source:
     """Read a YAML file of at most 1 MB."""
-    return Source.parse(read_text(path), shown(path, 300)[1:-1])
+    return Source.parse(source_text(path), shown(path, 300)[1:-1])
 
 
-def read_text(path: str | Path) -> str:
+def source_text(path: str | Path) -> str:
     """The text of a YAML file of at most 1 MB."""
     name = shown(path, 300)[1:-1]
     try:
@@ -118,17 +118,17 @@ class Mistakes(ValueError):
     `raise Mistakes((("attacker", "k"), DecloakError("k says nothing here", hint="delete it")))`
     """
 
-    def __init__(self, *found: tuple[Loc, DecloakError]) -> None:
-        super().__init__("\n".join(str(error) for _, error in found))
-        self.found = found
+    def __init__(self, *mistakes: tuple[Loc, DecloakError]) -> None:
+        super().__init__("\n".join(str(error) for _, error in mistakes))
+        self.mistakes = mistakes
 
 
 def check(source: Source, model: type[Model], loc: Loc = ()) -> Model:
     """Validate the value at `loc`; raise `Faults` with all mistakes in the order of the file."""
-    found, faults = validated(source, model, loc)
-    if found is None:
+    value, faults = validated(source, model, loc)
+    if value is None:
         raise Faults(fault for _, fault in sorted(faults, key=lambda fault: fault[0][1:]))
-    return found
+    return value
 
 
 def validated(
@@ -142,7 +142,7 @@ def validated(
         # Strict JSON is as strict as YAML should be: lists fill tuples, neither '3' nor true is a number.
         return model.model_validate_json(json.dumps(node.value), context=context), []
     except ValidationError as error:
-        problems = [(one["loc"], dict(one)) for one in error.errors(include_url=False)]
+        problems = [(problem["loc"], dict(problem)) for problem in error.errors(include_url=False)]
         faults = {str(fault[1]): fault for fault in _Reader(source, core).faults(problems, core, loc)}
         return None, list(faults.values())
     except DecloakError as error:
@@ -176,7 +176,7 @@ class _Reader:
             elif schema["type"] != "union":
                 yield from self.inside(head, group, schema, path)
         if schema["type"] == "union":
-            yield from self.union([(loc, one) for loc, one in problems if loc], schema, path)
+            yield from self.union([(loc, problem) for loc, problem in problems if loc], schema, path)
 
     def refuted(self, problem: Schema, path: Loc) -> bool:
         """Whether a list is called too short only because pydantic left its faulty entries out."""
@@ -222,7 +222,7 @@ class _Reader:
         value = path[-1] if key else self.source.find(path).value
         words = self.wording.expected(schema) if problem["type"] in _BY_SCHEMA else None
         if isinstance(cause, Mistakes):
-            for loc, error in cause.found:
+            for loc, error in cause.mistakes:
                 yield self.at((*path, *loc), error.message, error.hint, key=bool(loc))
         elif isinstance(tag, str) and problem["type"].startswith("union_tag"):
             yield from self.tagged(tag, schema, path)
@@ -230,7 +230,7 @@ class _Reader:
             yield self.at(path, str(cause or problem["msg"]), key=key)
         else:
             hint = self.wording.hint(value, schema)
-            yield self.at(path, f"expected {words}, found {found(value)}", hint, key=key)
+            yield self.at(path, f"expected {words}, found {described(value)}", hint, key=key)
 
     def tagged(self, tag: str, schema: Schema, path: Loc) -> Iterator[Fault]:
         """A mapping whose kind is named by the key `tag`, which is absent or holds no known kind."""
@@ -245,11 +245,11 @@ class _Reader:
         return place, DecloakError(message, str(place), hint)
 
 
-def _meant(key: str, known: Sequence[str]) -> str:
+def _meant(key: str, keys: Sequence[str]) -> str:
     """The remedy for an unknown key: a near one, the one that it begins, or all there are."""
-    longer = [one for one in known if one.startswith(key)]
-    near = nearest(key, known) or (nearest(longer[0], longer) if len(longer) == 1 else None)
-    return near or f"known here: {', '.join(known)}"
+    longer = [name for name in keys if name.startswith(key)]
+    near = nearest(key, keys) or (nearest(longer[0], longer) if len(longer) == 1 else None)
+    return near or f"known here: {', '.join(keys)}"
 
 
 def _grouped(problems: list[Problem]) -> dict[str | int | None, list[Problem]]:

@@ -175,9 +175,8 @@ class _Composer:
     def _events(self, text: str) -> Iterator[yaml.Event]:
         if bad := _UNREADABLE.search(text):
             place = end_of(text[: bad.start()], self.name) if self.marks else Place(self.name)
-            raise DecloakError(
-                f"{shown(bad[0])} is not a readable character", str(place), "delete it, or save the file as text"
-            )
+            message = f"{shown(bad[0])} is not a readable character"
+            raise DecloakError(message, str(place), "delete it, or save the file as text")
         try:
             yield from yaml.parse(text, Loader=_LOADER)
         except yaml.MarkedYAMLError as error:
@@ -204,8 +203,9 @@ class _Composer:
     def _node(self, event: yaml.Event, depth: int) -> Node:
         if isinstance(event, yaml.AliasEvent):
             return self._counted(event, self._alias(event), depth)
-        if getattr(event, "tag", None) is not None:
-            raise self._fault(event, f"the tag {shown(_short(event))} is not allowed", "delete it")
+        if (tag := getattr(event, "tag", None)) is not None:
+            tag = str(tag).replace("tag:yaml.org,2002:", "!!")  # as people write it
+            raise self._fault(event, f"the tag {shown(tag)} is not allowed", "delete it")
         anchor = getattr(event, "anchor", None)
         if anchor is not None:
             self.anchors[anchor] = None
@@ -272,10 +272,6 @@ class _Composer:
             hint = f"it was first written at {earlier[key]}; delete one of the two"
             raise self._fault(event, f"the key {shown(key)} is written twice", hint)
         return key
-
-
-def _short(event: Any) -> str:
-    return str(event.tag).replace("tag:yaml.org,2002:", "!!")
 
 
 _SYNTAX = {

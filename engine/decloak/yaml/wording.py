@@ -11,7 +11,7 @@ from pydantic_core import CoreSchema
 from decloak.errors import DecloakError, nearest, shown
 from decloak.yaml.tree import number_or_text
 
-__all__ = ["ANY", "Remedies", "Schema", "Wording", "branches", "fields", "found", "part"]
+__all__ = ["ANY", "Remedies", "Schema", "Wording", "branches", "described", "fields", "part"]
 
 Schema = dict[str, Any]
 ANY: Schema = {"type": "any"}
@@ -39,7 +39,7 @@ class Wording:
     """Words for the schemas of one model."""
 
     def __init__(self, core: Schema) -> None:
-        self.shared = {one["ref"]: one for one in core.get("definitions", ())}
+        self.shared = {schema["ref"]: schema for schema in core.get("definitions", ())}
 
     def bare(self, schema: Schema) -> Schema:
         """The schema that looks at the value itself, out of its wrappers."""
@@ -52,7 +52,7 @@ class Wording:
         """The bare schemas a value may meet: several for a union."""
         schema = self.bare(schema)
         if schema["type"] in ("union", "tagged-union"):
-            return [one for choice in branches(schema) for one in self.choices(choice)]
+            return [bare for choice in branches(schema) for bare in self.choices(choice)]
         return [schema]
 
     def expected(self, schema: Schema) -> str | None:
@@ -60,24 +60,24 @@ class Wording:
         schema = self.bare(schema)
         if isinstance(schema.get("discriminator"), str):
             return f"a mapping with the key {shown(schema['discriminator'])}"
-        words = [_words(one) for one in self.choices(schema)]
+        words = [_words(choice) for choice in self.choices(schema)]
         return _either(list(dict.fromkeys(cast(list[str], words)))) if all(words) else None
 
     def hint(self, value: Any, schema: Schema) -> str | None:
         """The remedy for a value that is not what was expected, when there is an evident one."""
         head, choices = self.bare(schema).get("discriminator"), self.choices(schema)
-        kinds = {one["type"] for one in choices}
+        kinds = {choice["type"] for choice in choices}
         if isinstance(value, str):
             if kinds & {"int", "float"} and _reads_as_number(value):
                 return "write it without quotes"
             if isinstance(head, str) and value in self.bare(schema)["choices"]:
                 return f"write {{{head}: {value}}}"
-            files = [fields(one) for one in choices if "file" in fields(one)]
+            files = [fields(choice) for choice in choices if "file" in fields(choice)]
             if files and not isinstance(head, str) and "str" not in kinds:
                 return f"write {{file: {shown(value)[1:-1]}{', format: ...' if 'format' in files[0] else ''}}}"
             remedies = self.bare(schema).get("metadata", {}).get("remedies", {})
             return remedies.get(value) or nearest(
-                value, [str(word) for one in choices for word in one.get("expected", ())]
+                value, [str(word) for choice in choices for word in choice.get("expected", ())]
             )
         return "put it in quotes" if "str" in kinds and isinstance(value, (int, float)) else None
 
@@ -86,12 +86,12 @@ def branches(schema: Schema) -> list[Schema]:
     """The choices of a union, in order."""
     choices = schema["choices"]
     each = choices.values() if isinstance(choices, dict) else choices
-    return [one[0] if isinstance(one, tuple) else one for one in each]
+    return [choice[0] if isinstance(choice, tuple) else choice for choice in each]
 
 
 def fields(schema: Schema) -> dict[str, Schema]:
     """The keys a mapping may have, as a file spells them."""
-    return {str(one.get("validation_alias", name)): one for name, one in schema.get("fields", {}).items()}
+    return {str(field.get("validation_alias", name)): field for name, field in schema.get("fields", {}).items()}
 
 
 def part(schema: Schema, head: str | int) -> Schema:
@@ -115,7 +115,7 @@ def _words(schema: Schema) -> str | None:
         case "str":
             return "text" + _length(schema, "characters")
         case "literal":
-            return _either([found(word) for word in schema["expected"]])
+            return _either([described(word) for word in schema["expected"]])
         case "none":
             return "nothing"
         case "list" | "tuple" | "set" | "frozenset":
@@ -123,7 +123,7 @@ def _words(schema: Schema) -> str | None:
         case "dict":
             return "a mapping"
         case "model-fields" | "typed-dict":
-            needed = [key for key, one in fields(schema).items() if one["schema"]["type"] != "default"]
+            needed = [key for key, field in fields(schema).items() if field["schema"]["type"] != "default"]
             return "a mapping" + (f" with {' and '.join(needed)}" if needed else "")
     return None
 
@@ -156,7 +156,7 @@ def _either(words: list[str]) -> str:
     return last.join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-def found(value: Any) -> str:
+def described(value: Any) -> str:
     """A value as a message names it."""
     if value is None:
         return "nothing"

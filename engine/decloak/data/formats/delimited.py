@@ -14,8 +14,8 @@ from decloak.data.formats.lines import LONGEST_LINE, Line
 from decloak.errors import DecloakError, shown
 
 __all__ = [
-    "Cell", "cells", "check_header", "check_separator", "check_width", "join", "one_line", "quoted", "read_number",
-    "records", "split",
+    "Cell", "cells", "check_header", "check_separator", "check_width", "join", "one_line", "quoted_value",
+    "read_number", "records", "split",
 ]  # fmt: skip
 
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)", re.ASCII | re.IGNORECASE)
@@ -36,18 +36,15 @@ def _cell_pattern(separator: str) -> re.Pattern[str]:
     run = mark + "++" if separator == " " else mark
     blank = rf"[^\S{mark}]*+"
     return re.compile(
-        rf'{blank}(?:"(?P<quoted>(?:[^"]++|"")*+)"{blank}|(?P<bare>[^"{mark}]*+))(?P<end>{run}|\Z|.)',
-        re.DOTALL,
+        rf'{blank}(?:"(?P<quoted>(?:[^"]++|"")*+)"{blank}|(?P<bare>[^"{mark}]*+))(?P<end>{run}|\Z|.)', re.DOTALL
     )
 
 
 def check_separator(separator: str) -> str:
     """Return the separator; an error when it is not one character that can separate names."""
     if len(separator) != 1 or separator in '"(\n\r\0':
-        raise DecloakError(
-            f"{shown(separator)} cannot separate names",
-            hint="use one character, as ',' or ';' or ' ' or a tab",
-        )
+        message = f"{shown(separator)} cannot separate names"
+        raise DecloakError(message, hint="use one character, as ',' or ';' or ' ' or a tab")
     return separator
 
 
@@ -138,10 +135,10 @@ def join(values: Iterable[str], separator: str = ",", *, multiline: bool = False
     >>> join(["milk", "bread, white"])
     'milk,"bread, white"'
     """
-    return separator.join(quoted(one_line(value, multiline=multiline), separator) for value in values)
+    return separator.join(quoted_value(one_line(value, multiline=multiline), separator) for value in values)
 
 
-def quoted(value: str, marks: str) -> str:
+def quoted_value(value: str, marks: str) -> str:
     """Write one value, in quotes where it holds one of the marks or anything else that would be misread."""
     plain = (
         value == value.strip()
@@ -154,9 +151,8 @@ def quoted(value: str, marks: str) -> str:
 def one_line(value: str, *, multiline: bool = False) -> str:
     """Return the value; an error when it holds a line end that the file's form cannot carry."""
     if "\r" in value or ("\n" in value and not multiline):
-        raise DecloakError(
-            f"the name {shown(value)} holds a line end, which this format cannot carry", hint="write jsonl"
-        )
+        message = f"the name {shown(value)} holds a line end, which this format cannot carry"
+        raise DecloakError(message, hint="write jsonl")
     return value
 
 

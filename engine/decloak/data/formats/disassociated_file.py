@@ -13,11 +13,11 @@ from typing import Any
 
 from decloak.data.content import Chunk, Chunked, Cluster, Joint
 from decloak.data.formats.jsonvalue import json_value
-from decloak.data.formats.lines import FilePath, Line, check_name, place, write_lines
-from decloak.data.formats.release_header import MOST, Header, closed, header_of, whole
+from decloak.data.formats.lines import FilePath, Line, place, write_lines
+from decloak.data.formats.release_header import MOST, Header, closed, header_of, whole_number
 from decloak.errors import DecloakError, nearest, shown
 
-__all__ = ["LONGEST_CLUSTER", "METHOD", "json_schema", "parse", "write_disassociated"]
+__all__ = ["LONGEST_CLUSTER", "METHOD", "chunked_schema", "parse_chunked", "write_disassociated"]
 
 SHAPE = "write one JSON object a line"
 LONGEST_CLUSTER = 50_000_000
@@ -56,7 +56,7 @@ class _Reader:
 
     def _cluster(self, line: Line, value: Any) -> Cluster:
         fields = _object(line, value, "cluster")
-        size = whole(line, "size", fields["size"])
+        size = whole_number(line, "size", fields["size"])
         chunks = self._chunks(line, "record_chunks", fields["record_chunks"], size)
         terms = self._items(line, "term_chunk", fields["term_chunk"])
         _check_apart(line, [*(chunk.items for chunk in chunks), terms])
@@ -101,16 +101,10 @@ class _Reader:
             if item in seen:
                 raise line.wrong(f"{name} has {shown(item)} twice", "an item stands once")
             seen.add(item)
-        return tuple([self.names.get(item) or self._name(line, item) for item in items])
-
-    def _name(self, line: Line, item: str) -> str:
-        try:
-            return self.names.setdefault(item, check_name(item))
-        except DecloakError as error:
-            raise line.wrong(error.message, error.hint) from None
+        return tuple([self.names.get(item) or self.names.setdefault(item, line.name(item)) for item in items])
 
 
-def parse(lines: Sequence[Line]) -> Chunked:
+def parse_chunked(lines: Sequence[Line]) -> Chunked:
     """Read the lines of a release; what it promises is not checked here, only that it is one."""
     reader = _Reader()
     header = header_of(lines[0], METHOD)
@@ -122,7 +116,7 @@ def parse(lines: Sequence[Line]) -> Chunked:
 
 
 def write_disassociated(release: Chunked, path: FilePath) -> None:
-    """Write a release so that `parse` gives it back; what the reader would refuse is not written."""
+    """Write a release so that `parse_chunked` gives it back; what the reader would refuse is not written."""
     if not release.clusters:
         raise DecloakError("a release without clusters", place(path), "disassociate some records first")
     head, *parts = _objects(release)
@@ -182,13 +176,11 @@ def _check_inside(line: Line, name: str, items: tuple[str, ...], subrecords: tup
             raise line.wrong(f"{name}.subrecords[{row}] is empty", "leave it out: records may give nothing to a chunk")
         for item in subrecord:
             if item not in of_chunk:
-                raise line.wrong(
-                    f"{name}.subrecords[{row}] has {shown(item)}, which is not of the chunk's items",
-                    nearest(item, items) or "add it to the items of the chunk",
-                )
+                message = f"{name}.subrecords[{row}] has {shown(item)}, which is not of the chunk's items"
+                raise line.wrong(message, nearest(item, items) or "add it to the items of the chunk")
 
 
-def json_schema() -> dict[str, Any]:
+def chunked_schema() -> dict[str, Any]:
     """The JSON Schema of one line: a header, a cluster or a joint cluster."""
     whole = {"type": "integer", "minimum": 1, "maximum": MOST}
     items = {"type": "array", "items": {"type": "string", "minLength": 1}, "uniqueItems": True}

@@ -10,31 +10,31 @@ means no score, and so do negative and infinite ones; a star behind it marks a m
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.data.formats.delimited import cells, join, read_number, split
-from decloak.data.formats.lines import FilePath, Line, check_name, place, read_lines, write_lines
+from decloak.data.formats.delimited import cells, read_number, split
+from decloak.data.formats.lines import FilePath, Line, read_lines
 from decloak.data.tables import DistanceTable
-from decloak.errors import DecloakError, shown
+from decloak.errors import shown
 
-__all__ = ["Distances", "read_distances", "read_number", "write_distances"]
+__all__ = ["DistanceFile", "read_distances", "read_number"]
 
 
-class Distances(NamedTuple):
+class DistanceFile(NamedTuple):
     """The tables of a file, and which of their cells are original members; None when no star is there."""
 
     tables: tuple[DistanceTable, ...]
     originals: tuple[NDArray[np.bool_], ...] | None
 
 
-def read_distances(path: FilePath) -> Distances:
+def read_distances(path: FilePath) -> DistanceFile:
     """Read distance tables; what has no score is NaN."""
     read = [_table(block) for block in _blocks(read_lines(path))]
     tables, stars = tuple(table for table, _ in read), tuple(star for _, star in read)
-    return Distances(tables, stars if any(star.any() for star in stars) else None)
+    return DistanceFile(tables, stars if any(star.any() for star in stars) else None)
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[list[Line]]:
@@ -52,10 +52,8 @@ def _table(block: list[Line]) -> tuple[DistanceTable, NDArray[np.bool_]]:
     for row in rows:
         label, *texts = split(row)
         if len(texts) != len(columns):
-            raise row.wrong(
-                f"{len(texts)} values where the header has {len(columns)} columns",
-                "leave a value empty when there is no score",
-            )
+            message = f"{len(texts)} values where the header has {len(columns)} columns"
+            raise row.wrong(message, "leave a value empty when there is no score")
         names.append(label)
         values.append([_value(row, number, text) for number, text in enumerate(texts, 1)])
     _check_unlike(columns, [head] * len(columns), "column")
@@ -83,34 +81,3 @@ def _check_unlike(names: Sequence[str], lines: Sequence[Line], what: str) -> Non
         if name in seen:
             raise line.wrong(f"the {what} {shown(name)} is there twice", "rename one")
         seen.add(name)
-
-
-def write_distances(distances: Distances, path: FilePath) -> None:
-    """Write distance tables so that `read_distances` gives them back."""
-    stars: Sequence[NDArray[Any] | None] = distances.originals or [None] * len(distances.tables)
-    try:
-        if not distances.tables:
-            raise DecloakError("no tables to write")
-        blocks = [list(_block(*one)) for one in zip(distances.tables, stars, strict=True)]
-    except DecloakError as error:
-        raise DecloakError(error.message, place(path), error.hint) from None
-    write_lines([line for block in blocks for line in ("", *block)][1:], path)
-
-
-def _block(table: DistanceTable, stars: NDArray[Any] | None) -> Iterator[str]:
-    if not table.d.size:
-        raise DecloakError(f"the table {shown(table.name)} has no columns or no rows", hint="leave it out")
-    for name in (*table.rows, *table.columns, table.name or "nameless"):
-        check_name(name)
-    if len(set(table.rows)) < len(table.rows) or len(set(table.columns)) < len(table.columns):
-        raise DecloakError(f"two rows or columns of the table {shown(table.name)} have one name", hint="rename one")
-    yield join([table.name, *table.columns])
-    for number, name in enumerate(table.rows):
-        values = [_written(value) for value in table.d[number]]
-        if stars is not None:
-            values = [value + "*" * bool(star) for value, star in zip(values, stars[number], strict=True)]
-        yield join([name, *values])
-
-
-def _written(value: float) -> str:
-    return repr(float(value)) if np.isfinite(value) and value >= 0 else ""

@@ -17,11 +17,11 @@ from decloak.data.content import Labelled
 from decloak.data.formats.jsonvalue import json_value
 from decloak.data.formats.lines import FilePath, Line, check_name, place, write_lines
 from decloak.data.formats.plain.jsonl import transaction_of
-from decloak.data.formats.record import Labels, check_labels
+from decloak.data.formats.record import LineLabels, check_labels
 from decloak.data.formats.release_header import MOST, Header, closed, header_of
-from decloak.errors import DecloakError, nearest, shown
+from decloak.errors import DecloakError, nearest, placed, shown
 
-__all__ = ["METHOD", "json_schema", "parse", "write_generalised"]
+__all__ = ["METHOD", "labelled_schema", "parse_labelled", "write_generalised"]
 
 METHOD = "generalisation"
 LABEL = 'write {"label": "infection", "items": ["flu", "cold"]}'
@@ -34,7 +34,7 @@ class _Reader:
     def __init__(self) -> None:
         self.members: dict[str, tuple[str, ...]] = {}
         self.transactions: list[tuple[str, ...]] = []
-        self.ids = Labels()
+        self.ids = LineLabels()
         self.named: bool | None = None
 
     def take(self, line: Line, value: Any) -> None:
@@ -53,10 +53,7 @@ class _Reader:
             raise line.wrong("a label stands for a list of names", LABEL)
         if label in self.members or len(set(items)) < len(items):
             raise line.wrong(f"{shown(label)} or one of its items is written twice", "a name stands once")
-        try:
-            self.members[check_name(label)] = tuple(map(check_name, items))
-        except DecloakError as error:
-            raise line.wrong(error.message, error.hint) from None
+        self.members[line.name(label)] = tuple(map(line.name, items))
 
     def _transaction(self, line: Line, value: Any) -> None:
         label, items = transaction_of(line, value, self.named, TRANSACTION)
@@ -71,7 +68,7 @@ class _Reader:
         self.transactions.append(tuple(items))
 
 
-def parse(lines: Sequence[Line]) -> Labelled:
+def parse_labelled(lines: Sequence[Line]) -> Labelled:
     """Read the lines of a release; what it promises is not checked here, only that it is one."""
     header = header_of(lines[0], METHOD)
     reader = _Reader()
@@ -84,13 +81,11 @@ def parse(lines: Sequence[Line]) -> Labelled:
 
 
 def write_generalised(release: Labelled, path: FilePath, *, ids: bool = False) -> None:
-    """Write a release so that `parse` gives it back, its ids only when asked for."""
+    """Write a release so that `parse_labelled` gives it back, its ids only when asked for."""
     if not release.transactions:
         raise DecloakError("a release without transactions", place(path), "generalise some transactions first")
-    try:
+    with placed(place(path)):
         _check(release, ids)
-    except DecloakError as error:
-        raise DecloakError(error.message, place(path), error.hint) from None
     write_lines((json.dumps(value, ensure_ascii=False) for value in _objects(release, ids)), path)
 
 
@@ -114,7 +109,7 @@ def _objects(release: Labelled, ids: bool) -> Iterator[Any]:
         yield {"id": name, "items": list(row)} if ids else list(row)
 
 
-def json_schema() -> dict[str, Any]:
+def labelled_schema() -> dict[str, Any]:
     """The JSON Schema of one line: the header, a label or a transaction."""
     whole = {"type": "integer", "minimum": 1, "maximum": MOST}
     name = {"type": "string", "minLength": 1}

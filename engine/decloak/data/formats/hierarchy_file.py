@@ -7,13 +7,13 @@ nested     YAML or JSON: a mapping of nodes to the mapping, list or nothing belo
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import pairwise
+from itertools import groupby, pairwise
 from os import fspath
 from typing import NamedTuple
 
 from decloak.data.formats.delimited import join, split
-from decloak.data.formats.lines import FilePath, Line, check_name, place, read_lines, write_lines
-from decloak.errors import DecloakError, nearest, shown
+from decloak.data.formats.lines import FilePath, check_name, place, read_lines, write_lines
+from decloak.errors import DecloakError, nearest, placed, shown
 from decloak.yaml.tree import Node, compose
 
 __all__ = ["HIERARCHY_FORMATS", "read_hierarchy", "write_hierarchy"]
@@ -66,7 +66,7 @@ def _parents(path: FilePath) -> Iterator[_Edge]:
         names = split(line)
         if len(names) != 2:
             raise line.wrong(f"{len(names)} values where the header has 2", "put names with commas in quotes")
-        yield _Edge(_name(line, names[0]), _name(line, names[1]), place(line.path, line.number))
+        yield _Edge(line.name(names[0]), line.name(names[1]), place(line.path, line.number))
 
 
 def _indented(path: FilePath) -> Iterator[_Edge]:
@@ -75,10 +75,10 @@ def _indented(path: FilePath) -> Iterator[_Edge]:
         if not line.text.strip():
             continue
         text = line.text.expandtabs(8)
-        depth, name = len(text) - len(text.lstrip(" ")), _name(line, line.text.strip())
+        depth, name = len(text) - len(text.lstrip(" ")), line.name(line.text.strip())
         root = not above
-        left = [above.pop() for _ in range(sum(one >= depth for one, _ in above))]
-        if left and left[-1][0] != depth and above:
+        closed = [above.pop() for _ in range(sum(level >= depth for level, _ in above))]
+        if closed and closed[-1][0] != depth and above:
             raise line.wrong("this indent is between two levels", "align it with its siblings")
         if above:
             yield _Edge(name, above[-1][1], place(line.path, line.number))
@@ -91,9 +91,9 @@ def _paths(path: FilePath) -> Iterator[_Edge]:
     items: dict[str, int] = {}
     groups: dict[str, int] = {}
     for line in read_lines(path):
-        names = [_name(line, name) for name in split(line, ";")]
+        names = [line.name(name) for name in split(line, ";")]
         # A deep item may repeat its group where others have one level more.
-        steps = [name for at, name in enumerate(names) if at == 0 or name != names[at - 1]]
+        steps = [name for name, _ in groupby(names)]
         if len(steps) < 2:
             raise line.wrong("an item without anything above it", "write item;group;*")
         if steps[0] in items:
@@ -105,8 +105,8 @@ def _paths(path: FilePath) -> Iterator[_Edge]:
             if name in items and name in groups:
                 message = f"{shown(name)} is an item in line {items[name]} and a group in line {groups[name]}"
                 raise line.wrong(message, "call one of them otherwise")
-        for at, (child, parent) in enumerate(pairwise(steps)):
-            yield _Edge(child, parent, place(line.path, line.number), at > 0)
+        for height, (child, parent) in enumerate(pairwise(steps)):
+            yield _Edge(child, parent, place(line.path, line.number), height > 0)
 
 
 def _nested(path: FilePath) -> Iterator[_Edge]:
@@ -148,17 +148,8 @@ def _checked(name: object, where: str) -> str:
         return str(name)
     if not isinstance(name, str):
         raise DecloakError(f"{shown(name)} is not a name", where, "put it in quotes")
-    try:
+    with placed(where):
         return check_name(name)
-    except DecloakError as error:
-        raise DecloakError(error.message, where, error.hint) from None
-
-
-def _name(line: Line, name: str) -> str:
-    try:
-        return check_name(name)
-    except DecloakError as error:
-        raise line.wrong(error.message, error.hint) from None
 
 
 _READERS: dict[str, Callable[[FilePath], Iterable[_Edge]]] = {

@@ -19,8 +19,8 @@ def json_value(line: Line, shape: str) -> Any:
     try:
         return json.loads(line.text, object_pairs_hook=_without_twins)
     except json.JSONDecodeError as error:
-        at = line._replace(number=line.number + error.lineno - 1)
-        raise at.wrong(f"not JSON: {error.msg}", shape, error.colno) from None
+        fault = line._replace(number=line.number + error.lineno - 1)
+        raise fault.wrong(f"not JSON: {error.msg}", shape, error.colno) from None
     except DecloakError as error:
         raise _wrong(line, error.message, error.hint) from None
     except (ValueError, RecursionError):
@@ -32,9 +32,9 @@ def _wrong(line: Line, message: str, hint: str | None) -> DecloakError:
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in values:
             raise DecloakError(f"the key {shown(key)} is there twice", hint="write each key once")
-        found[key] = value
-    return found
+        values[key] = value
+    return values

@@ -9,7 +9,7 @@ from io import BytesIO, FileIO
 from pathlib import Path
 from typing import NamedTuple
 
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, placed, shown
 
 __all__ = [
     "LONGEST_LINE",
@@ -64,6 +64,11 @@ class Line(NamedTuple):
     def wrong(self, message: str, hint: str | None = None, column: int | None = None) -> DecloakError:
         """The error that says what is wrong with this line."""
         return DecloakError(message, place(self.path, self.number, column), hint)
+
+    def name(self, text: str) -> str:
+        """The name of an item or a transaction that stands in this line; an error when it is none."""
+        with placed(place(self.path, self.number)):
+            return check_name(text)
 
 
 def read_lines(path: FilePath, *, longest: int = LONGEST_LINE) -> list[Line]:
@@ -150,11 +155,8 @@ def decoded(data: bytes, path: FilePath, number: int, hint: str) -> str:
             raise UnicodeDecodeError("utf-8", data, zero, zero + 1, "a zero byte")
         return data.decode()
     except UnicodeDecodeError as error:
-        raise DecloakError(
-            f"not UTF-8 text: byte 0x{data[error.start]:02x}",
-            place(path, number + data.count(b"\n", 0, error.start)),
-            hint,
-        ) from None
+        message = f"not UTF-8 text: byte 0x{data[error.start]:02x}"
+        raise DecloakError(message, place(path, number + data.count(b"\n", 0, error.start)), hint) from None
 
 
 def write_lines(lines: Iterable[str], path: FilePath, *, longest: int = LONGEST_LINE) -> None:

@@ -13,12 +13,12 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from decloak.data.content import Element, Elements
-from decloak.data.formats.delimited import one_line, quoted
+from decloak.data.formats.delimited import one_line, quoted_value
 from decloak.data.formats.lines import FilePath, Line, check_name, place, write_lines
-from decloak.data.formats.record import Labels, Names, check_labels
-from decloak.errors import DecloakError, shown
+from decloak.data.formats.record import LineLabels, Names, check_labels
+from decloak.errors import DecloakError, placed, shown
 
-__all__ = ["parse", "write_published", "written"]
+__all__ = ["parse_elements", "write_published", "written"]
 
 _TOKEN = re.compile(r'\s*+(?:(?P<mark>[(),])|"(?P<quoted>(?:[^"]++|"")*+)"|(?P<bare>[^(),"]++)|(?P<open>"))')
 
@@ -37,9 +37,9 @@ class _Token(NamedTuple):
     column: int
 
 
-def parse(lines: Iterable[Line], ids: bool) -> Elements:
+def parse_elements(lines: Iterable[Line], ids: bool) -> Elements:
     """Read set-generalised transactions; an item stands once in a transaction."""
-    names, transactions, labels = Names(), [], Labels()
+    names, transactions, labels = Names(), [], LineLabels()
     for line in lines:
         tokens = _tokens(line)
         _check_shape(line, tokens, ids)
@@ -106,9 +106,8 @@ def _check_names(line: Line, tokens: list[_Token]) -> None:
         if not name.strip():
             raise line.wrong("an empty name", "write a name, or remove it", column)
         if name in columns:
-            raise line.wrong(
-                f"{shown(name)} is there already, at column {columns[name]}", "an item stands once", column
-            )
+            message = f"{shown(name)} is there already, at column {columns[name]}"
+            raise line.wrong(message, "an item stands once", column)
         columns[name] = column
     if not columns:
         raise line.wrong("a transaction without items", "remove the line, or write () for an empty one")
@@ -131,23 +130,21 @@ def _elements(tokens: list[_Token], names: Names) -> list[Element]:
 
 
 def write_published(published: Elements, path: FilePath, *, ids: bool = False) -> None:
-    """Write set-generalised transactions so that `parse` gives them back."""
-    try:
+    """Write set-generalised transactions so that `parse_elements` gives them back."""
+    lines = []
+    with placed(place(path)):
         if not published.transactions:
             raise DecloakError("no transactions to write")
         check_labels(published.labels, kept=ids)
-        lines = []
         for label, elements in zip(published.labels, published.transactions, strict=True):
             _check_legal(label, elements)
-            shown_as = [written(element) for element in elements] or ["()"]
-            lines.append(", ".join([_name(one_line(label))] * ids + shown_as))
-    except DecloakError as error:
-        raise DecloakError(error.message, place(path), error.hint) from None
+            cells = [written(element) for element in elements] or ["()"]
+            lines.append(", ".join([_name(one_line(label))] * ids + cells))
     write_lines(lines, path)
 
 
 def _name(name: str) -> str:
-    return quoted(name, "(),")
+    return quoted_value(name, "(),")
 
 
 def written(element: Element) -> str:

@@ -13,34 +13,33 @@ from decloak.errors import DecloakError, nearest, shown
 __all__ = ["FORMATS", "find_format", "read"]
 
 
-def _found() -> list[Format]:
+def _entries() -> list[Format]:
     """The entry of every module of the folder, those of separated values first, which most people have."""
     modules = [import_module(f"{plain.__name__}.{module.name}") for module in pkgutil.iter_modules(plain.__path__)]
     entries: list[Format] = [module.FORMAT for module in modules]
     return sorted(entries, key=lambda entry: ("separator" not in entry.options, entry.name))
 
 
-FORMATS = {entry.name: entry for entry in _found()}
+FORMATS = {entry.name: entry for entry in _entries()}
 """Every format of plain transactions by its name: a module in the folder `plain` each, and nothing else."""
 
 
 def find_format(name: str, options: Options) -> Format:
     """The format of this name; an error when there is none, or an option that is set means nothing to it."""
-    known = f"known formats: {', '.join(sorted(FORMATS))}"
+    formats = f"known formats: {', '.join(sorted(FORMATS))}"
     if name == "published":
-        raise DecloakError("published transactions are set-generalised, not plain ones", hint=known)
+        raise DecloakError("published transactions are set-generalised, not plain ones", hint=formats)
     if name not in FORMATS:
         near = nearest(name, FORMATS)
-        raise DecloakError(f"unknown format {shown(name)}", hint=f"{near} {known}" if near else known)
+        raise DecloakError(f"unknown format {shown(name)}", hint=f"{near} {formats}" if near else formats)
     for option, value, unset in zip(Options._fields, options, Options(), strict=True):
         if value != unset and option not in FORMATS[name].options:
             raise DecloakError(f"the format {name} has no option {option}", hint="remove it")
     if options.separator is not None:
         check_separator(options.separator)
     if options.transaction == options.item:
-        raise DecloakError(
-            f"{shown(options.item)} cannot hold both the transaction and the item", hint="name two columns"
-        )
+        message = f"{shown(options.item)} cannot hold both the transaction and the item"
+        raise DecloakError(message, hint="name two columns")
     return FORMATS[name]
 
 

@@ -7,7 +7,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import Line, check_name
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Format", "Labels", "Names", "Options", "Record", "check_labels", "dataset_of", "no_items", "take_label"]
+__all__ = ["Format", "LineLabels", "Names", "Options", "Record", "check_labels", "dataset_of", "no_items", "take_label"]
 
 
 class Options(NamedTuple):
@@ -59,7 +59,7 @@ def take_label(names: list[str], ids: bool) -> str | None:
 
 def dataset_of(records: Iterable[Record], origin: str) -> Dataset:
     """Make a data set: transactions are sets (an item repeated counts once), and ids differ."""
-    names, transactions, numbered = Names(), [], Labels()
+    names, transactions, numbered = Names(), [], LineLabels()
     for line, label, items in records:
         try:
             transactions.append(tuple(dict.fromkeys(map(names.__getitem__, items))))
@@ -69,7 +69,7 @@ def dataset_of(records: Iterable[Record], origin: str) -> Dataset:
     return Dataset(tuple(transactions), tuple(numbered.lines), origin)
 
 
-class Labels:
+class LineLabels:
     """The labels of the transactions so far: ids, or numbers from 1 where a file has none."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ from decloak.data.formats.jsonvalue import json_value
 from decloak.data.formats.lines import Line
 from decloak.errors import nearest, shown
 
-__all__ = ["MOST", "VERSION", "Header", "closed", "header_of", "same", "whole"]
+__all__ = ["MOST", "VERSION", "Header", "closed", "header_of", "same", "whole_number"]
 
 VERSION = 1
 MOST = 1_000_000_000
@@ -49,12 +49,11 @@ def header_of(line: Line, *methods: str) -> Header:
     if method in ("disassociation", "generalisation") and method not in methods:
         key = "release" if method == "disassociation" else "published"
         raise line.wrong(f"a release by {method}", f"in a scenario that is data: {{{key}: FILE}}")
-    if not any(same(method, one) for one in methods):
+    if method not in methods:
         near = nearest(method, methods) if isinstance(method, str) else None
-        raise line.wrong(
-            f"unknown method {shown(method)}", near or "write " + " or ".join(f'"{one}"' for one in methods)
-        )
-    return Header(method, *(whole(line, name, value[name]) if name in value else None for name in ("k", "m")))
+        hint = near or "write " + " or ".join(f'"{name}"' for name in methods)
+        raise line.wrong(f"unknown method {shown(method)}", hint)
+    return Header(method, *(whole_number(line, name, value[name]) if name in value else None for name in ("k", "m")))
 
 
 def same(value: Any, expected: Any) -> bool:
@@ -62,7 +61,7 @@ def same(value: Any, expected: Any) -> bool:
     return type(value) is type(expected) and value == expected
 
 
-def whole(line: Line, name: str, value: Any) -> int:
+def whole_number(line: Line, name: str, value: Any) -> int:
     """A whole number from 1."""
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST:
         raise line.wrong(f"{name} is {shown(value)}", f"write a whole number from 1 to {MOST:,}")

@@ -4,7 +4,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import FilePath, check_name, place, write_lines
 from decloak.data.formats.readers import find_format
 from decloak.data.formats.record import Options, check_labels
-from decloak.errors import DecloakError
+from decloak.errors import DecloakError, placed
 
 __all__ = ["write"]
 
@@ -25,25 +25,18 @@ def write(
     """
     options = Options(ids, separator, transaction, item)
     chosen = find_format(format, options)
-    try:
-        _check_kind(dataset)
+    with placed(place(path)):
         _check(dataset)
         check_labels(dataset.labels, kept=ids or chosen.keeps_ids)
         lines = list(chosen.render(dataset, options))
-    except DecloakError as error:
-        raise DecloakError(error.message, place(path), error.hint) from None
     write_lines(lines, path)
 
 
-def _check_kind(value: object) -> None:
-    if isinstance(value, Dataset):
-        return
-    writes = hasattr(value, "write")
-    hint = "it writes itself: release.write(path)" if writes else "make one by decloak.Dataset.of(transactions)"
-    raise DecloakError(f"a {type(value).__name__} is not a Dataset", hint=hint)
-
-
-def _check(dataset: Dataset) -> None:
+def _check(dataset: object) -> None:
+    if not isinstance(dataset, Dataset):
+        writes = hasattr(dataset, "write")
+        hint = "it writes itself: release.write(path)" if writes else "make one by decloak.Dataset.of(transactions)"
+        raise DecloakError(f"a {type(dataset).__name__} is not a Dataset", hint=hint)
     if not dataset.transactions:
         raise DecloakError("no transactions to write")
     for item in dataset.items:

@@ -5,6 +5,7 @@ of rank r is drawn with a weight of 1 / (r + 1), ranks in random order of the it
 items are independent of one another.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ def baskets(transactions: int, items: int, length: float, seed: int) -> Dataset:
     records = shaped(transactions, items, length, seed=seed)
     held = [str(item + 1) for item in records.indices.tolist()]
     start = records.indptr.tolist()
-    rows = tuple(tuple(held[start[at] : start[at + 1]]) for at in range(transactions))
+    rows = tuple(tuple(held[first:end]) for first, end in pairwise(start))
     return Dataset(rows, tuple(str(number) for number in range(1, transactions + 1)), "baskets")
 
 
@@ -42,16 +43,16 @@ def shaped(
 ) -> sparse.csr_array[Any]:
     """Records × items, with records of this mean length and none longer than `longest`, or 25 times the mean."""
     rng = np.random.default_rng(seed)
-    wanted = _lengths(records, length, min(longest or max(1, int(25 * length)), items), rng)
+    lengths = _lengths(records, length, min(longest or max(1, int(25 * length)), items), rng)
     weights = 1 / (np.arange(items) + offset)
     item = rng.permutation(items)
     summed, held = np.cumsum(weights), np.empty(0, np.int64)
     for _ in range(ROUNDS):
-        missing = wanted - np.bincount(held // items, minlength=records)
+        missing = lengths - np.bincount(held // items, minlength=records)
         rank = np.searchsorted(summed, rng.random(missing.sum()) * summed[-1])
         held = _united(held, np.repeat(np.arange(records), missing) * items + item[rank])
-    held = _united(held, _completed(held, wanted, weights[np.argsort(item)], rng))
-    start = np.concatenate(([0], np.cumsum(wanted)))
+    held = _united(held, _completed(held, lengths, weights[np.argsort(item)], rng))
+    start = np.concatenate(([0], np.cumsum(lengths)))
     return sparse.csr_array((np.ones(len(held), np.int8), (held % items).astype(np.int32), start), (records, items))
 
 
@@ -61,23 +62,23 @@ def _united(held: Ints, more: Ints) -> Ints:
     return both[np.diff(both, prepend=-1) > 0]
 
 
-def _completed(held: Ints, wanted: Ints, weights: Floats, rng: np.random.Generator) -> Ints:
+def _completed(held: Ints, lengths: Ints, weights: Floats, rng: np.random.Generator) -> Ints:
     """What records still lack that drew the same items again and again; the same as drawing on would give.
 
     The largest of log(weight) + Gumbel noise are a weighted sample without replacement.
     """
-    items, found = len(weights), [np.empty(0, np.int64)]
-    count = np.bincount(held // items, minlength=len(wanted))
-    short = np.flatnonzero(count < wanted)
+    items, drawn = len(weights), [np.empty(0, np.int64)]
+    count = np.bincount(held // items, minlength=len(lengths))
+    short = np.flatnonzero(count < lengths)
     start = np.searchsorted(held, short * items)
-    for some in np.array_split(np.arange(len(short)), max(1, len(short) * items // BLOCK)):
-        key = np.log(weights) + rng.gumbel(size=(len(some), items))
-        for row, at in enumerate(some.tolist()):
-            record = int(short[at])
-            key[row, held[start[at] : start[at] + count[record]] % items] = -np.inf
-            lacking = int(wanted[record] - count[record])
-            found.append(record * items + np.argpartition(key[row], -lacking)[-lacking:])
-    return np.concatenate(found)
+    for block in np.array_split(np.arange(len(short)), max(1, len(short) * items // BLOCK)):
+        key = np.log(weights) + rng.gumbel(size=(len(block), items))
+        for row, index in enumerate(block.tolist()):
+            record = int(short[index])
+            key[row, held[start[index] : start[index] + count[record]] % items] = -np.inf
+            lacking = int(lengths[record] - count[record])
+            drawn.append(record * items + np.argpartition(key[row], -lacking)[-lacking:])
+    return np.concatenate(drawn)
 
 
 def _lengths(records: int, mean: float, longest: int, rng: np.random.Generator) -> Ints:

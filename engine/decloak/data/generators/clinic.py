@@ -56,13 +56,13 @@ class Clinic:
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
         """Every item a record can hold, in code point order."""
-        told = {item for one in self.conditions.values() for item, _ in one.items + one.further}
-        return tuple(sorted({*self.conditions, *dict(self.general), *told}))
+        items = {item for condition in self.conditions.values() for item, _ in condition.items + condition.further}
+        return tuple(sorted({*self.conditions, *dict(self.general), *items}))
 
     @cached_property
     def prevalences(self) -> tuple[float, ...]:
         """Running sums of the prevalences."""
-        return tuple(accumulate(one.prevalence for one in self.conditions.values()))
+        return tuple(accumulate(condition.prevalence for condition in self.conditions.values()))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -74,16 +74,16 @@ class Clinic:
 def knowledge() -> Clinic:
     """What the clinic knows, from clinic.yaml."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    found = yaml.load((files("decloak.data.generators") / "clinic.yaml").read_text(encoding="utf-8"), loader)
+    table = yaml.load((files("decloak.data.generators") / "clinic.yaml").read_text(encoding="utf-8"), loader)
     conditions = {
         name: Condition(
-            one["prevalence"],
-            (*one["symptoms"].items(), *one["tests"].items(), *one["treatments"].items()),
-            tuple(one["with"].items()),
+            entry["prevalence"],
+            (*entry["symptoms"].items(), *entry["tests"].items(), *entry["treatments"].items()),
+            tuple(entry["with"].items()),
         )
-        for name, one in found["conditions"].items()
+        for name, entry in table["conditions"].items()
     }
-    return Clinic(conditions, tuple(found["general"].items()))
+    return Clinic(conditions, tuple(table["general"].items()))
 
 
 def generate(transactions: int, seed: int) -> Dataset:
@@ -112,22 +112,22 @@ def _check(name: str, value: object, least: int) -> None:
 
 def _record(clinic: Clinic, draw: Draw) -> tuple[str, ...]:
     while True:
-        record = dict.fromkeys(_told(clinic, draw))
+        record = dict.fromkeys(_note(clinic, draw))
         if SHORTEST <= len(record) <= LONGEST:
             return tuple(record)
 
 
-def _told(clinic: Clinic, draw: Draw) -> list[str]:
+def _note(clinic: Clinic, draw: Draw) -> list[str]:
     """What a note says, in its order; some of it perhaps twice."""
     name = clinic.names[bisect(clinic.prevalences, draw() * clinic.prevalences[-1])]
     about = clinic.conditions[name]
-    told = [name, *[item for item, chance in about.items if draw() < chance]]
-    for other, chance in about.further:
+    items = [name, *[item for item, chance in about.items if draw() < chance]]
+    for complaint, chance in about.further:
         if draw() < chance:
-            told.append(other)
-            if other in clinic.conditions:
-                told += [item for item, chance in clinic.conditions[other].items if draw() < chance * FURTHER]
-    told += [item for item, chance in clinic.general if draw() < chance]
+            items.append(complaint)
+            if complaint in clinic.conditions:
+                items += [item for item, chance in clinic.conditions[complaint].items if draw() < chance * FURTHER]
+    items += [item for item, chance in clinic.general if draw() < chance]
     if draw() < NOISE:
-        told.append(clinic.vocabulary[int(draw() * len(clinic.vocabulary))])
-    return told
+        items.append(clinic.vocabulary[int(draw() * len(clinic.vocabulary))])
+    return items

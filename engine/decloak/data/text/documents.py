@@ -26,7 +26,7 @@ __all__ = [
     "Values",
     "files_of",
     "kind_of",
-    "lines_of",
+    "text_lines",
     "text_of",
     "whole_text",
 ]
@@ -95,24 +95,22 @@ class Documents:
         kind = kind_of(path)
         with unpacked(path, self.sha256) as stream:
             if self.reading.lines:
-                yield from (line.text for line in lines_of(stream, path))
+                yield from (line.text for line in text_lines(stream, path))
             elif kind not in RECORDS and self.reading.field is None:
                 yield whole_text(stream, path)
             elif kind not in RECORDS:
                 raise DecloakError("plain text has no fields", place(path), "fields are of .csv, .tsv and .jsonl files")
             elif self.reading.field is None:
-                raise DecloakError(
-                    "nothing says which field holds the text", place(path), "give --field NAME, or --lines"
-                )
+                message = "nothing says which field holds the text"
+                raise DecloakError(message, place(path), "give --field NAME, or --lines")
             else:
-                yield from self._fields(RECORDS[kind](lines_of(stream, path), self.reading))
+                yield from self._fields(RECORDS[kind](text_lines(stream, path), self.reading))
 
-    def _fields(self, found: Iterable[tuple[Line, Values]]) -> Iterator[str]:
+    def _fields(self, rows: Iterable[tuple[Line, Values]]) -> Iterator[str]:
         name = self.reading.field or ""
-        for line, values in found:
-            reason = next(
-                (one for one in self.reading.without if one[0] in values and str(values[one[0]]) == one[1]), None
-            )
+        for line, values in rows:
+            reasons = (pair for pair in self.reading.without if pair[0] in values and str(values[pair[0]]) == pair[1])
+            reason = next(reasons, None)
             if reason is None:
                 yield text_of(line, values, name)
             else:
@@ -122,9 +120,8 @@ class Documents:
 def text_of(line: Line, values: Values, name: str) -> str:
     """The text of a record; null is none."""
     if name not in values:
-        raise line.wrong(
-            f"no field {shown(name)}", nearest(name, values) or f"there are {len(values)}; name one of them"
-        )
+        hint = nearest(name, values) or f"there are {len(values)}; name one of them"
+        raise line.wrong(f"no field {shown(name)}", hint)
     text = "" if values[name] is None else values[name]
     if not isinstance(text, str):
         raise line.wrong(f"the field {shown(name)} is not text", 'write "…", or null')
@@ -143,7 +140,7 @@ def files_of(path: Path) -> Iterator[Path]:
     for folder, below, names in os.walk(path, onerror=_refuse):
         below[:] = sorted(name for name in below if not name.startswith("."))
         files = (Path(folder, name) for name in sorted(names) if not name.startswith("."))
-        yield from (one for one in files if one.is_file())
+        yield from (file for file in files if file.is_file())
 
 
 def _refuse(error: OSError) -> NoReturn:
@@ -152,7 +149,7 @@ def _refuse(error: OSError) -> NoReturn:
 
 def kind_of(path: Path) -> str:
     """The ending that says what a file holds, whatever packs it."""
-    suffixes = [one.lower() for one in path.suffixes if one.lower() not in (".gz", ".xz")]
+    suffixes = [suffix for suffix in map(str.lower, path.suffixes) if suffix not in (".gz", ".xz")]
     return suffixes[-1] if suffixes else ""
 
 
@@ -165,7 +162,7 @@ def whole_text(stream: IO[bytes], path: Path) -> str:
     return decoded(data.removeprefix(b"\xef\xbb\xbf"), path, 1, UTF8)
 
 
-def lines_of(stream: IO[bytes], path: Path) -> Iterator[Line]:
+def text_lines(stream: IO[bytes], path: Path) -> Iterator[Line]:
     """The lines that are not blank."""
     name, number = os.fspath(path), 0
     while data := stream.readline(LONGEST + 1):
@@ -207,7 +204,7 @@ def _check_column(head: Line, header: Sequence[str], name: str) -> None:
     if header.count(name) != 1:
         if name in header:
             raise head.wrong(f"{header.count(name)} columns {shown(name)}", "give each another name")
-        listed = ", ".join(shown(one) for one in header[:6])
+        listed = ", ".join(shown(column) for column in header[:6])
         hint = nearest(name, header) or "where there is no header, give a column's number, from 1"
         raise head.wrong(f"no column {shown(name)}; the header has {listed}", hint)
 

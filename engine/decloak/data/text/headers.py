@@ -69,7 +69,7 @@ def _headers(texts: Sequence[str], patterns: Sequence[str], seconds: float) -> s
         raise DecloakError(message, hint="leave out repeats inside repeats, such as (a+)+") from None
     except (OSError, subprocess.CalledProcessError):
         raise DecloakError("the process that matches header patterns failed", hint="leave the patterns out") from None
-    return {lines[at] for at in json.loads(done.stdout)}
+    return {lines[number] for number in json.loads(done.stdout)}
 
 
 def check_pattern(pattern: str) -> None:

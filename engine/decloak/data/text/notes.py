@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import FilePath, Line, place
-from decloak.data.formats.record import Labels, Names
+from decloak.data.formats.record import LineLabels, Names
 from decloak.data.formats.unpacked import unpacked
-from decloak.data.text.documents import RECORDS, Reading, Values, files_of, kind_of, lines_of, text_of, whole_text
+from decloak.data.text.documents import RECORDS, Reading, Values, files_of, kind_of, text_lines, text_of, whole_text
 from decloak.data.text.headers import without_headers
 from decloak.data.text.phrases import distinct, phrases
 from decloak.data.text.tagger import Tagger, english
@@ -41,20 +41,20 @@ def read_text(
     `headers` is found are left out, and so are documents without a noun.
     """
     tag = tagger or english()
-    found = list(_documents(Path(path), field, ids))
-    texts = without_headers([one.text for one in found], headers)
-    names, labels, transactions = Names(), Labels(), []
-    for done, (document, text) in enumerate(zip(found, texts, strict=True), 1):
+    documents = list(_documents(Path(path), field, ids))
+    texts = without_headers([document.text for document in documents], headers)
+    names, labels, transactions = Names(), LineLabels(), []
+    for done, (document, text) in enumerate(zip(documents, texts, strict=True), 1):
         items = distinct(item for sentence in sentences(text) for item in phrases(tag(sentence)))
         if items:
             labels.add(document.line, document.label)
             transactions.append(tuple(map(names.__getitem__, items)))
         if progress is not None:
-            progress(done, len(found))
-    if not found:
+            progress(done, len(documents))
+    if not documents:
         raise DecloakError("no document found", place(path), _SOUGHT)
     if not transactions:
-        raise DecloakError(f"no nouns (documents: {len(found):,})", place(path), "expected English text")
+        raise DecloakError(f"no nouns (documents: {len(documents):,})", place(path), "expected English text")
     return Dataset(tuple(transactions), tuple(labels.lines), place(path))
 
 
@@ -79,7 +79,7 @@ def _documents(path: Path, field: str | None, ids: str | None) -> Iterator[_Docu
                 hint = "name it as field: NAME in a scenario, as --field NAME on the command line"
                 raise DecloakError("nothing says which field holds the text", place(file), hint)
             else:
-                for line, values in read(lines_of(stream, file), Reading(field)):
+                for line, values in read(text_lines(stream, file), Reading(field)):
                     label = str(next(numbers)) if ids is None else _label(line, values, ids)
                     yield _Document(line, label, text_of(line, values, field))
 

@@ -29,18 +29,18 @@ class Tagged(NamedTuple):
 def phrases(sentence: Sequence[Tagged]) -> Iterator[str]:
     """The nouns and noun phrases of a sentence, in lower case and in the singular.
 
-    >>> some = [("Some", "other"), ("burning", "adjective"), ("chest", "noun"), ("pains", "noun")]
-    >>> list(phrases([Tagged(word, kind) for word, kind in some]))
+    >>> sentence = [("Some", "other"), ("burning", "adjective"), ("chest", "noun"), ("pains", "noun")]
+    >>> list(phrases([Tagged(word, kind) for word, kind in sentence]))
     ['burning chest', 'pain']
     """
     words = [Tagged(word, kind if is_content(word) else "other") for word, kind in sentence]
-    at = 0
-    while at < len(words):
-        pair = words[at : at + 2]
-        size = 2 if [one.kind for one in pair] in (["noun", "noun"], ["adjective", "noun"]) else 1
-        if size == 2 or words[at].kind == "noun":
-            yield folded([one.word for one in words[at : at + size]])
-        at += size
+    start = 0
+    while start < len(words):
+        kinds = [word.kind for word in words[start : start + 2]]
+        size = 2 if kinds in (["noun", "noun"], ["adjective", "noun"]) else 1
+        if size == 2 or kinds[0] == "noun":
+            yield folded([word.word for word in words[start : start + size]])
+        start += size
 
 
 def is_content(word: str) -> bool:

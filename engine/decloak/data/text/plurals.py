@@ -37,5 +37,5 @@ def singular(word: str) -> str:
         return IRREGULAR.get(word, word)
     if len(word) < SHORTEST or word.endswith(STAYING) or not word.isalpha():
         return word
-    plural, one = next((ending for ending in CHANGING if word.endswith(ending[0])), ("", ""))
-    return word.removesuffix(plural) + one
+    plural, ending = next((change for change in CHANGING if word.endswith(change[0])), ("", ""))
+    return word.removesuffix(plural) + ending

@@ -51,7 +51,7 @@ def read_searchlog(
     if not 0 <= short <= LONGEST_SHORT:
         raise DecloakError(f"short queries of at most {short} words", hint=f"write 0 to {LONGEST_SHORT}")
     files = [Path(paths)] if isinstance(paths, str | os.PathLike) else [Path(path) for path in paths]
-    told = _Told(sum(file.stat().st_size for file in files if file.is_file()), progress)
+    counter = _ByteCounter(sum(file.stat().st_size for file in files if file.is_file()), progress)
     names, users = Names(), dict[str, dict[str, None]]()
 
     @lru_cache(KEPT)
@@ -59,7 +59,7 @@ def read_searchlog(
         return [names[item] for item in _items(query, short, tagger)]
 
     for file in files:
-        for user, query in _entries(file, told):
+        for user, query in _entries(file, counter):
             users.setdefault(names[user], {}).update(dict.fromkeys(items_of(query)))
     transactions = {user: distinct(items) for user, items in users.items() if items}
     if not transactions:
@@ -75,15 +75,15 @@ def _items(query: str, short: int, tagger: Tagger | None) -> Iterator[str]:
         if any(map(is_content, whole)):
             yield folded(whole)
         return
-    for is_address, some in groupby(words, lambda word: _ADDRESS.fullmatch(word) is not None):
+    for is_address, group in groupby(words, lambda word: _ADDRESS.fullmatch(word) is not None):
         if is_address:
-            yield from (_BEFORE.sub("", word, count=1).rstrip("/") for word in some)
+            yield from (_BEFORE.sub("", word, count=1).rstrip("/") for word in group)
         else:
-            for sentence in sentences(" ".join(some)):
+            for sentence in sentences(" ".join(group)):
                 yield from phrases((tagger or english())(sentence))
 
 
-class _Told:
+class _ByteCounter:
     """Takes the bytes of the files as they are read, and tells of them."""
 
     def __init__(self, size: int, progress: Progress | None) -> None:
@@ -95,9 +95,9 @@ class _Told:
             self.progress(self.done, max(self.size, self.done))
 
 
-def _entries(file: Path, told: _Told) -> Iterator[tuple[str, str]]:
+def _entries(file: Path, counter: _ByteCounter) -> Iterator[tuple[str, str]]:
     """Who looked for what, line by line."""
-    for line in _lines(file, told):
+    for line in _lines(file, counter):
         cells = line.text.split("\t")
         if len(cells) not in (3, len(COLUMNS)):
             columns = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
@@ -111,15 +111,15 @@ def _entries(file: Path, told: _Told) -> Iterator[tuple[str, str]]:
 
 def _is_header(line: Line, cells: list[str]) -> bool:
     """Whether a line that begins as a header is one: the first must be, others are where logs were put together."""
-    found = [cell.strip().lower() for cell in cells] == HEADER[: len(cells)]
-    if line.number == 1 and not found:
+    matches = [cell.strip().lower() for cell in cells] == HEADER[: len(cells)]
+    if line.number == 1 and not matches:
         raise line.wrong("a header of other columns", f"expected {', '.join(COLUMNS)}")
-    return found
+    return matches
 
 
-def _lines(file: Path, told: _Told) -> Iterator[Line]:
+def _lines(file: Path, counter: _ByteCounter) -> Iterator[Line]:
     name, number = os.fspath(file), 0
-    with unpacked(file, told) as stream:
+    with unpacked(file, counter) as stream:
         while data := stream.readline(LONGEST_LINE + 1):
             number += 1
             line = Line(name, number, _decoded(data))

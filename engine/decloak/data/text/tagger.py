@@ -47,8 +47,8 @@ def english() -> Tagger:
 
     def tag(sentence: Sequence[str], /) -> list[Tagged]:
         short = [word if len(word) <= LONGEST_WORD else "-" for word in sentence]
-        tags = [tag for at in range(0, len(short), AT_ONCE) for tag in hanta.tag_sent(short[at : at + AT_ONCE], 0)]
-        return [Tagged(word, _kind(one, tag)) for word, one, tag in zip(sentence, short, tags, strict=True)]
+        tags = [tag for n in range(0, len(short), AT_ONCE) for tag in hanta.tag_sent(short[n : n + AT_ONCE], 0)]
+        return [Tagged(word, _kind(bounded, tag)) for word, bounded, tag in zip(sentence, short, tags, strict=True)]
 
     return tag
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from decloak.checks import check_km
-from decloak.counting.itemsets import Block, coded, item_sets, sizes, supports
+from decloak.counting.itemsets import ItemsetBlock, coded_items, item_sets, itemset_supports, sizes
 from decloak.errors import DecloakError, shown
 
 __all__ = ["Exposed", "Link", "link"]
@@ -129,7 +129,7 @@ def _check_struck(before: list[Set[str]], after: list[Set[str]]) -> None:
 
 def _coded(before: list[Set[str]], after: list[Set[str]], originals: list[Set[str]]) -> _Records:
     true = [remaining & original for remaining, original in zip(after, originals, strict=True)]
-    records, items = coded(chain(before, after, true))
+    records, items = coded_items(chain(before, after, true))
     count = len(before)
     at_first, at_last, truly = (records[part * count : (part + 1) * count] for part in range(3))
     struck = at_first.sum(axis=0) > at_last.sum(axis=0)
@@ -152,7 +152,7 @@ def _exposed(records: _Records, k: int, m: int, most: int) -> tuple[int, int, in
     return exposed, exposed_true, vanished, least
 
 
-def _protected(records: _Records, k: int, m: int) -> Iterator[Block]:
+def _protected(records: _Records, k: int, m: int) -> Iterator[ItemsetBlock]:
     """Itemsets that k transactions or more may contain before; their supports: before, after, true."""
     count = records.before.shape[0]
     if k > count:
@@ -160,7 +160,7 @@ def _protected(records: _Records, k: int, m: int) -> Iterator[Block]:
     stacked = sparse.vstack((records.before, records.after, records.true), format="csr")
     weights = np.repeat([1 << 2 * FIELD, 1 << FIELD, 1], count)
     for size in sizes(records.before, m):
-        yield from supports(stacked, size, weights=weights, leading=records.leading, low=k << 2 * FIELD)
+        yield from itemset_supports(stacked, size, weights=weights, leading=records.leading, low=k << 2 * FIELD)
 
 
 def _least(
@@ -182,6 +182,6 @@ def _singled_out(records: sparse.csr_array[Any], m: int, leading: int | None = N
     alone = np.zeros(count, bool)
     for size in sizes(records, m):
         weights = unit + np.arange(count)
-        for block in supports(records, size, weights=weights, leading=leading, low=unit, high=2 * unit - 1):
+        for block in itemset_supports(records, size, weights=weights, leading=leading, low=unit, high=2 * unit - 1):
             alone[block.supports - unit] = True
     return alone

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from decloak.checks import check_whole
-from decloak.counting.frequent import frequent
-from decloak.counting.rows import row_numbers
+from decloak.counting.frequent import frequent, row_numbers
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy

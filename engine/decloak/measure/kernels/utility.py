@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from decloak.counting.itemsets import coded, sizes, supports
+from decloak.counting.itemsets import coded_items, itemset_supports, sizes
 from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError
 
@@ -51,7 +51,7 @@ def tkd(rows: Records, records: Records, top: int) -> float | None:
 
 
 def _most_frequent(rows: Records, top: int) -> set[Itemset]:
-    matrix, items = coded(rows)
+    matrix, items = coded_items(rows)
     best: list[Ranked] = []
     for size in sizes(matrix, LARGEST):
         # What has less support than the last of the best cannot get in, of any size: it need not be counted.
@@ -61,7 +61,7 @@ def _most_frequent(rows: Records, top: int) -> set[Itemset]:
 
 
 def _ranked(matrix: sparse.csr_array[Any], items: Sequence[str], size: int, low: int) -> Iterator[Ranked]:
-    for block in supports(matrix, size, low=low):
+    for block in itemset_supports(matrix, size, low=low):
         for codes, support in zip(block.itemsets.tolist(), block.supports.tolist(), strict=True):
             yield -support, size, tuple(items[code] for code in codes)
 
@@ -69,7 +69,7 @@ def _ranked(matrix: sparse.csr_array[Any], items: Sequence[str], size: int, low:
 def re_chunks(release: Disassociated, records: Records) -> float | None:
     """Return the mean of |s - s'| / ((s + s') / 2) over pairs of items that occur in either; None without any."""
     rows = chunk_rows(release)
-    matrix, _ = coded([*records, *rows])
+    matrix, _ = coded_items([*records, *rows])
     kept, published = (_pairs(part) for part in (matrix[: len(records)], matrix[len(records) :]))
     total, apart = kept + published, abs(kept - published)
     if not total.nnz:
@@ -90,7 +90,7 @@ def tlost(release: Disassociated, records: Records, k: int) -> float | None:
     >>> tlost(release, [["a", "b"], ["a", "b"]], k=2)
     0.5
     """
-    matrix, items = coded(records)
+    matrix, items = coded_items(records)
     frequent = {items[code] for code in np.flatnonzero(matrix.sum(axis=0) >= k).tolist()}
     lost = frequent.difference(*chunk_rows(release))
     return len(lost) / len(frequent) if frequent else None

@@ -19,7 +19,7 @@ from decloak.rules.operators.operator import Explanation, Operator, Result, Rule
 from decloak.store import evidence, findings
 from decloak.store.evidence import Judged
 from decloak.store.relations import Derives
-from decloak.store.results import Attacked
+from decloak.store.results import RunAttack
 from decloak.store.sandbox import Sandbox
 
 __all__ = ["ELIMINATE", "EliminateRule"]
@@ -140,7 +140,7 @@ class EliminateOperator(Operator[EliminateRule]):
         findings.write_why(connection, rule.name, rule.digest, "named_struck", rule.because_sql("x"))
 
     def explain(
-        self, connection: sqlite3.Connection, attack: Attacked, transaction: str, item: str, say: Callable[[int], str]
+        self, connection: sqlite3.Connection, attack: RunAttack, transaction: str, item: str, say: Callable[[int], str]
     ) -> Iterator[Explanation]:
         for cell in evidence.cells_named(connection, attack.attack, transaction, item):
             sentence = _spared(cell, transaction, item) if cell.finding is None else say(cell.finding)
@@ -156,9 +156,9 @@ def _spared(cell: Judged, transaction: str, item: str) -> str:
     return f"{kept}: at distance {cell.d:.2f}{weighted} it never was the one to strike"
 
 
-def _stored(table: int, done: Elimination) -> findings.Strikes:
+def _stored(table: int, done: Elimination) -> findings.TableStrikes:
     steps, spared = done.steps, done.kept & done.scored
-    return findings.Strikes(
+    return findings.TableStrikes(
         table=table,
         rounds=steps.round.tolist(),
         cells=list(zip(steps.row.tolist(), steps.col.tolist(), strict=True)),

@@ -23,7 +23,7 @@ from decloak.store import evidence, findings
 from decloak.store.derivation import Derived
 from decloak.store.evidence import Context
 from decloak.store.relations import Derives
-from decloak.store.results import Attacked
+from decloak.store.results import RunAttack
 from decloak.store.sandbox import Sandbox
 from decloak.yaml.source import Source
 
@@ -194,7 +194,7 @@ class Operator(ABC, Generic[ModelT]):
         findings.write_why_derived(connection, rule.name, rule.digest, rule.derives.name, rule.because_sql("x"))
 
     def explain(
-        self, connection: sqlite3.Connection, attack: Attacked, transaction: str, item: str, say: Callable[[int], str]
+        self, connection: sqlite3.Connection, attack: RunAttack, transaction: str, item: str, say: Callable[[int], str]
     ) -> Iterator[Explanation]:
         """Why an attack found something of an item in a transaction, or not; `say` gives a finding's sentence."""
         yield from ()

@@ -16,7 +16,7 @@ from decloak.rules.operators.operator import Explanation, Operator, Result, Rule
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.store import assigned, evidence, findings
 from decloak.store.relations import Derives
-from decloak.store.results import Attacked
+from decloak.store.results import RunAttack
 from decloak.store.sandbox import Sandbox
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class ReassociateOperator(Operator[ReassociateRule]):
         findings.write_why(connection, rule.name, rule.digest, "named_assigned", rule.because_sql("x"))
 
     def explain(
-        self, connection: sqlite3.Connection, attack: Attacked, transaction: str, item: str, say: Callable[[int], str]
+        self, connection: sqlite3.Connection, attack: RunAttack, transaction: str, item: str, say: Callable[[int], str]
     ) -> Iterator[Explanation]:
         """The items of the anchor of each record that got the item, with their scores for the unit."""
         for finding, value, unit in evidence.units_given(connection, attack.attack, transaction, item):

@@ -15,7 +15,6 @@ __all__ = ["FORMAT"]
 
 
 def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
-    """Read baskets."""
     separator = options.separator or ","
     for line in lines:
         if not line.text.strip():
@@ -40,7 +39,6 @@ def _refuse_brackets(line: Line, separator: str) -> None:
 
 
 def _render(dataset: Dataset, options: Options) -> Iterator[str]:
-    """Write baskets."""
     for label, items in zip(dataset.labels, dataset.transactions, strict=True):
         if not (items or options.ids):
             raise no_items(label, "basket without ids")

@@ -50,7 +50,6 @@ def _object(line: Line, value: dict[str, Any]) -> tuple[str | None, Any]:
 
 
 def _render(dataset: Dataset, options: Options) -> Iterator[str]:
-    """Write JSON Lines."""
     for label, items in zip(dataset.labels, dataset.transactions, strict=True):
         yield json.dumps({"id": label, "items": items} if options.ids else items, ensure_ascii=False)
 

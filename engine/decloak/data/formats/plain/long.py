@@ -36,7 +36,6 @@ def _column(head: Line, header: list[str], name: str) -> int:
 
 
 def _render(dataset: Dataset, options: Options) -> Iterator[str]:
-    """Write rows of (transaction, item)."""
     separator = options.separator or ","
     yield join((options.transaction, options.item), separator)
     for label, items in zip(dataset.labels, dataset.transactions, strict=True):

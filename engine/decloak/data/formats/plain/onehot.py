@@ -16,7 +16,6 @@ __all__ = ["FORMAT"]
 
 
 def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
-    """Read rows of 0 and 1 under a header of items."""
     rows = records(lines, options.separator or ",")
     head, items = next(rows)
     take_label(items, options.ids)

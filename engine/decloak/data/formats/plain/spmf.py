@@ -17,7 +17,6 @@ DIGITS = 18
 
 
 def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
-    """Read SPMF transactions or sequences."""
     names: dict[str, str] = {}
     numbers: dict[str, str] = {}
     for line in lines:
