@@ -229,7 +229,7 @@ def test_what_several_measures_need_of_a_release_is_read_and_worked_out_once(eve
     from decloak.measure.kernels import utility
 
     for module, name in (
-        (held, "read_published"),
+        (held, "read_set_generalised"),
         (held, "read_clusters"),
         (held, "read_dataset"),
         (utility, "re_chunks"),
@@ -239,4 +239,4 @@ def test_what_several_measures_need_of_a_release_is_read_and_worked_out_once(eve
     assert calls == {"re_chunks": 1}  # what was read and made is handed on
     calls.clear()
     decloak.run(QUICKSTART, store="s.db")
-    assert calls == {"read_published": 1}
+    assert calls == {"read_set_generalised": 1}
