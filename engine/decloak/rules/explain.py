@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError, nearest, shown
 from decloak.rules.because import called, sentence_sql
-from decloak.rules.load import read_text, sentence_columns
+from decloak.rules.load import read_text, sentence_columns, stranger
 from decloak.rules.model import AnyRule, QueryRule
 from decloak.store import evidence, findings, results
 from decloak.store.derivation import make_steps
@@ -15,6 +15,7 @@ from decloak.store.evidence import Context, Finding, Judged
 from decloak.store.relations import Derives
 from decloak.store.results import Attacked
 from decloak.store.sandbox import Sandbox, quoted
+from decloak.store.sandbox_guard import open_sandbox
 
 __all__ = ["Evidence", "Explanation", "Found", "explain", "explain_finding", "list_findings"]
 
@@ -91,7 +92,7 @@ def explain_finding(connection: sqlite3.Connection, path: Path, run: int, findin
     model, derives = read_text(where.text)
     if not isinstance(model, QueryRule):
         return found, []
-    with Sandbox.of(path, where.scope) as sandbox:
+    with open_sandbox(path, where.scope, stranger(model.rule, where.text)) as sandbox:
         for attack in where.reads.values():
             other, others = _rule_of(connection, attack)
             findings.show_findings(sandbox, attack, others, other.form)

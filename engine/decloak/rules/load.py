@@ -18,7 +18,7 @@ from decloak.rules.model import AnyRule, ReassociateRule, is_path
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.store.findings import START
 from decloak.store.relations import RELATIONS, Derives
-from decloak.store.sandbox import Sandbox
+from decloak.store.sandbox_guard import empty_sandbox
 from decloak.yaml.source import Source, check, read
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "read_text",
     "rule_files",
     "sentence_columns",
+    "stranger",
 ]
 
 SENTENCE = {
@@ -74,6 +75,11 @@ class Rule:
     @property
     def digest(self) -> str:
         return digest(self.text)
+
+    @property
+    def stranger(self) -> str | None:
+        """What errors call the rule when it did not come with decloak, so that its SQL is not trusted."""
+        return stranger(self.name, self.text)
 
     def places(self) -> dict[str, str]:
         """Where each step of a query is written."""
@@ -178,7 +184,8 @@ class Catalogue:
         derives = self._headers[model.rule]
         known = {name: relation.columns for name, relation in RELATIONS.items()}
         known |= {one.name: one.columns for name, one in self._headers.items() if name != model.rule}
-        with Sandbox.empty(known) as sandbox:
+        text = path.read_text(encoding="utf-8-sig")
+        with empty_sandbox(known, stranger(model.rule, text)) as sandbox:
             strategy = strategy_of(sandbox, model, derives, source)
             torn = reassociation_of(model, source) if isinstance(model, ReassociateRule) else None
             reads = frozenset(sandbox.read & known.keys())
@@ -186,7 +193,6 @@ class Catalogue:
             sentence_sql(model.because, sentence_columns(model, derives), "x")
         except DecloakError as error:
             raise source.error(("because",), error.message, error.hint) from None
-        text = path.read_text(encoding="utf-8-sig")
         return Rule(model, source, text, str(path), derives, reads, strategy, torn)
 
 
@@ -195,6 +201,16 @@ def bundled_files() -> tuple[Path, ...]:
     """The rule files that come with decloak."""
     root = Path(str(bundled("rules")))
     return tuple(sorted(path for path in root.glob("*/*.yaml") if not path.name.endswith(".test.yaml")))
+
+
+@cache
+def _bundled_digests() -> frozenset[str]:
+    return frozenset(digest(path.read_text(encoding="utf-8-sig")) for path in bundled_files())
+
+
+def stranger(name: str, text: str) -> str | None:
+    """What errors call a rule of somebody else's, None when its text is that of one that comes with decloak."""
+    return None if digest(text) in _bundled_digests() else f"the rule {name}"
 
 
 @cache

@@ -11,6 +11,7 @@ from decloak.rules.model import Grid, RuleTest, TestCase
 from decloak.rules.running import Settings, facts, give, strike
 from decloak.store.relations import RELATIONS
 from decloak.store.sandbox import Sandbox
+from decloak.store.sandbox_guard import empty_sandbox, one_process
 from decloak.yaml.source import Source, check, read
 
 __all__ = ["Outcome", "run_tests", "sibling_test"]
@@ -29,6 +30,7 @@ def sibling_test(rule: Path) -> Path:
     return rule.with_name(f"{rule.stem}.test{rule.suffix}")
 
 
+@one_process()
 def run_tests(path: Path | None = None) -> list[Outcome]:
     """Test every bundled rule, one rule file, or every rule file of a folder; a rule without a test fails."""
     files = bundled_files() if path is None else _rule_files(path)
@@ -64,7 +66,7 @@ def _fault(rule: Rule, case: TestCase, catalogue: Catalogue, source: Source, num
         return _facts_compared(_given(rule, case), case.expect, rule)
     known = {name: relation.columns for name, relation in RELATIONS.items()}
     known |= {one.name: one.columns for one in catalogue.derived(rule)}
-    with Sandbox.empty(known) as sandbox:
+    with empty_sandbox(known, rule.stranger) as sandbox:
         for name, given in case.given.items():
             loc = ("cases", number, "given", name)
             if name not in known:

@@ -21,6 +21,7 @@ from decloak.store.counts import kept_counts
 from decloak.store.inserting import find
 from decloak.store.opening import connect_readonly, open_store
 from decloak.store.results import notes_of, pooled
+from decloak.store.sandbox_guard import one_process
 from decloak.yaml.source import Fault
 
 __all__ = ["Measure", "Progress", "Run", "RunVariant", "Verdict", "plans", "run"]
@@ -89,6 +90,7 @@ class Run:
         return all(verdict.holds is True for verdict in self.verdicts)
 
 
+@one_process()
 def run(
     scenario: str | Path,
     *,
@@ -126,6 +128,7 @@ def run(
     return _summed_up(document, Path(store), found)
 
 
+@one_process()
 def plans(document: Document, kept: int = 0) -> list[Plan]:
     """Check everything a scenario names, and plan its variants; `kept` counts are in the store."""
     folder = document.path.parent

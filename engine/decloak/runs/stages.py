@@ -26,6 +26,7 @@ from decloak.store.opening import Store
 from decloak.store.reading import read_published, read_scores
 from decloak.store.relations import Scope
 from decloak.store.sandbox import Sandbox
+from decloak.store.sandbox_guard import open_sandbox
 
 __all__ = ["Progress", "execute"]
 
@@ -173,7 +174,7 @@ class _Execution:
     def _attack(self, planned: Planned, scope: Scope, earlier: Mapping[str, tuple[Planned, int]]) -> Write:
         rule = planned.rule
         reads = {}
-        with Sandbox.of(self.store.path, scope) as sandbox:
+        with open_sandbox(self.store.path, scope, rule.stranger) as sandbox:
             for name in planned.needs:
                 other, number = earlier[name]
                 reads[other.rule.derives.name] = number
