@@ -12,9 +12,9 @@ DEAF = {
     "instr": f"select instr({A}, {HALF}) as x",
     "instr of a row": f"select instr(printf('%.*c', 9000000 + 0 * length(label), 'a'), {HALF}) as x from txn",
     "replace": f"select length(replace({A}, {HALF}, 'c')) as x",
-    "like": "select printf('%.*c', 40000, 'a') like replace(hex(zeroblob(12)), '00', '%a') || 'b' as x",
-    "glob": "select printf('%.*c', 40000, 'a') glob replace(hex(zeroblob(12)), '00', '*a') || 'b' as x",
-    "trim": "select length(trim(printf('%.*c', 9000000, 'a'), printf('%.*c', 4000000, 'b'))) as x",
+    "like": f"select {A} like '%' || printf('%.*c', 40000, 'a') || 'b' as x",
+    "glob": f"select {A} glob '*' || printf('%.*c', 40000, 'a') || 'b' as x",
+    "trim": f"select length(trim({A}, printf('%.*c', 700000, 'b') || 'a')) as x",
 }
 """One step of SQLite's machine that takes minutes or for ever: nobody is asked meanwhile."""
 

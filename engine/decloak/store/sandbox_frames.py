@@ -30,8 +30,8 @@ def read(stream: IO[bytes]) -> Any:
     if len(head) < _HEAD.size:
         return None
     kind, size = _HEAD.unpack(head)
-    if size > _LARGEST:
-        raise ValueError(f"a message of {size} bytes")
+    if kind not in (_JSON, _ROWS) or size > _LARGEST:
+        raise ValueError(f"a message of the kind {kind!r} and {size} bytes")
     body = stream.read(size)
     if len(body) < size:
         return None

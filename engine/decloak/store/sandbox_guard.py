@@ -41,7 +41,7 @@ class Limits(NamedTuple):
     @classmethod
     def current(cls) -> "Limits":
         """The limits there are unless the environment says otherwise."""
-        return cls(_number("DECLOAK_SQL_SECONDS", _SECONDS), _number("DECLOAK_SQL_MEMORY", _MEMORY))
+        return cls(_number("DECLOAK_SQL_SECONDS", _SECONDS, 1), _number("DECLOAK_SQL_MEMORY", _MEMORY, 100))
 
     @property
     def process(self) -> int:
@@ -54,12 +54,10 @@ class Limits(NamedTuple):
         return self.memory - self.process
 
 
-def _number(variable: str, usual: int) -> int:
-    text = os.environ.get(variable, "").strip()
-    if not text:
-        return usual
-    if not (text.isascii() and text.isdigit() and 0 < len(text) < 7 and int(text)):
-        raise DecloakError(f"{variable} is {shown(text)}", hint=f"give a whole number, such as {usual}")
+def _number(variable: str, usual: int, least: int) -> int:
+    text = os.environ.get(variable, "").strip() or str(usual)
+    if not (text.isascii() and text.isdigit() and len(text) < 7 and int(text) >= least):
+        raise DecloakError(f"{variable} is {shown(text)}", hint=f"give a whole number from {least}; {usual} is usual")
     return int(text)
 
 
@@ -115,7 +113,12 @@ class _Statement(NamedTuple):
             hint = f"let it keep less, or set DECLOAK_SQL_MEMORY={2 * limits.memory}"
         elif what == "room":
             message = f"gives rows of over {limits.room} MB"
-            hint = f"let it give fewer or shorter ones, or set DECLOAK_SQL_MEMORY={2 * limits.memory}"
+            ways = (
+                "let it give fewer or shorter ones"
+                if self.stranger
+                else "ask for --format csv, which prints them singly"
+            )
+            hint = f"{ways}, or set DECLOAK_SQL_MEMORY={2 * limits.memory}"
         else:
             message = f"takes over {self.seconds:g} s"
             if self.seconds == limits.seconds:
