@@ -36,6 +36,7 @@ _UNREPEATABLE = {
     "current_date", "current_time", "current_timestamp",
 }  # fmt: skip
 _REFUSED = {"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer"}
+_BUILT_IN = ("sqlite_", "pragma_", "truth_")
 _ONE_SELECT = "a rule is one SELECT over its relations"
 _LONGEST_VALUE = 10_000_000
 _STRIDE = 200_000
@@ -64,6 +65,7 @@ class Sandbox:
         self.read: set[str] = set()
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        self._foreign = _names_in(connection)
         connection.execute("pragma temp_store = memory")
         connection.execute(f"pragma temp.max_page_count = {_MOST_PAGES}")
         connection.set_progress_handler(self._step, _STRIDE)
@@ -219,6 +221,8 @@ class Sandbox:
             return sqlite3.SQLITE_OK
         if where is None and table in self._names:
             where = "temp"  # count(*) reads no column: SQLite then tells the name as written, and temp comes first
+        if where is None and table not in self._foreign and not table.startswith(_BUILT_IN):
+            return sqlite3.SQLITE_OK  # no table has the name, so that the SQL gives it to a select of its own
         if where == "temp" and table != "sqlite_temp_master":
             self.read.add(table)
             return sqlite3.SQLITE_OK
@@ -239,6 +243,12 @@ class Sandbox:
     def _refuse(self, reason: str) -> int:
         self._refusal = self._refusal or reason
         return sqlite3.SQLITE_DENY
+
+
+def _names_in(connection: sqlite3.Connection) -> frozenset[str]:
+    """What a name without a schema may mean beside the relations: tables of the store, functions that are tables."""
+    tables = "select name from main.sqlite_master union all select name from pragma_module_list"
+    return frozenset(name.lower() for (name,) in connection.execute(tables))
 
 
 def _hidden(table: str) -> str:
