@@ -22,7 +22,7 @@ from decloak.rules import load
 from decloak.rules.load import Catalogue, bundled_files
 from decloak.rules.testing import run_tests
 from decloak.store import sandbox_frames as frames
-from decloak.store import sandbox_guard
+from decloak.store import sandbox_process
 from decloak.store.opening import connect_readonly
 from decloak.store.relations import Scope
 from decloak.store.sandbox import Sandbox
@@ -54,7 +54,7 @@ def processes(monkeypatch):
             super().__init__(command, **settings)
             began.append(self)
 
-    monkeypatch.setattr(sandbox_guard.subprocess, "Popen", Recorded)
+    monkeypatch.setattr(sandbox_process.subprocess, "Popen", Recorded)
     return began
 
 
@@ -167,7 +167,7 @@ def test_a_process_that_was_ended_is_told_in_a_line_and_the_next_one_starts_anew
             with pytest.raises(DecloakError) as caught:
                 sandbox.select("select 1", "r.yaml:1:1")
         assert str(caught.value).startswith(
-            "r.yaml:1:1: the SQL of the rule mine ended the process it runs in (signal 9)"
+            "r.yaml:1:1: the SQL of the rule mine ended the process it runs in (SIGKILL)"
         )
         with empty_sandbox({"txn": ("txn",)}, "the rule mine") as sandbox:
             assert sandbox.select("select count(*) from txn")[1] == [(0,)]

@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -28,6 +29,7 @@ def pairs(ways, names):
         pytest.param(way, name, id=f"{way}-{name}", marks=() if (way, name) in FAST else pytest.mark.slow)
         for way in ways
         for name in names
+        if way in ("sql", "run") or "from txn" not in HOSTILE[name]  # of which rules have no rows when they are checked
     ]
 
 
@@ -69,9 +71,12 @@ def started(arguments: list[str], **environment: str):
         stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores Ctrl-C
     ) as process:
+        late = threading.Timer(120, process.kill)
+        late.start()
         try:
             yield process
         finally:
+            late.cancel()
             process.kill()
 
 
@@ -145,9 +150,10 @@ def test_sql_ends_with_decloak_even_when_that_is_killed(arguments, name):
         assert all(map(gone, children))
 
 
-TAKES = r"(takes over (2|4) s|takes over 600 MB of memory|gives rows of over 300 MB); let it .*"
+TAKES = r"takes over (2 s of the processor|4 s|600 MB of memory)|gives rows of over 300 MB"
 TOLD = re.compile(
-    rf"the SQL( of the rule evil)? {TAKES}|the SQL takes too long, or too much memory; let it come to an end|"
+    rf"the SQL( of the rule evil)? ({TAKES}); (let it|ask for) .*|"
+    r"the SQL takes too long, or too much memory; let it come to an end|"
     r"the SQL gives over 10000000 rows; let it come to an end|"
     r"SQL: (string or blob too big|LIKE or GLOB pattern too .*);.*"
 )

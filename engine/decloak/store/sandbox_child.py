@@ -28,10 +28,6 @@ _BATCH, _MOST_IN_BATCH = 1_000_000, 8_192
 """About how many bytes of rows are sent at once, and how many rows at most."""
 _LARGEST_FILE = 10_000 * _MEGABYTE
 """What SQLite may spill to one temporary file."""
-_SLACK = 2
-"""Times the processor's time that a statement may take in all."""
-_OUT_OF_TIME = 75
-"""The exit code where the system has no timers of its own."""
 
 
 class _TooMany(Exception):
@@ -170,7 +166,7 @@ class _Clock:
 
     def __init__(self) -> None:
         self._timers = hasattr(signal, "setitimer")
-        self._alarm = threading.Timer(0, os._exit, (_OUT_OF_TIME,))
+        self._alarm = threading.Timer(0, os._exit, (frames.OUT_OF_TIME,))
         if self._timers:  # whoever started decloak may have had them ignored, or blocked
             for number in (signal.SIGPROF, signal.SIGALRM):
                 signal.signal(number, signal.SIG_DFL)
@@ -179,9 +175,9 @@ class _Clock:
     def start(self, seconds: float) -> None:
         if self._timers:
             signal.setitimer(signal.ITIMER_PROF, seconds)
-            signal.setitimer(signal.ITIMER_REAL, _SLACK * seconds)
+            signal.setitimer(signal.ITIMER_REAL, frames.SLACK * seconds)
             return
-        self._alarm = threading.Timer(_SLACK * seconds, os._exit, (_OUT_OF_TIME,))
+        self._alarm = threading.Timer(frames.SLACK * seconds, os._exit, (frames.OUT_OF_TIME,))
         self._alarm.daemon = True
         self._alarm.start()
 

@@ -11,7 +11,12 @@ from array import array
 from collections.abc import Sequence
 from typing import IO, Any
 
-__all__ = ["Rows", "read", "write", "write_rows"]
+__all__ = ["OUT_OF_TIME", "SLACK", "Rows", "read", "write", "write_rows"]
+
+SLACK = 2
+"""Times its seconds of the processor that a statement may take in all, waiting for the disk and others included."""
+OUT_OF_TIME = 75
+"""The exit code of a process whose time is over where the system has no timers of its own."""
 
 Rows = list[tuple[Any, ...]]
 
