@@ -23,6 +23,7 @@ from decloak.measure.registry import by_name
 from decloak.report.table import emit
 from decloak.store.opening import connect_readonly
 from decloak.version import __version__
+from processes import children_of, processor_seconds
 from test_rule_tests import FACTS, GRID
 from test_rules_load import QUERY, STRIKE, written
 from test_store import content
@@ -595,13 +596,13 @@ def interrupted(command: list[str], ready, by: signal.Signals = signal.SIGINT) -
 
 
 def busy(process: subprocess.Popen) -> None:
-    """Wait until a process has used two seconds of the processor: it is past its start then."""
+    """Wait until a process, or one it started, has used two seconds of the processor: it is past its start then."""
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
-        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-        if (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") > 1.9:
+        if max(map(processor_seconds, (process.pid, *children_of(process.pid)))) > 1.9:
             return
         select_pause()
+    process.kill()
     raise AssertionError("never busy")
 
 

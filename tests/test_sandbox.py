@@ -136,6 +136,31 @@ def test_rows_of_relations_and_steps_can_be_counted(sandbox, way):
 
 
 @every_way
+def test_rows_of_a_select_with_a_name_can_be_counted(sandbox, way):
+    """It has no table, and SQLite asks by the name that it has in the SQL alone."""
+    for name in ("n", "nodes", '"N M"'):
+        rows = f"with recursive {name}(i) as (select 1 union all select i + 1 from {name} limit 3)"
+        for sql in (
+            f"select count(*) as n from {name}",
+            f"select 1 from {name}",
+            f"select sum(2) from {name} a, {name} b",
+        ):
+            way(sandbox, f"{rows} {sql}")
+            sandbox.engine("drop table if exists temp.step")
+
+
+@every_way
+def test_no_name_that_means_something_is_counted_as_if_it_were_ones_own(sandbox, way):
+    tables = [*STORED, "sqlite_master", "sqlite_schema", "sqlite_temp_master", "sqlite_sequence", "sqlite_stat1"]
+    functions = ["json_each('[1]')", "json_tree('[1]')", "pragma_table_info('txn')", "pragma_table_list", "dbstat"]
+    for table in (*tables, *functions, "pragma_database_list", "pragma_module_list", "bytecode('select 1')"):
+        for sql in ("select count(*) as n from {}", "select 1 as n from {}", "select count(*) as n from {} a, txn b"):
+            if table not in RELATIONS:
+                refused(sandbox, sql.format(table), way)
+                refused(sandbox, sql.format(table), way)  # SQLite asks less of a function that it has made already
+
+
+@every_way
 @pytest.mark.parametrize(
     "table",
     ["sqlite_temp_master", "sqlite_temp_schema", "temp.sqlite_master", "temp.sqlite_schema", "temp.sqlite_temp_master"],

@@ -1,7 +1,6 @@
 """`schema`, `sql` and `graph`: look into a store."""
 
 import json
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,23 +75,10 @@ def sql_command(query: str, store: Path, form: str) -> None:
 
     The views result, named_struck and named_cell carry names; `decloak schema` describes all of them.
     """
-    with closing(connect_readonly(store)) as connection:
-        connection.execute("pragma query_only = on")
-        # A connection that is open for reading could still attach other files.
-        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-        connection.set_progress_handler(lambda: 0, 1_000_000)  # lets a Ctrl-C in; SQLite then says "interrupted"
-        try:
-            cursor = connection.execute(query)
-            if cursor.description is None:
-                raise DecloakError("the SQL gives no rows", hint="write a SELECT: the store is open for reading")
-            columns = [column[0] for column in cursor.description]
-            emit(columns, cursor, form)
-        except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
-            if str(error) == "interrupted":
-                raise KeyboardInterrupt from None
-            hint = "write one SELECT: the store is open for reading" if "readonly" in str(error) else None
-            hint = hint or "`decloak schema` lists tables and columns"
-            raise DecloakError(f"SQL: {shown(error, 200)[1:-1]}", hint=hint) from None
+    from decloak.store.sandbox_guard import ask
+
+    with ask(store, query, held=form == "table") as (columns, rows):
+        emit(columns, rows, form)
 
 
 @click.command("graph")

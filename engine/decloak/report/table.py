@@ -27,13 +27,23 @@ def emit(columns: Sequence[str], rows: Iterable[Sequence[Any]], form: str = "tab
     if form == "json":
         if len(set(columns)) < len(columns):
             raise DecloakError("two columns have one name, which JSON cannot hold", hint="name one: select a as b")
-        emit_json([dict(zip(columns, map(_finite, row), strict=True)) for row in rows])
+        _json(columns, rows)
     elif form == "csv":
         writer = csv.writer(_Lines(), lineterminator="\r\n")
         writer.writerow(columns)
         writer.writerows(rows)
     else:
         _table(columns, [list(row) for row in rows])
+
+
+def _json(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """The same text as that of all rows as one value, each printed when it comes."""
+    before = "[\n "
+    for row in rows:
+        text = json.dumps(dict(zip(columns, map(_finite, row), strict=True)), ensure_ascii=False, indent=1, default=str)
+        sys.stdout.write(before + text.replace("\n", "\n "))
+        before = ",\n "
+    sys.stdout.write("[]\n" if before[0] == "[" else "\n]\n")
 
 
 class _Lines:

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError, nearest, shown
-from decloak.rules.load import parse_rule
+from decloak.rules.load import parse_rule, stranger
 from decloak.rules.operators.operator import Explanation
 from decloak.rules.operators.registry import OPERATORS
 from decloak.store import evidence, results
 from decloak.store.results import RunAttack
 from decloak.store.sandbox import Sandbox, quoted
+from decloak.store.sandbox_guard import open_sandbox
 
 __all__ = ["Evidence", "Explanation", "Finding", "explain", "explain_finding", "list_findings"]
 
@@ -78,7 +79,7 @@ def explain_finding(
     if not steps:
         return explained, []
     # Steps are not stored: they are derived again from what the rule saw, other rules' findings among it.
-    with Sandbox.of(path, where.scope) as sandbox:
+    with open_sandbox(path, where.scope, stranger(rule.name, where.text)) as sandbox:
         for attack in where.reads.values():
             earlier = parse_rule(evidence.rule_text(connection, attack))
             earlier.operator.show(sandbox, attack, earlier.derives)

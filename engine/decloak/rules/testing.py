@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError, nearest, shown
-from decloak.rules.load import Catalogue, Rule, bundled_files, rule_files
+from decloak.rules.load import Catalogue, Rule, bundled_files, rule_files, stranger
 from decloak.rules.model import Grid, RuleTest, TestCase, joined
 from decloak.rules.operators.operator import Sight
 from decloak.store.relations import RELATIONS
-from decloak.store.sandbox import Sandbox
+from decloak.store.sandbox_guard import empty_sandbox, one_process
 from decloak.yaml.source import Source, check, read_source
 
 __all__ = ["CaseOutcome", "run_tests", "sibling_test"]
@@ -30,6 +30,7 @@ def sibling_test(rule: Path) -> Path:
     return rule.with_name(f"{rule.stem}.test{rule.suffix}")
 
 
+@one_process()
 def run_tests(path: Path | None = None) -> list[CaseOutcome]:
     """Test every bundled rule, one rule file, or every rule file of a folder; a rule without a test fails."""
     files = bundled_files() if path is None else _rule_files(path)
@@ -64,7 +65,7 @@ def _tested(rule: Rule, catalogue: Catalogue) -> list[CaseOutcome]:
 def _fault(rule: Rule, case: TestCase, catalogue: Catalogue, source: Source, number: int) -> str | None:
     columns: Columns = {name: relation.columns for name, relation in RELATIONS.items()}
     columns = {**columns, **dict(catalogue.derived(rule))}
-    with Sandbox.empty(columns) as sandbox:
+    with empty_sandbox(columns, stranger(rule.name, rule.text)) as sandbox:
         for name, rows in _relations(case, columns, source, ("cases", number, "given")):
             sandbox.fill(name, columns[name], rows)
         sight = Sight(sandbox, case.release, case.distances)

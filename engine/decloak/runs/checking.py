@@ -16,6 +16,7 @@ from decloak.scenario.model import Combination, Document, Scenario
 from decloak.scenario.parts import Attack
 from decloak.scenario.sweep import compact, merged_faults
 from decloak.scenario.variant import variants
+from decloak.store.sandbox_guard import one_process
 from decloak.yaml.source import Fault
 
 __all__ = ["plans"]
@@ -24,6 +25,7 @@ USUAL = {"k": 3, "m": 2}
 """What is suggested where nothing is told."""
 
 
+@one_process()
 def plans(document: Document, inputs: Inputs | None = None) -> list[Plan]:
     """Check everything a scenario names, and plan its variants."""
     inputs = inputs or Inputs(Folder(document.path.parent))

@@ -18,6 +18,7 @@ from decloak.store.counts import kept_counts
 from decloak.store.inserting import find
 from decloak.store.opening import connect_readonly, open_store
 from decloak.store.results import notes_of, pooled_figures
+from decloak.store.sandbox_guard import one_process
 
 __all__ = ["Measure", "Progress", "Run", "RunVariant", "Verdict", "run"]
 
@@ -85,6 +86,7 @@ class Run:
         return all(verdict.holds is True for verdict in self.verdicts)
 
 
+@one_process()
 def run(
     scenario: str | Path,
     *,

@@ -17,6 +17,7 @@ from decloak.data.text.order import sorted_warning
 from decloak.measure.family import AttackedRelease, Family, Measured
 from decloak.relate.relatedness import Supplies
 from decloak.releases.held import HeldRelease
+from decloak.rules.load import stranger
 from decloak.rules.operators.operator import Sight
 from decloak.runs.inputs import Inputs
 from decloak.runs.plan import Plan, Planned
@@ -26,6 +27,7 @@ from decloak.store.opening import Store
 from decloak.store.reading import read_dataset, read_pair_scores
 from decloak.store.relations import Scope
 from decloak.store.sandbox import Sandbox
+from decloak.store.sandbox_guard import open_sandbox
 
 __all__ = ["Execution", "Session", "execute"]
 
@@ -193,7 +195,7 @@ class Execution:
     def _attack(self, planned: Planned, scope: Scope, earlier: Mapping[str, tuple[Planned, int]]) -> Write:
         rule = planned.rule
         reads = {}
-        with Sandbox.of(self.store.path, scope) as sandbox:
+        with open_sandbox(self.store.path, scope, stranger(rule.name, rule.text)) as sandbox:
             for name in planned.needs:
                 other, number = earlier[name]
                 reads[other.rule.derives.name] = number

@@ -6,20 +6,20 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.request import pathname2url
-
-from sqlite_utils import Database
+from typing import TYPE_CHECKING
 
 from decloak.data.formats.lines import place
 from decloak.errors import DecloakError, shown
-from decloak.store.documentation import schema_text
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 __all__ = ["APPLICATION", "VERSION", "Store", "add_functions", "connect_readonly", "open_store"]
 
 APPLICATION = 0x0DEC10AC
 """`PRAGMA application_id` of a store, so that somebody else's database is never written to."""
 
-Migration = Callable[[Database], None]
+Migration = Callable[["Database"], None]
 MIGRATIONS: dict[int, Migration] = {}
 """What takes a store from version n - 1 to version n. A new store gets schema.sql, which is the last version."""
 
@@ -31,7 +31,7 @@ _NOT_OURS = "name another file: decloak makes the store itself"
 class Store:
     """An open store: its path, its sqlite-utils database, and transactions that leave nothing half done."""
 
-    def __init__(self, path: Path, database: Database) -> None:
+    def __init__(self, path: Path, database: "Database") -> None:
         self.path = path
         self.database = database
 
@@ -74,6 +74,8 @@ def open_store(path: str | Path, *, migrations: Mapping[int, Migration] | None =
 
     `migrations` and `version` stand for the project's own, for tests of the migrating itself.
     """
+    from sqlite_utils import Database  # for writing alone: it takes longer to import than all the rest
+
     path = Path(path)
     connection = _connect(path, readonly=False)
     with _closed_on_error(connection, path):
@@ -133,7 +135,7 @@ def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
     if "\0" in str(path) or not path.parent.is_dir():
         raise DecloakError("no such folder", place(path.parent), "make it first")
     mode = "ro" if readonly else "rwc"
-    url = f"file:{pathname2url(str(path.absolute()))}?mode={mode}"
+    url = f"{path.absolute().as_uri()}?mode={mode}"
     try:
         connection = sqlite3.connect(url, uri=True, isolation_level=None, timeout=30)
     except sqlite3.DatabaseError as error:
@@ -158,6 +160,8 @@ def _version(connection: sqlite3.Connection, path: Path) -> int | None:
 
 
 def _create(store: Store, version: int) -> None:
+    from decloak.store.documentation import schema_text
+
     # One script, so one transaction: a store is there whole or not at all. executescript commits what is
     # open before it starts, so the script brings its own begin.
     try:

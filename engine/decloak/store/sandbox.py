@@ -4,12 +4,16 @@ The file is opened read-only. A relation is a temporary view over a second view 
 lets only those random names touch the store's tables, so neither `main.txn` nor a common table expression that
 borrows a relation's name reaches anything. Tables named truth_*, ATTACH, PRAGMA, writes and extension loading are
 refused by the same authorizer, with the reason kept for the error.
+
+None of this ends one long step of SQLite's machine, inside of which nobody is asked: SQL of strangers runs in a process
+of its own (`sandbox_guard`), where a sandbox of this class does the same things.
 """
 
-import secrets
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +21,7 @@ from decloak.errors import DecloakError, nearest, shown
 from decloak.store.opening import connect_readonly
 from decloak.store.relations import RELATIONS, Scope
 
-__all__ = ["Sandbox", "quoted"]
+__all__ = ["Sandbox", "explained", "quoted"]
 
 _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE}
 _VERBS = ("ATTACH", "DETACH", "PRAGMA", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER", "TRANSACTION")
@@ -32,6 +36,7 @@ _UNREPEATABLE = {
     "current_date", "current_time", "current_timestamp",
 }  # fmt: skip
 _REFUSED = {"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer"}
+_BUILT_IN = ("sqlite_", "pragma_", "truth_")
 _ONE_SELECT = "a rule is one SELECT over its relations"
 _LONGEST_VALUE = 10_000_000
 _STRIDE = 200_000
@@ -60,6 +65,7 @@ class Sandbox:
         self.read: set[str] = set()
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        self._foreign = _names_in(connection)
         connection.execute("pragma temp_store = memory")
         connection.execute(f"pragma temp.max_page_count = {_MOST_PAGES}")
         connection.set_progress_handler(self._step, _STRIDE)
@@ -83,7 +89,7 @@ class Sandbox:
 
     def show(self, name: str, columns: Iterable[str], sql: str) -> None:
         """Let rules read `name`, which our own SQL over the store defines."""
-        door = f"_{secrets.token_hex(16)}"
+        door = f"_{os.urandom(16).hex()}"
         chosen = ", ".join(quoted(column) for column in columns)
         with self._ours():
             self._connection.execute(f"create temp view {door} as {sql}")
@@ -110,18 +116,22 @@ class Sandbox:
 
     def select(self, sql: str, place: str | None = None) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """Run a rule's SELECT; return its column names and rows."""
-        cursor, rows = self._run(sql, place)
-        return tuple(column[0] for column in cursor.description or ()), rows
+        columns, rows = self.stream(sql, place)
+        return columns, list(rows)
+
+    def stream(self, sql: str, place: str | None = None) -> tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]:
+        """The same, each row when it is asked for."""
+        cursor = self._run(sql, place)
+        return tuple(column[0] for column in cursor.description or ()), self._rows(cursor, place)
 
     def columns(self, sql: str, place: str | None = None) -> tuple[str, ...]:
         """Check a rule's SQL without running it; return the columns it would give."""
-        self._run(f"explain {sql}", place, read=False)
-        cursor, _ = self._run(f"select * from ({sql}\n) limit 0", place)
-        return tuple(column[0] for column in cursor.description or ())
+        self._run(f"explain {sql}", place)
+        return self.select(f"select * from ({sql}\n) limit 0", place)[0]
 
     def make(self, name: str, sql: str, place: str | None = None) -> None:
         """Store the rows of a rule's SELECT as the temporary table `name`."""
-        self._run(f"explain {sql}", place, read=False)
+        self._run(f"explain {sql}", place)
         self._own = name
         try:
             self._run(f"create temp table {quoted(name)} as {sql}", place)
@@ -138,8 +148,12 @@ class Sandbox:
 
     def engine(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run SQL of the rule engine itself on the temporary tables."""
+        return list(self.engine_stream(sql, values))
+
+    def engine_stream(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        """The same, each row when it is asked for; the SQL has run when this returns."""
         with self._ours():
-            return self._connection.execute(sql, values).fetchall()
+            return iter(self._connection.execute(sql, values))
 
     def close(self) -> None:
         """Close the connection."""
@@ -164,20 +178,28 @@ class Sandbox:
         self._steps += _STRIDE
         return self._steps > self._most_steps
 
-    def _run(self, sql: str, place: str | None, *, read: bool = True) -> tuple[sqlite3.Cursor, list[tuple[Any, ...]]]:
+    def _run(self, sql: str, place: str | None) -> sqlite3.Cursor:
         self._refusal, self._steps = None, 0
-        try:
-            cursor = self._connection.execute(sql)
-            rows = cursor.fetchmany(_MOST_ROWS) if read else []
-            if read and cursor.fetchone() is not None:
+        with self._explaining(place):
+            return self._connection.execute(sql)
+
+    def _rows(self, cursor: sqlite3.Cursor, place: str | None) -> Iterator[tuple[Any, ...]]:
+        with self._explaining(place):
+            yield from islice(cursor, _MOST_ROWS)
+            if cursor.fetchone() is not None:
                 raise DecloakError(f"the SQL gives over {_MOST_ROWS} rows", place, "let it come to an end")
-            return cursor, rows
+
+    @contextmanager
+    def _explaining(self, place: str | None) -> Iterator[None]:
+        """What SQLite or the authorizer has against the SQL, in our words."""
+        try:
+            yield
         except (sqlite3.Error, sqlite3.Warning) as error:
             if str(error) == "interrupted" and self._steps <= self._most_steps:
                 raise KeyboardInterrupt from None  # Python gives a Ctrl-C inside `_step` to SQLite, which ends
             if self._refusal:
                 raise DecloakError(self._refusal, place, _ONE_SELECT) from None
-            raise _explained(error, place) from None
+            raise explained(error, place) from None
         except (UnicodeError, ValueError):
             raise DecloakError("the SQL has a character SQLite cannot take", place, "write plain text") from None
 
@@ -201,6 +223,8 @@ class Sandbox:
             return sqlite3.SQLITE_OK
         if where is None and table in self._names:
             where = "temp"  # count(*) reads no column: SQLite then tells the name as written, and temp comes first
+        if where is None and table not in self._foreign and not table.startswith(_BUILT_IN):
+            return sqlite3.SQLITE_OK  # no table has the name, so that the SQL gives it to a select of its own
         if where == "temp" and table != "sqlite_temp_master":
             self.read.add(table)
             return sqlite3.SQLITE_OK
@@ -223,11 +247,18 @@ class Sandbox:
         return sqlite3.SQLITE_DENY
 
 
+def _names_in(connection: sqlite3.Connection) -> frozenset[str]:
+    """What a name without a schema may mean beside the relations: tables of the store, functions that are tables."""
+    tables = "select name from main.sqlite_master union all select name from pragma_module_list"
+    return frozenset(name.lower() for (name,) in connection.execute(tables))
+
+
 def _hidden(table: str) -> str:
     return f"a rule may not read {shown(table)}: only the evaluator knows the truth"
 
 
-def _explained(error: Exception, place: str | None) -> DecloakError:
+def explained(error: Exception, place: str | None) -> DecloakError:
+    """What SQLite has against the SQL of a rule, in our words."""
     text = str(error)
     hint = "`decloak schema --relations` lists what a rule may read"
     if text in ("interrupted", "database or disk is full"):

@@ -1,0 +1,197 @@
+"""The process that runs SQL of strangers: it does what `sandbox_guard` asks, within limits of memory and time.
+
+Nothing in it interrupts a step of SQLite that does not end: it is ended as a whole, by the system when its time is
+over, by itself when decloak is gone, and by decloak whenever it likes.
+"""
+
+import contextlib
+import os
+import signal
+import sqlite3
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from queue import SimpleQueue
+from typing import Any, NoReturn
+
+from decloak.errors import DecloakError
+from decloak.store import sandbox_frames as frames
+from decloak.store.querying import ask
+from decloak.store.relations import Scope
+from decloak.store.sandbox import Sandbox, explained
+
+__all__ = ["serve"]
+
+_MEGABYTE = 1_000_000
+_BATCH, _MOST_IN_BATCH = 1_000_000, 8_192
+"""About how many bytes of rows are sent at once, and how many rows at most."""
+_LARGEST_FILE = 10_000 * _MEGABYTE
+"""What SQLite may spill to one temporary file."""
+
+
+class _TooMany(Exception):
+    """The rows of a result take more room than they may."""
+
+
+def serve(memory: int) -> None:
+    """Answer requests until decloak is gone; `memory` is in megabytes."""
+    _limit(memory * _MEGABYTE)
+    requests: SimpleQueue[dict[str, Any]] = SimpleQueue()
+    threading.Thread(target=_listen, args=(requests,), daemon=True).start()
+    server = _Server()
+    while True:
+        server.answer(requests.get())
+
+
+def _listen(requests: "SimpleQueue[dict[str, Any]]") -> NoReturn:
+    """Take requests, also while SQLite works, for the end of decloak shows here and nowhere else."""
+    while (request := frames.read(sys.stdin.buffer)) is not None:
+        requests.put(request)
+    os._exit(0)
+
+
+def _limit(memory: int) -> None:
+    """Bound what this process takes. SQLite's own bound comes first, and says so; the system's is for all the rest.
+
+    Windows has no such limits, and macOS does not keep to RLIMIT_AS: there SQLite's own has to do.
+    """
+    sqlite3.connect(":memory:").execute(f"pragma hard_heap_limit = {memory * 3 // 4}").close()
+    with contextlib.suppress(ImportError):
+        import resource
+
+        for kind, most in (("AS", memory), ("FSIZE", _LARGEST_FILE), ("CORE", 0)):
+            name = getattr(resource, f"RLIMIT_{kind}")
+            hard = resource.getrlimit(name)[1]
+            with contextlib.suppress(ValueError, OSError):
+                resource.setrlimit(name, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+
+
+class _Server:
+    def __init__(self) -> None:
+        self._out = sys.stdout.buffer
+        self._sandbox = Sandbox.empty({})
+        self._clock = _Clock()
+        self._room = 0
+
+    def answer(self, request: dict[str, Any]) -> None:
+        """Do what is asked for; columns and rows go while they come, the message after them ends the answer."""
+        self._room = request["room"] * _MEGABYTE
+        self._clock.start(request["seconds"])
+        try:
+            last = {"value": self._done(request["call"], request["arguments"]), "read": sorted(self._sandbox.read)}
+        except DecloakError as error:
+            last = {"error": [error.message, error.place, error.hint]}
+        except (sqlite3.Error, OverflowError, ValueError) as error:  # in a step of our own, over a stranger's values
+            wrong = explained(error, None)
+            last = {"error": [wrong.message, wrong.place, wrong.hint]}
+        except MemoryError:
+            last = {"exceeded": "memory"}
+        except _TooMany:
+            last = {"exceeded": "room"}
+        self._clock.stop()
+        frames.write(self._out, last)
+
+    def _done(self, call: str, arguments: list[Any]) -> Any:
+        if call in ("of", "empty", "close"):
+            self._sandbox.close()
+            self._sandbox = _opened(call, *arguments)
+            return None
+        if call == "ask":
+            return self._send(*ask(*arguments))
+        if call == "select":
+            return self._send(*self._sandbox.stream(*arguments))
+        if call == "engine":
+            return self._send((), self._sandbox.engine_stream(*arguments))
+        return _CALLS[call](self._sandbox, *arguments)
+
+    def _send(self, columns: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> None:
+        """Send columns and rows; only once the first batch is there, so that an early error comes alone."""
+        batches = self._batches(rows)
+        batch = next(batches, None)
+        with self._clock.held():
+            frames.write(self._out, {"columns": columns})
+        while batch is not None:
+            with self._clock.held():
+                frames.write_rows(self._out, batch)
+            batch = next(batches, None)
+
+    def _batches(self, rows: Iterator[tuple[Any, ...]]) -> Iterator[Sequence[Sequence[Any]]]:
+        """The rows in parts, by column, each of about the size of a batch, whatever the values are."""
+        left, count = self._room or float("inf"), 1
+        while True:
+            batch: list[tuple[Any, ...]] = []
+            size = 0
+            while size < _BATCH and len(batch) < _MOST_IN_BATCH and (part := list(islice(rows, count))):
+                batch += part
+                size += (held := _held(part))
+                if (left := left - held) < 0:
+                    raise _TooMany
+                count = min(8 * count, max(1, _BATCH * len(part) // held), _MOST_IN_BATCH)
+            if not batch:
+                return
+            yield list(zip(*batch, strict=True))
+
+
+def _held(rows: Sequence[tuple[Any, ...]]) -> int:
+    """The bytes that rows take in Python, about."""
+    return len(rows) * (56 + 8 * len(rows[0])) + sum(map(_held_by, zip(*rows, strict=True)))
+
+
+def _held_by(column: Sequence[Any]) -> int:
+    if set(map(type, column)) <= {int, float, type(None)}:
+        return 32 * len(column)
+    return sum(map(sys.getsizeof, column))
+
+
+def _opened(call: str, *arguments: Any) -> Sandbox:
+    if call == "of":
+        path, scope = arguments
+        return Sandbox.of(path, Scope(*scope))
+    return Sandbox.empty(*arguments or ({},))
+
+
+_CALLS: dict[str, Callable[..., Any]] = {
+    "show": Sandbox.show,
+    "fill": Sandbox.fill,
+    "keep": Sandbox.keep,
+    "columns": Sandbox.columns,
+    "make": Sandbox.make,
+    "index": Sandbox.index,
+}
+
+
+class _Clock:
+    """Ends this process when a statement takes too long. Waiting for decloak to take its rows does not count."""
+
+    def __init__(self) -> None:
+        self._timers = hasattr(signal, "setitimer")
+        self._alarm = threading.Timer(0, os._exit, (frames.OUT_OF_TIME,))
+        if self._timers:  # whoever started decloak may have had them ignored, or blocked
+            for number in (signal.SIGPROF, signal.SIGALRM):
+                signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGPROF, signal.SIGALRM))
+
+    def start(self, seconds: float) -> None:
+        if self._timers:
+            signal.setitimer(signal.ITIMER_PROF, seconds)
+            signal.setitimer(signal.ITIMER_REAL, frames.SLACK * seconds)
+            return
+        self._alarm = threading.Timer(frames.SLACK * seconds, os._exit, (frames.OUT_OF_TIME,))
+        self._alarm.daemon = True
+        self._alarm.start()
+
+    def stop(self) -> None:
+        if self._timers:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        self._alarm.cancel()
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        if not self._timers:
+            yield
+            return
+        left, _ = signal.setitimer(signal.ITIMER_REAL, 0)
+        yield
+        signal.setitimer(signal.ITIMER_REAL, max(left, 0.001))

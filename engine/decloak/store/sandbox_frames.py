@@ -1,0 +1,102 @@
+"""What decloak and the process that runs strangers' SQL say to each other: JSON, and rows of a result by column.
+
+Neither pickle nor marshal: with them, whoever took hold of that process could run code in this one, or crash it.
+Columns of numbers go as they lie in memory, which takes a tenth of the time that JSON does.
+"""
+
+import base64
+import json
+import struct
+from array import array
+from collections.abc import Sequence
+from typing import IO, Any
+
+__all__ = ["OUT_OF_TIME", "SLACK", "Rows", "read", "write", "write_rows"]
+
+SLACK = 2
+"""Times its seconds of the processor that a statement may take in all, waiting for the disk and others included."""
+OUT_OF_TIME = 75
+"""The exit code of a process whose time is over where the system has no timers of its own."""
+
+Rows = list[tuple[Any, ...]]
+
+_HEAD = struct.Struct("=cI")
+_JSON, _ROWS = b"J", b"R"
+_LARGEST = 1 << 30
+_ARRAYS = {int: "q", float: "d"}
+
+
+def read(stream: IO[bytes]) -> Any:
+    """The next message: rows are a list, all else is as it was written; None when the other side is gone.
+
+    What cannot be read is a ValueError.
+    """
+    head = stream.read(_HEAD.size)
+    if len(head) < _HEAD.size:
+        return None
+    kind, size = _HEAD.unpack(head)
+    if kind not in (_JSON, _ROWS) or size > _LARGEST:
+        raise ValueError(f"a message of the kind {kind!r} and {size} bytes")
+    body = stream.read(size)
+    if len(body) < size:
+        return None
+    try:
+        return _rows(body) if kind == _ROWS else _loaded(body)
+    except Exception as error:
+        raise ValueError("no message") from error
+
+
+def write(stream: IO[bytes], message: Any) -> None:
+    """Send a message."""
+    body = _dumped(message)
+    stream.write(_HEAD.pack(_JSON, len(body)) + body)
+    stream.flush()
+
+
+def write_rows(stream: IO[bytes], columns: Sequence[Sequence[Any]]) -> None:
+    """Send rows, given by column."""
+    parts = [_column(column) for column in columns]
+    head = _dumped([[kind, len(part)] for kind, part in parts])
+    body = b"".join([struct.pack("=I", len(head)), head, *(part for _, part in parts)])
+    stream.write(_HEAD.pack(_ROWS, len(body)) + body)
+    stream.flush()
+
+
+def _column(values: Sequence[Any]) -> tuple[str, bytes]:
+    """A column as bytes, and how: as whole numbers, as floats, or as JSON where kinds differ."""
+    types = set(map(type, values))
+    kind = _ARRAYS.get(types.pop(), "J") if len(types) == 1 else "J"
+    return kind, _dumped(values) if kind == "J" else array(kind, values).tobytes()
+
+
+def _rows(body: bytes) -> Rows:
+    (size,) = struct.unpack_from("=I", body)
+    start = 4 + size
+    columns = []
+    for kind, length in _loaded(body[4:start]):
+        part, start = body[start : start + length], start + length
+        columns.append(_loaded(part) if kind == "J" else array(kind, part).tolist())
+    return list(zip(*columns, strict=True))
+
+
+def _as_text(value: object) -> dict[str, str]:
+    """Bytes, which JSON has not got."""
+    if not isinstance(value, bytes):
+        raise TypeError(f"a value of the type {type(value).__name__}")
+    return {"bytes": base64.b64encode(value).decode("ascii")}
+
+
+def _as_bytes(found: dict[str, Any]) -> Any:
+    return base64.b64decode(found["bytes"]) if found.keys() == {"bytes"} else found
+
+
+_ENCODER = json.JSONEncoder(default=_as_text, separators=(",", ":"))
+_DECODER = json.JSONDecoder(object_hook=_as_bytes)
+
+
+def _dumped(message: Any) -> bytes:
+    return _ENCODER.encode(message).encode("ascii")
+
+
+def _loaded(body: bytes) -> Any:
+    return _DECODER.decode(body.decode("ascii"))

@@ -1,0 +1,147 @@
+"""Sandboxes for rules, in this process for those that come with decloak, in one of its own for all others.
+
+SQL can hold SQLite in one step for minutes, where neither a Ctrl-C nor the sandbox's count of steps reaches it, and
+can fill the memory. So what strangers wrote runs in a process with limits (`sandbox_child`), which is ended at once
+when decloak is asked to end.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from decloak.errors import DecloakError
+from decloak.store.relations import Scope
+from decloak.store.sandbox import Sandbox
+from decloak.store.sandbox_process import Limits, Process, Statement
+
+__all__ = ["GuardedSandbox", "ask", "empty_sandbox", "one_process", "open_sandbox"]
+
+_SECONDS_EMPTY = 10
+"""What a statement may take of the processor over relations without rows, where rules are checked and tested."""
+
+
+def open_sandbox(path: str | Path, scope: Scope, stranger: str | None) -> Sandbox:
+    """Open a store for a rule; `stranger` is what errors call it, None when it came with decloak."""
+    if stranger is None:
+        return Sandbox.of(path, scope)
+    limits = Limits.current()
+    return GuardedSandbox(stranger, limits, limits.seconds, "of", str(path), scope)
+
+
+def empty_sandbox(relations: Mapping[str, Sequence[str]], stranger: str | None) -> Sandbox:
+    """Open a store of nothing, where a rule is checked and tested."""
+    if stranger is None:
+        return Sandbox.empty(relations)
+    limits = Limits.current()
+    seconds = min(limits.seconds, _SECONDS_EMPTY)
+    return GuardedSandbox(stranger, limits, seconds, "empty", dict(relations))
+
+
+@contextmanager
+def ask(path: str | Path, sql: str, *, held: bool) -> Iterator[tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]]:
+    """Run a user's SELECT on a store; its columns and rows. `held` tells that the rows are all kept in memory."""
+    limits = Limits.current()
+    process = Process(limits)
+    try:
+        statement = Statement(None, limits, limits.seconds, None, held)
+        answer = process.answer(statement, "ask", str(path), sql)
+        columns: tuple[str, ...] = next(answer)
+        yield columns, chain.from_iterable(answer)
+    finally:
+        process.end()
+
+
+_KEPT: ContextVar[list[Process] | None] = ContextVar("kept", default=None)
+"""The idle processes of a run; None where each sandbox has its own."""
+
+
+@contextmanager
+def one_process() -> Iterator[None]:
+    """Inside, sandboxes one after the other share a process, which starts with the first that needs it."""
+    if _KEPT.get() is not None:
+        yield
+        return
+    idle: list[Process] = []
+    token = _KEPT.set(idle)
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
+        for process in idle:
+            process.end()
+
+
+def _taken(limits: Limits) -> Process:
+    idle = _KEPT.get() or []
+    while idle:
+        process = idle.pop()
+        if process.usable and process.limits == limits:
+            return process
+        process.end()
+    return Process(limits)
+
+
+class GuardedSandbox(Sandbox):
+    """A sandbox in a process of its own: the same methods with the same results, and an end when asked for."""
+
+    def __init__(self, stranger: str, limits: Limits, seconds: float, call: str, *arguments: Any) -> None:
+        self._statement = Statement(stranger, limits, seconds, None)
+        self._process = _taken(limits)
+        self.read = set()
+        try:
+            self._value(call, *arguments)
+        except BaseException:
+            self._process.end()
+            raise
+
+    def show(self, name: str, columns: Iterable[str], sql: str) -> None:
+        self._value("show", name, list(columns), sql)
+
+    def fill(self, name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        self._value("fill", name, list(columns), list(rows))
+
+    def keep(self, name: str, sql: str) -> None:
+        self._value("keep", name, sql)
+
+    def stream(self, sql: str, place: str | None = None) -> tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]:
+        answer = self._answer("select", sql, place, place=place)
+        return next(answer), chain.from_iterable(answer)
+
+    def columns(self, sql: str, place: str | None = None) -> tuple[str, ...]:
+        return tuple(self._value("columns", sql, place, place=place))
+
+    def make(self, name: str, sql: str, place: str | None = None) -> None:
+        self._value("make", name, sql, place, place=place)
+
+    def index(self, name: str) -> None:
+        self._value("index", name)
+
+    def engine_stream(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        answer = self._answer("engine", sql, list(values))
+        next(answer)
+        return chain.from_iterable(answer)
+
+    def close(self) -> None:
+        idle = _KEPT.get()
+        if idle is not None and self._process.usable:
+            with suppress(DecloakError):
+                self._value("close")
+                idle.append(self._process)
+                return
+        self._process.end()
+
+    def _value(self, call: str, *arguments: Any, place: str | None = None) -> Any:
+        """Ask for what has no rows."""
+        for _ in self._answer(call, *arguments, place=place):
+            pass
+        return self._last
+
+    def _answer(self, call: str, *arguments: Any, place: str | None = None) -> Iterator[Any]:
+        """Columns and lists of rows; a step of the engine counts to the place of the rule's step before it."""
+        if place is not None:
+            self._statement = self._statement._replace(place=place)
+        last = yield from self._process.answer(self._statement, call, *arguments)
+        self._last, self.read = last["value"], set(last["read"])

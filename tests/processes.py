@@ -1,0 +1,37 @@
+"""What /proc knows of processes: who started whom, and what they took."""
+
+import os
+from pathlib import Path
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that a process has started and that are there still."""
+    return [int(child) for child, parent in map(_stat_parent, Path("/proc").glob("[0-9]*/stat")) if parent == str(pid)]
+
+
+def processor_seconds(pid: int) -> float:
+    """The time of the processor a process has used, none when it has ended."""
+    fields = _stat(Path(f"/proc/{pid}/stat"))
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") if fields else 0.0
+
+
+def most_megabytes(pid: int) -> float:
+    """The most memory a process has had at a time, none when it has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return max([int(line.split()[1]) / 1000 for line in lines if line.startswith("VmHWM")], default=0.0)
+
+
+def _stat_parent(path: Path) -> tuple[str, str | None]:
+    fields = _stat(path)
+    return path.parent.name, fields[1] if fields else None
+
+
+def _stat(path: Path) -> list[str]:
+    """The fields behind the name of a process, which may have anything in it."""
+    try:
+        return path.read_text().rpartition(")")[2].split()
+    except OSError:
+        return []

@@ -1,0 +1,183 @@
+"""SQL of strangers hurts nobody: it ends when asked, takes no more than it may, and leaves nothing behind."""
+
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from hostile_sql import DEAF, HOSTILE
+
+from conftest import ROOT
+from processes import children_of, processor_seconds
+from test_store import content
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see what runs")
+
+FAST = {("sql", "replace"), ("run", "instr of a row"), ("validate", "instr"), ("run", "rows of 9 MB")}
+"""What `make test` takes of all pairs."""
+
+
+def pairs(ways, names):
+    return [
+        pytest.param(way, name, id=f"{way}-{name}", marks=() if (way, name) in FAST else pytest.mark.slow)
+        for way in ways
+        for name in names
+        if way in ("sql", "run") or "from txn" not in HOSTILE[name]  # of which rules have no rows when they are checked
+    ]
+
+
+def rule_file(folder: Path, part: str, sql: str) -> Path:
+    """A rule whose facts, or whose step before these, are the SQL."""
+    steps = f"let:\n  step: {sql}\nfacts: select x from step" if part == "let" else f"facts: {sql}"
+    path = folder / "evil.yaml"
+    path.write_text(f"rule: evil\nform: query\nabout: One.\nderives: evil(x)\n{steps}\nbecause: x\n")
+    return path
+
+
+@pytest.fixture
+def arguments(example, store):
+    """The command that runs hostile SQL one way or another."""
+
+    def made(way: str, sql: str) -> list[str]:
+        if way == "sql":
+            return ["sql", sql, "--store", str(store), "--format", "csv"]
+        rule_file(example, "let" if way in ("validate", "test") else "facts", sql)
+        scenario = example / "scenario.yaml"
+        text = scenario.read_text()
+        scenario.write_text(text.replace("attack: [mda", "attack: [./evil.yaml, mda"))
+        return {
+            "validate": ["validate", str(scenario)],
+            "test": ["rules", "test", str(example / "evil.yaml")],
+            "run": ["run", str(scenario), "--store", str(store)],
+        }[way]
+
+    return made
+
+
+@contextmanager
+def started(arguments: list[str], **environment: str):
+    """A command of decloak in a process of its own, its output in files so that it never waits for a reader."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "decloak", *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "engine"), **environment},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores Ctrl-C
+    ) as process:
+        late = threading.Timer(120, process.kill)
+        late.start()
+        try:
+            yield process
+        finally:
+            late.cancel()
+            process.kill()
+
+
+def in_statement(process: subprocess.Popen) -> list[int]:
+    """Wait until a process that the command has started works; the numbers of those there are."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        children = children_of(process.pid)
+        if max(map(processor_seconds, children), default=0) > 0.4:
+            return children
+        signal.sigtimedwait([], 0.02)
+    pytest.fail(f"never in the statement: {process.poll()}")
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended, at the latest in two seconds."""
+    deadline = time.monotonic() + 2
+    while time.monotonic() < deadline:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+        signal.sigtimedwait([], 0.02)
+    return False
+
+
+def untouched(store: Path, before: list[str]) -> None:
+    """What was finished is there, in one sound file, and nothing of the attack that was not."""
+    with closing(sqlite3.connect(store)) as connection:
+        assert connection.execute("pragma integrity_check").fetchall() == [("ok",)]
+        assert connection.execute("pragma journal_mode").fetchone() == ("delete",)
+        assert connection.execute("select count(*) from run").fetchone() == (1,)
+        assert connection.execute("select count(*) from sqlite_master where name like '%evil%'").fetchone() == (0,)
+    assert set(before) <= set(content(store))
+
+
+def one_line(text: bytes) -> str:
+    assert text.startswith(b"decloak: "), text
+    assert text.count(b"\n") == 1, text
+    return text.decode().removeprefix("decloak: ").rstrip("\n")
+
+
+@pytest.mark.parametrize(("way", "name"), pairs(("sql", "run", "validate", "test"), DEAF))
+def test_ctrl_c_ends_sql_that_is_deaf_to_it_within_a_second(arguments, store, way, name):
+    before = content(store)
+    took = []
+    for by in (signal.SIGINT, signal.SIGTERM):
+        with started(arguments(way, HOSTILE[name])) as process:
+            children = in_statement(process)
+            asked = time.monotonic()
+            process.send_signal(by)
+            assert process.stderr is not None
+            said = process.stderr.read()
+            code = process.wait()
+            took.append(time.monotonic() - asked)
+        assert one_line(said.lstrip()) == "interrupted; what was finished is kept, run it again to go on"
+        assert code == 130
+        assert all(map(gone, children))
+    untouched(store, before)
+    assert min(took) < max(1, os.getloadavg()[0] / len(os.sched_getaffinity(0)))  # others may be using the machine
+
+
+@pytest.mark.parametrize("name", [pytest.param(one, marks=() if one == "instr" else pytest.mark.slow) for one in DEAF])
+def test_sql_ends_with_decloak_even_when_that_is_killed(arguments, name):
+    with started(arguments("sql", HOSTILE[name])) as process:
+        children = in_statement(process)
+        process.kill()
+        process.wait()
+        assert children
+        assert all(map(gone, children))
+
+
+TAKES = r"takes over (2 s of the processor|4 s|600 MB of memory)|gives rows of over 300 MB"
+TOLD = re.compile(
+    rf"the SQL( of the rule evil)? ({TAKES}); (let it|ask for) .*|"
+    r"the SQL takes too long, or too much memory; let it come to an end|"
+    r"the SQL gives over 10000000 rows; let it come to an end|"
+    r"SQL: (string or blob too big|LIKE or GLOB pattern too .*);.*"
+)
+
+
+@pytest.mark.parametrize(("way", "name"), pairs(("sql", "run", "validate"), HOSTILE))
+def test_hostile_sql_takes_no_more_than_it_may_and_is_told_in_a_line(arguments, store, example, way, name):
+    before = content(store)
+    command = arguments(way, HOSTILE[name])
+    if way == "sql":
+        command[-1] = "table"  # the form that needs all rows at a time
+    with started(command, DECLOAK_SQL_SECONDS="2") as process:
+        assert process.stderr is not None
+        said = process.stderr.read()
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert used.ru_maxrss < 1_000_000  # kilobytes, of the largest of the processes there were
+    if process.returncode == 0:  # it came to an end
+        assert way != "sql" or name in DEAF or "limit" in HOSTILE[name]
+        return
+    assert process.returncode == 2
+    line = one_line(said)
+    if way != "sql":
+        place, line = line.split(": ", 1)
+        assert re.fullmatch(rf"{re.escape(str(example / 'evil.yaml'))}:\d+:\d+", place)
+    assert TOLD.fullmatch(line), line
+    untouched(store, before)
