@@ -16,7 +16,7 @@ from decloak.anonymisers.kernels.constraints import (
     related_sets,
     utility_constraints,
 )
-from decloak.anonymisers.method import Anonymiser, Made, Method, Options, Stopwatch
+from decloak.anonymisers.method import Anonymiser, Method, NewRelease, Options, Stopwatch
 from decloak.checks import check_enough
 from decloak.counting.constraints import broken_privacy, broken_utility
 from decloak.data.dataset import Dataset
@@ -140,7 +140,7 @@ class CoatMethod(Method):
             utility_constraints(self.utility, data.items)
         check_enough(sum(map(bool, data.transactions)), self.k)
 
-    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> Made:
+    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease:
         """Publish under listed constraints, or constraints drawn at random or worked out from what is related."""
         privacy = self._privacy(data, seed)
         utility, notes = self._utility(privacy, data, folder, cache)
@@ -149,7 +149,7 @@ class CoatMethod(Method):
         release: Coat = self.anonymiser(data, options)
         loss = {"ul_log10": _log10(release.ul.exact), "suppressed": len(release.suppressed), **clock.seconds}
         parameters = {**options, "privacy": len(privacy), "utility": len(utility)}
-        return Made(release.published, self.method, parameters, loss, suppressed=release.suppressed, notes=notes)
+        return NewRelease(release.published, self.method, parameters, loss, suppressed=release.suppressed, notes=notes)
 
     def _privacy(self, data: Dataset, seed: int) -> Sets:
         return self.privacy.of(data.items, seed) if isinstance(self.privacy, DrawnPrivacy) else self.privacy

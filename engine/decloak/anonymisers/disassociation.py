@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from decloak.anonymisers.kernels.disassociation import check_records, disassociate
-from decloak.anonymisers.method import Anonymiser, Made, Method, Options
+from decloak.anonymisers.method import Anonymiser, Method, NewRelease, Options
 from decloak.counting.disassociation_guarantee import check_release
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
@@ -54,9 +54,9 @@ class DisassociationMethod(Method):
         """Refuse too few records, and an empty one."""
         check_records(data.transactions, self.k)
 
-    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> Made:
+    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease:
         """Disassociate, and keep apart the record behind every row."""
         settings = self.model_dump(exclude={"method"})
         release, truth = disassociate(data, **settings)
         self.anonymiser.checked(data, release, settings)
-        return Made(release, self.method, settings, truth=truth)
+        return NewRelease(release, self.method, settings, truth=truth)

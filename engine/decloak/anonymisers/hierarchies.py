@@ -10,7 +10,7 @@ from scipy import sparse
 
 from decloak.anonymisers.kernels.building import ORDERS, by_cooccurrence, by_relatedness, check_items, ordered
 from decloak.anonymisers.kernels.release import Local, generalised
-from decloak.anonymisers.method import Made, Method, Options, Stopwatch
+from decloak.anonymisers.method import Method, NewRelease, Options, Stopwatch
 from decloak.checks import check_enough
 from decloak.counting.generalisation_guarantee import check_generalised
 from decloak.data.dataset import Dataset
@@ -130,7 +130,7 @@ class InHierarchy(Method):
         """The data without what is published as it is."""
         return data
 
-    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> Made:
+    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease:
         """Generalise in the hierarchy, read or made."""
         tree, notes = self.hierarchy.of(self.generalised_part(data), folder, seed, cache)
         options = self.model_dump(exclude={"method", "hierarchy"})
@@ -140,7 +140,7 @@ class InHierarchy(Method):
         release: Generalised = self.anonymiser(data, {"hierarchy": tree, **options})
         assert release.ncp is not None
         loss = {"ncp": str(release.ncp.exact), **clock.seconds}
-        return Made(release.published, self.method, options, loss, tree, notes=notes)
+        return NewRelease(release.published, self.method, options, loss, tree, notes=notes)
 
 
 class Hidden(InHierarchy):

@@ -22,13 +22,13 @@ from decloak.errors import DecloakError, nearest, shown
 from decloak.relate.counting import Cache
 from decloak.yaml.part import Part
 
-__all__ = ["Anonymiser", "Made", "Method", "Options", "Stopwatch"]
+__all__ = ["Anonymiser", "Method", "NewRelease", "Options", "Stopwatch"]
 
 Options = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Made:
+class NewRelease:
     """A release: what is published, how it was made and at what loss, and what the evaluator knows of it."""
 
     release: Any
@@ -112,7 +112,7 @@ class Method(Part):
         """Raise what it would find wrong with its files and with the data, as far as little work tells."""
 
     @abstractmethod
-    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> Made:
+    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease:
         """Anonymise; what is not told in the scenario is drawn from the seed."""
 
 

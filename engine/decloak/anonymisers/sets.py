@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field
 
 from decloak.anonymisers.kernels.sets import by_sets, random_sets
-from decloak.anonymisers.method import Anonymiser, Made, Method
+from decloak.anonymisers.method import Anonymiser, Method, NewRelease
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
@@ -48,10 +48,10 @@ class SetsMethod(Method):
         """Publish them: it is little work."""
         self.make(data, folder, 0)
 
-    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> Made:
+    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease:
         """Publish by listed sets, or by sets drawn at random."""
         if self.sets is not None:
-            return Made(by_sets(data, self.sets), self.method, {"sets": len(self.sets)})
+            return NewRelease(by_sets(data, self.sets), self.method, {"sets": len(self.sets)})
         assert self.size is not None
         drawn = random_sets(data.items, self.size, self.share, seed)
-        return Made(by_sets(data, drawn), self.method, {"size": self.size, "share": self.share, "seed": seed})
+        return NewRelease(by_sets(data, drawn), self.method, {"size": self.size, "share": self.share, "seed": seed})

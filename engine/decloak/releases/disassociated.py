@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from decloak.anonymisers.method import Made
+from decloak.anonymisers.method import NewRelease
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.lines import write_text
 from decloak.data.forms import FormName
@@ -27,10 +27,10 @@ class DisassociatedForm(Form[HeldChunks]):
     closer = ("smaller", "larger")
     knows = True
 
-    def write(self, connection: sqlite3.Connection, digest: str, made: Made, original: int | None) -> int:
-        release = write_clusters(connection, digest, made.release, made.method, made.parameters)
+    def write(self, connection: sqlite3.Connection, digest: str, prepared: NewRelease, original: int | None) -> int:
+        release = write_clusters(connection, digest, prepared.release, prepared.method, prepared.parameters)
         if original is not None:
-            link_rows(connection, release, original, made.truth)
+            link_rows(connection, release, original, prepared.truth)
         return release
 
     def hold(self, connection: sqlite3.Connection, number: int) -> HeldChunks:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from decloak.anonymisers.method import Made
+from decloak.anonymisers.method import NewRelease
 from decloak.data.formats.distance_file import DistanceFile
 from decloak.data.forms import FormName
 from decloak.data.published import Element, Published
@@ -47,7 +47,7 @@ class DistancesForm(SetGeneralisedForm):
         ]
 
 
-def made_of_tables(file: DistanceFile, origin: str) -> Made:
+def made_of_tables(file: DistanceFile, origin: str) -> NewRelease:
     """A release as distance tables show it: a transaction per row name, holding the generalised items."""
     rows: dict[str, list[Element]] = {}
     for table in file.tables:
@@ -59,4 +59,4 @@ def made_of_tables(file: DistanceFile, origin: str) -> Made:
         for row, col in zip(*np.nonzero(stars), strict=True)
     ]
     published = Published(tuple(map(tuple, rows.values())), tuple(rows), origin)
-    return Made(published, "distance tables", {"tables": len(file.tables)}, marked=marked)
+    return NewRelease(published, "distance tables", {"tables": len(file.tables)}, marked=marked)

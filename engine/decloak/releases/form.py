@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
-from decloak.anonymisers.method import Made
+from decloak.anonymisers.method import NewRelease
 from decloak.data.assignment import Closer
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
@@ -46,7 +46,7 @@ class Form(ABC, Generic[Held]):
     """Whether attacks need to be told how items are related."""
 
     @abstractmethod
-    def write(self, connection: sqlite3.Connection, digest: str, made: Made, original: int | None) -> int:
+    def write(self, connection: sqlite3.Connection, digest: str, prepared: NewRelease, original: int | None) -> int:
         """Keep a release, and apart from it what links it to the original data set; return its number."""
 
     @abstractmethod

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from decloak.anonymisers.method import Made
+from decloak.anonymisers.method import NewRelease
 from decloak.attack.tables import needed_pairs, tables
 from decloak.data.formats.delimited import join
 from decloak.data.formats.lines import write_lines
@@ -26,17 +26,24 @@ class SetGeneralisedForm(Form[HeldSets]):
 
     name = attacks = FormName.SET_GENERALISED
 
-    def write(self, connection: sqlite3.Connection, digest: str, made: Made, original: int | None) -> int:
-        tree, hierarchy = made.tree, None
+    def write(self, connection: sqlite3.Connection, digest: str, prepared: NewRelease, original: int | None) -> int:
+        tree, hierarchy = prepared.tree, None
         if tree is not None:
             hierarchy = releases.write_tree(connection, tree.parents(), tree.items, tree.origin)
         release = releases.write_release(
-            connection, digest, made.release, made.method, made.parameters, hierarchy, made.loss, made.notes
+            connection,
+            digest,
+            prepared.release,
+            prepared.method,
+            prepared.parameters,
+            hierarchy,
+            prepared.loss,
+            prepared.notes,
         )
         if original is not None:
             releases.link_origins(connection, release, original)
-        releases.mark_originals(connection, release, made.marked)
-        releases.mark_suppressed(connection, release, made.suppressed)
+        releases.mark_originals(connection, release, prepared.marked)
+        releases.mark_suppressed(connection, release, prepared.suppressed)
         return release
 
     def hold(self, connection: sqlite3.Connection, number: int) -> HeldSets:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from decloak.anonymisers.method import Made
+from decloak.anonymisers.method import NewRelease
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.digest import digest
@@ -24,7 +24,7 @@ class Inputs:
     kept_counts: int = 0
     """Counts that the store keeps: what somebody can go by who asks for no more of them."""
     _original: tuple[str, Dataset] | None = None
-    _release: tuple[str, Made] | None = None
+    _release: tuple[str, NewRelease] | None = None
 
     def digests(self, part: Part | None) -> dict[str, str]:
         """The digest of every file that a part names."""
@@ -47,7 +47,7 @@ class Inputs:
             self._original = key, scenario.data.read_original(self.folder, progress)
         return self._original[1]
 
-    def release(self, scenario: Scenario) -> Made:
+    def release(self, scenario: Scenario) -> NewRelease:
         """What was published, for a scenario that anonymises nothing; it must belong to the originals."""
         data, attacker = scenario.data, scenario.attacker
         config: dict[str, Any] = scenario.model_dump(mode="json", include={"data", "attacker"})
@@ -64,8 +64,8 @@ class Inputs:
         """
         data, form = scenario.data, scenario.form
         if scenario.anonymise is None:
-            made = self.release(scenario)
-            form.check_knowledge(scenario.attacker, self.folder, lambda: made.release.items)
+            prepared = self.release(scenario)
+            form.check_knowledge(scenario.attacker, self.folder, lambda: prepared.release.items)
         elif data.quick:
             original = self.original(scenario)
             scenario.anonymise.check(original, self.folder)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from decloak.anonymisers.method import Made, Method
+from decloak.anonymisers.method import Method, NewRelease
 from decloak.data.dataset import Dataset
 from decloak.data.tables import Pair
 from decloak.data.text.order import sorted_warning
@@ -61,7 +61,7 @@ class Execution:
     session: Session
     of_release: dict[str, Measured] = field(default_factory=dict)
     """What is measured of the release alone, by family: worked out once for all attacks."""
-    _anonymised: Made | None = field(default=None, init=False)
+    _anonymised: NewRelease | None = field(default=None, init=False)
     _scores: Mapping[Pair, float | None] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -112,11 +112,11 @@ class Execution:
             release = self._anonymised = self._anonymise(self.scenario.anonymise)
         return lambda connection: self.form.write(connection, self.plan.release, release, original)
 
-    def _anonymise(self, method: Method) -> Made:
+    def _anonymise(self, method: Method) -> NewRelease:
         data = self.dataset
-        made = method.make(data, self.inputs.folder, self.plan.variant.seed, StoredCounts(self.store))
+        prepared = method.make(data, self.inputs.folder, self.plan.variant.seed, StoredCounts(self.store))
         # Where it comes from: not from the file itself.
-        return replace(made, release=replace(made.release, origin=f"{made.method} of {data.origin}"))
+        return replace(prepared, release=replace(prepared.release, origin=f"{prepared.method} of {data.origin}"))
 
     @cached_property
     def held(self) -> HeldRelease:

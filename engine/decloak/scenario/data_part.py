@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
 
-from decloak.anonymisers.method import Made
+from decloak.anonymisers.method import NewRelease
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.release_header import Header
@@ -53,7 +53,7 @@ class DataPart(Part):
         """The original transactions."""
         raise AssertionError("no original transactions in these data")
 
-    def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> Made:
+    def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease:
         """What was published; where the originals are known it must be what was made of them."""
         raise AssertionError("nothing was published in these data")
 

@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 
 from pydantic import PrivateAttr, ValidationInfo, model_validator
 
-from decloak.anonymisers.method import Made
+from decloak.anonymisers.method import NewRelease
 from decloak.attack.unmarked import mark
 from decloak.data.dataset import Dataset
 from decloak.data.formats.distance_file import read_distances
@@ -89,17 +89,17 @@ class _WithRelease(DataPart):
         """Whether brackets show which items are generalised."""
         return self.published_file.marked
 
-    def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> Made:
+    def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease:
         """What the file publishes, and what it suppressed."""
         published = self.published_file.read(folder, attacker)
         if original is None:
-            return Made(published, "unknown", {})
+            return NewRelease(published, "unknown", {})
         try:
             suppressed = check_pair(original, published)
         except DecloakError as error:
             place = str(folder.path / (error.place or self.published_file.file))
             raise DecloakError(error.message, place, error.hint) from None
-        return Made(published, "unknown", {"suppressed": len(suppressed)})
+        return NewRelease(published, "unknown", {"suppressed": len(suppressed)})
 
     def read_header(self, folder: Folder) -> Header | None:
         """What the release file says, None where it is text."""
@@ -135,7 +135,7 @@ class Distances(DataPart):
         """Tables."""
         return FormName.DISTANCES
 
-    def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> Made:
+    def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease:
         """The transactions that the tables show."""
         return made_of_tables(read_distances(folder / self.distances), self.distances)
 
@@ -166,10 +166,10 @@ class Release(DataPart):
                 self._form = FormName.GENERALISED
         return self
 
-    def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> Made:
+    def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease:
         """What the file publishes."""
         release = read_release(folder / self.release)
-        return Made(release.published if isinstance(release, Generalised) else release, "unknown", {})
+        return NewRelease(release.published if isinstance(release, Generalised) else release, "unknown", {})
 
     def read_header(self, folder: Folder) -> Header:
         """Its first line."""
