@@ -75,7 +75,7 @@ def test_golden_exact_breaches(case, one):
 
 @st.composite
 def tiny_clusters(draw):
-    """NewRelease by the algorithm or by nobody, with or without terms, with rows that may be empty or not."""
+    """Made by the algorithm or by nobody, with or without terms, with rows that may be empty or not."""
     cluster, _, k, m = draw(naive.made_clusters(rows=5, items=4))
     if draw(st.booleans()):
         chunks = draw(st.lists(st.lists(st.sampled_from(["x", "y", "xy"]), min_size=1, max_size=4), max_size=3))
