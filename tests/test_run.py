@@ -574,3 +574,37 @@ def test_a_run_notes_only_what_its_own_scores_could_not_use(example, tmp_path):
     store = tmp_path / "s.db"
     assert decloak.run(example / "scenario.yaml", store=store, overrides=["relate.cap=2"]).variants[0].notes
     assert decloak.run(example / "scenario.yaml", store=store).variants[0].notes == ()
+
+
+def test_the_same_data_under_another_path_and_in_another_format_are_the_same_study(example, tmp_path, monkeypatch):
+    """Neither seeds nor stages go by paths, names of files, the order of keys or formats."""
+    monkeypatch.chdir(tmp_path)
+    scenario = (example / "scenario.yaml").read_text().replace("[mda, tba, wba, gba, rba]", "[ra, rba]")
+    (example / "s.yaml").write_text(scenario)
+    first = decloak.run(example / "s.yaml", store="store.db")
+    other = tmp_path / "elsewhere"
+    (other / "below").mkdir(parents=True)
+    original = decloak.read(example / "original.txt", "basket")
+    decloak.write(original, other / "below" / "people.jsonl", "jsonl")
+    (other / "shown.txt").write_text((example / "published.txt").read_text())
+    (other / "below" / "near.csv").write_text((example / "scores.csv").read_text())
+    moved = scenario.replace(
+        "data: {file: original.txt, format: basket, published: published.txt}",
+        "data: {published: {file: ./shown.txt}, format: jsonl, file: below/../below/people.jsonl}",
+    ).replace("scores.csv", "below/near.csv")
+    (other / "s.yaml").write_text(moved)
+    again = decloak.run(other / "s.yaml", store="store.db")
+    assert [run.seed for run in again.variants] == [run.seed for run in first.variants]
+    assert not again.variants[0].fresh
+    assert again.measures == first.measures
+
+
+def test_other_content_under_the_same_path_is_another_study(example, tmp_path):
+    first = decloak.run(example / "scenario.yaml", store=tmp_path / "store.db")
+    lines = (example / "original.txt").read_text().splitlines()
+    (example / "original.txt").write_text("\n".join([*lines[1:], lines[0]]) + "\n")
+    lines = (example / "published.txt").read_text().splitlines()
+    (example / "published.txt").write_text("\n".join([*lines[1:], lines[0]]) + "\n")
+    again = decloak.run(example / "scenario.yaml", store=tmp_path / "store.db")
+    assert again.variants[0].fresh
+    assert again.variants[0].seed != first.variants[0].seed

@@ -32,7 +32,7 @@ BASE: dict[str, Any] = {
 def sweep_of(folder: Path, *overrides: str, **parts: Any) -> list[Variant]:
     path = folder / "s.yaml"
     path.write_text(json.dumps({**BASE, **parts}))
-    return variants(load(path, overrides))
+    return variants(load(path, overrides), lambda scenario: scenario.data.identity(str))
 
 
 @pytest.mark.parametrize("module", [sweep, digest_module])
@@ -133,7 +133,7 @@ def test_a_varied_value_has_the_seed_it_has_when_written_in_place(tmp_path: Path
 
 
 def test_a_seed_is_the_same_on_every_machine_and_in_every_version(tmp_path: Path) -> None:
-    parts = {"data": BASE["data"]}
+    parts = {"data": {"file": ["visits.csv"], "format": "long"}}
     text = json.dumps([parts, 3, 1], sort_keys=True, separators=(",", ":"))
     assert digest([parts, 3, 1]) == hashlib.sha256(text.encode()).hexdigest()
     assert sweep_of(tmp_path, repeat={"seed": 3})[0].seed == int(digest([parts, 3, 1])[:16], 16) // 2

@@ -1,5 +1,6 @@
 """Plain transactions: one set of items per person."""
 
+import hashlib
 from collections.abc import Collection, Iterable, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +26,14 @@ class Dataset:
     def items(self) -> tuple[str, ...]:
         """Every item once, in code point order."""
         return tuple(sorted({item for transaction in self.transactions for item in transaction}))
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of what it holds, wherever and however that was written; no name has a zero character."""
+        sha256 = hashlib.sha256()
+        for label, items in zip(self.labels, self.transactions, strict=True):
+            sha256.update("\0".join((label, *items, "\0")).encode())
+        return sha256.hexdigest()
 
     @classmethod
     def of(cls, data: "Dataset | Iterable[Iterable[str]]") -> "Dataset":

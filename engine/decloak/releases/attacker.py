@@ -1,6 +1,6 @@
 """What a scenario says of the attacker: what is known beforehand, and how far around an item is looked."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
@@ -17,6 +17,8 @@ Known = Annotated[tuple[Item, ...], Field(min_length=1)]
 class Nouns(Part):
     """Foreign words from WordNet."""
 
+    FILES: ClassVar = ("wordnet",)
+
     wordnet: File
     """The folder of WordNet's files, or package for those of the installed one (the extra 'wordnet')."""
 
@@ -25,9 +27,9 @@ class Nouns(Part):
         """The folder, None for the installed package."""
         return None if self.wordnet == "package" else self.wordnet
 
-    def named(self) -> Iterator[str]:
+    def files_of(self, key: str) -> Sequence[str]:
         """The files that decide which words there are."""
-        yield from files_in(self.folder)
+        return files_in(self.folder)
 
 
 class Attacker(Part):

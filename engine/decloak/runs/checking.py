@@ -38,7 +38,7 @@ def plans(document: Document, inputs: Inputs | None = None) -> list[Plan]:
     faults = [list(islice(_faults(case, catalogue, folder), 1)) for case in document.cases]
     if any(faults):
         raise merged_faults([case.source for case in document.cases], faults)
-    return [plan_of(variant, inputs, catalogue) for variant in variants(document)]
+    return [plan_of(variant, inputs, catalogue) for variant in variants(document, inputs.data_of)]
 
 
 def _faults(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:

@@ -9,7 +9,7 @@ from decloak.data.formats.folder import Folder
 from decloak.digest import digest
 from decloak.relate.wordnet_files import FILES as WORDNET
 from decloak.relate.wordnet_files import check_database
-from decloak.scenario.data_part import Progress
+from decloak.scenario.data_part import DataPart, Progress
 from decloak.scenario.model import Scenario
 from decloak.yaml.part import Part
 
@@ -26,34 +26,40 @@ class Inputs:
     _original: tuple[str, Dataset] | None = None
     _release: tuple[str, NewRelease] | None = None
 
-    def digests(self, part: Part | None) -> dict[str, str]:
-        """The digest of every file that a part names."""
-        return {} if part is None else {name: self._digest(name) for name in part.named()}
-
-    def _digest(self, name: str) -> str:
+    def digest_of(self, name: str) -> str:
+        """The digest of a file."""
         path = self.folder.path / name
         if path.name in WORDNET:
             check_database(path.parent)
         return self.folder.digest(name)
 
-    def original_digests(self, scenario: Scenario) -> dict[str, str]:
-        """The digests of the files that the originals are in."""
-        return {name: self.folder.digest(name) for name in scenario.data.original_files()}
+    def identity(self, part: Part | None) -> dict[str, Any] | None:
+        """What a part says, with files by their content."""
+        return None if part is None else part.identity(self.digest_of)
 
-    def original(self, scenario: Scenario, progress: Progress | None = None) -> Dataset:
-        """The original transactions of a scenario that has some."""
-        key = digest([scenario.data.original_config, self.original_digests(scenario)])
+    def original_identity(self, data: DataPart) -> dict[str, Any]:
+        """What the originals are: what a file holds, however it is written; how else they are come by."""
+        said = {key: value for key, value in data.identity(self.digest_of).items() if key != "published"}
+        return {"content": self.original(data).digest} if data.quick and any(data.named()) else said
+
+    def data_of(self, scenario: Scenario) -> dict[str, Any]:
+        """What the data of a scenario are, originals before what was published of them."""
+        data = scenario.data
+        return self.original_identity(data) if data.collected else data.identity(self.digest_of)
+
+    def original(self, data: DataPart, progress: Progress | None = None) -> Dataset:
+        """The original transactions of data that have some."""
+        key = digest({key: value for key, value in data.identity(self.digest_of).items() if key != "published"})
         if self._original is None or self._original[0] != key:
-            self._original = key, scenario.data.read_original(self.folder, progress)
+            self._original = key, data.read_original(self.folder, progress)
         return self._original[1]
 
     def release(self, scenario: Scenario) -> NewRelease:
         """What was published, for a scenario that anonymises nothing; it must belong to the originals."""
         data, attacker = scenario.data, scenario.attacker
-        config: dict[str, Any] = scenario.model_dump(mode="json", include={"data", "attacker"})
-        key = digest([config, self.digests(data)])
+        key = digest([self.identity(data), self.identity(attacker)])
         if self._release is None or self._release[0] != key:
-            original = self.original(scenario) if data.collected else None
+            original = self.original(data) if data.collected else None
             self._release = key, data.read_release(self.folder, attacker, original)
         return self._release[1]
 
@@ -67,7 +73,7 @@ class Inputs:
             prepared = self.release(scenario)
             form.check_knowledge(scenario.attacker, self.folder, lambda: prepared.release.items)
         elif data.quick:
-            original = self.original(scenario)
+            original = self.original(data)
             scenario.anonymise.check(original, self.folder)
             form.check_knowledge(scenario.attacker, self.folder, lambda: original.items)
         if scenario.relate is not None:

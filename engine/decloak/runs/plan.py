@@ -57,35 +57,35 @@ class Plan:
 def plan(variant: Variant, inputs: Inputs, catalogue: Catalogue) -> Plan:
     """Work out the digest of every stage of a variant."""
     scenario = variant.scenario
-    config: dict[str, Any] = scenario.model_dump(mode="json", by_alias=True)
-    original = None
-    if scenario.data.collected:
-        original = _key("original", scenario.data.original_config, inputs.original_digests(scenario))
+    data = scenario.data
+    original = _key("original", inputs.original_identity(data)) if data.collected else None
+    published = (inputs.identity(data) or {}).get("published") if original else inputs.identity(data)
     release = _key(
-        "release", config["data"], inputs.digests(scenario.data), original, config.get("anonymise"),
-        inputs.digests(scenario.anonymise), variant.seed if scenario.random_release else None,
-        not scenario.data.marked and config["attacker"],
+        "release", original, published, inputs.identity(scenario.anonymise),
+        variant.seed if scenario.random_release else None,
+        None if data.marked else inputs.identity(scenario.attacker),
     )  # fmt: skip
     context = scenario.form.context(scenario.attacker)
     relatedness = None
     if scenario.relate is not None:
         kept = inputs.kept_counts if scenario.offline else 0
-        relatedness = _key("relatedness", release, context, config["relate"], inputs.digests(scenario.relate), kept)
+        relatedness = _key("relatedness", release, context, inputs.identity(scenario.relate), kept)
     scoring = _key("scoring", release, context, relatedness)
     attacker = _attacker(scenario, inputs, release, variant.seed) if scenario.form.knows else None
     attacks = tuple(_planned(scenario, catalogue, inputs, scoring, attacker, variant.seed))
     run = _key(
-        "run", scenario.scenario, variant.name, variant.repetition, variant.seed, config, release, scoring, attacker,
+        "run", scenario.scenario, variant.name, variant.repetition, variant.seed, release, scoring, attacker,
         [(planned.label, planned.digest, [key for _, key, _ in planned.measures]) for planned in attacks],
+        [attack.name for attack in scenario.attacks], scenario.expect,
     )  # fmt: skip
     return Plan(variant, original, release, relatedness, scoring, attacker, attacks, run)
 
 
 def _attacker(scenario: Scenario, inputs: Inputs, release: str, seed: int) -> str:
     """The digest of what an attacker of disassociated data knows."""
-    known = list(inputs.digests(scenario.attacker).values())
+    knowledge = {key: value for key, value in (inputs.identity(scenario.attacker) or {}).items() if key in KNOWING}
     chance = seed if scenario.attacker.model in ("moderate", "weak") else 0
-    return _key("attacker", release, scenario.attacker.model_dump(include=KNOWING), known, chance)
+    return _key("attacker", release, knowledge, chance)
 
 
 def _key(stage: str, *parts: object) -> str:
@@ -147,5 +147,5 @@ def _measures(
     for family in (FAMILIES[0], *map(by_name, scenario.families)):
         if family.says_of(rule.model.form, rule.derives.columns):
             settings = scenario.settings_of(family.name)
-            contents = [inputs.folder.digest(settings[key]) for key in family.files]
+            contents = [inputs.digest_of(settings[key]) for key in family.files]
             yield family, _key(family.name, attack, settings, contents), settings

@@ -97,7 +97,7 @@ class Execution:
         number = None if self.scenario.data.quick or key is None else inserting.find(self.store, "dataset", key)
         if number is not None:
             return read_dataset(self.store.connection, number)
-        return self.inputs.original(self.scenario, lambda done, of: self.progress(f"reading: {done:,} of {of:,}"))
+        return self.inputs.original(self.scenario.data, lambda done, of: self.progress(f"reading: {done:,} of {of:,}"))
 
     @cached_property
     def release(self) -> int:

@@ -1,7 +1,7 @@
 """What all data of a scenario can be asked: their form, their originals, what was published of them."""
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable
+from typing import ClassVar
 
 from decloak.anonymisers.method import NewRelease
 from decloak.data.dataset import Dataset
@@ -39,15 +39,6 @@ class DataPart(Part):
     def marked(self) -> bool:
         """Whether what was published shows which items are generalised."""
         return True
-
-    @property
-    def original_config(self) -> dict[str, Any]:
-        """What decides which originals they have."""
-        return self.model_dump(mode="json", by_alias=True, exclude={"published"})
-
-    def original_files(self) -> Iterator[str]:
-        """The files that the originals are in."""
-        yield from self.named()
 
     def read_original(self, folder: Folder, progress: Progress | None = None) -> Dataset:
         """The original transactions."""

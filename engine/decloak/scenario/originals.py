@@ -1,6 +1,5 @@
 """Original transactions of a scenario: a file, made up, or drawn from text."""
 
-from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
@@ -148,6 +147,7 @@ class Notes(_Words):
 class Searchlog(_Words):
     """Search logs, each person a transaction of what was looked for (the extra 'text')."""
 
+    FILES: ClassVar = ("searchlog",)
     kept_as: ClassVar = "searchlog"
 
     searchlog: File | Annotated[tuple[File, ...], Field(min_length=1)]
@@ -155,18 +155,9 @@ class Searchlog(_Words):
     short: int = Field(2, ge=0, le=20)
     """Words of a query that is an item as it stands; of a longer one the noun phrases are."""
 
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The files, also when there is only one."""
-        return (self.searchlog,) if isinstance(self.searchlog, str) else self.searchlog
-
-    def named(self) -> Iterator[str]:
-        """The files."""
-        yield from self.files
-
     def read_original(self, folder: Folder, progress: Progress | None = None) -> Dataset:
         """A transaction for everybody who looked for something."""
         from decloak.data.text.searchlog import read_searchlog
 
-        data = read_searchlog([folder / file for file in self.files], short=self.short, progress=progress)
-        return Dataset(data.transactions, data.labels, ", ".join(self.files))
+        data = read_searchlog([folder / file for file in self.named()], short=self.short, progress=progress)
+        return Dataset(data.transactions, data.labels, ", ".join(self.named()))

@@ -1,8 +1,8 @@
 """What was published before a scenario was written: files of releases, or of distance tables."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import PrivateAttr, ValidationInfo, model_validator
 
@@ -79,6 +79,10 @@ class _WithRelease(DataPart):
         """The published file with its options."""
         return PublishedFile(file=self.published) if isinstance(self.published, str) else self.published
 
+    def identity(self, digest_of: Callable[[str], str]) -> dict[str, Any]:
+        """A file is the same whether its path stands alone or with options that say nothing."""
+        return super().identity(digest_of) | {"published": self.published_file.identity(digest_of)}
+
     @property
     def form(self) -> FormName:
         """Release files are of labels."""
@@ -112,10 +116,6 @@ class Pair(_WithRelease, Original):
     """The original transactions, and what was published of them."""
 
     FILES: ClassVar = ("file", "published")
-
-    def original_files(self) -> Iterator[str]:
-        """Not that of the release."""
-        yield self.file
 
 
 class Published(_WithRelease):

@@ -1,11 +1,11 @@
 """The variants of a scenario: every combination of what varies, repeated, each with a seed of its own.
 
-A seed is drawn from the digest of the data, `repeat.seed` and the repetition, and of nothing else: variants that are
-compared, whatever they vary, are dealt the same hand. Two measures of relatedness are tried on the same release, two
-values of k in the same random hierarchy, and one attack more changes nothing for the others.
+A seed is drawn from what the data hold, `repeat.seed` and the repetition, and of nothing else, neither a path nor a
+format: variants that are compared, whatever they vary, are dealt the same hand. Two measures of relatedness are tried
+on the same release, two values of k in the same random hierarchy, and one attack more changes nothing for the others.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,9 @@ from decloak.digest import digest
 from decloak.scenario.model import Document, Scenario
 from decloak.scenario.sweep import combination_name
 
-__all__ = ["Variant", "seed_of", "variants"]
+__all__ = ["DataOf", "Variant", "seed_of", "variants"]
+
+DataOf = Callable[[Scenario], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -33,20 +35,19 @@ class Variant:
         return f"{self.name} #{self.repetition}" if self.scenario.repeat.times > 1 else self.name
 
 
-def variants(document: Document) -> list[Variant]:
+def variants(document: Document, data_of: DataOf) -> list[Variant]:
     """Every combination in the order of the file, the last key varying fastest, each repeated."""
     return [
         Variant(
             combination_name(case.settings) or "base", case.settings, number,
-            seed_of(case.scenario, number), case.source.value, case.scenario,
+            seed_of(case.scenario, number, data_of), case.source.value, case.scenario,
         )
         for case in document.cases
         for number in range(1, case.scenario.repeat.times + 1)
     ]  # fmt: skip
 
 
-def seed_of(scenario: Scenario, repetition: int) -> int:
-    """The seed of one repetition, below 2^63; a default written out is the same as left out."""
-    data = scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True, include={"data"})
+def seed_of(scenario: Scenario, repetition: int, data_of: DataOf) -> int:
+    """The seed of one repetition, below 2^63; `data_of` says what the data are, by their content."""
     # SQLite keeps whole numbers of 63 bits and a sign.
-    return int(digest([data, scenario.repeat.seed, repetition])[:16], 16) >> 1
+    return int(digest([{"data": data_of(scenario)}, scenario.repeat.seed, repetition])[:16], 16) >> 1

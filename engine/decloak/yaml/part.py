@@ -3,8 +3,8 @@
 A key that nothing interprets is an error, and so is one that another key makes void.
 """
 
-from collections.abc import Iterator
-from typing import Annotated, ClassVar, Self
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -30,8 +30,24 @@ class Part(BaseModel):
             value = getattr(self, key)
             if isinstance(value, Part):
                 yield from value.named()
+            elif key in self.FILES:
+                yield from self.files_of(key)
+
+    def files_of(self, key: str) -> Sequence[str]:
+        """The files that a key names."""
+        value = getattr(self, key)
+        return () if value is None else (value,) if isinstance(value, str) else tuple(value)
+
+    def identity(self, digest_of: Callable[[str], str]) -> dict[str, Any]:
+        """What it says with files by their content: the same under other paths, and where a default is written out."""
+        values = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        for key in type(self).model_fields:
+            value = getattr(self, key)
+            if isinstance(value, Part):
+                values[key] = value.identity(digest_of)
             elif key in self.FILES and value is not None:
-                yield value
+                values[key] = [digest_of(name) for name in self.files_of(key)]
+        return values
 
     def mistakes(self) -> Found:
         """What its keys say against each other: where, and what is wrong."""
