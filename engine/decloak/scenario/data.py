@@ -14,6 +14,7 @@ from decloak.data.formats.delimited import check_separator
 from decloak.data.formats.distance_file import read_distances
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.generalised_file import METHOD as GENERALISATION
+from decloak.data.formats.look_fit import check_ids, read_fitting
 from decloak.data.formats.readers import FORMATS, read
 from decloak.data.formats.record import Options
 from decloak.data.formats.release_header import Header
@@ -74,6 +75,8 @@ class PublishedFile(Part):
     """Whether the first name of a line is the transaction's id."""
     marked: bool = True
     """Whether brackets show which items are generalised; if not, the attacker goes by k and utility."""
+    as_said: bool = False
+    """Whether to read the file as said even where it does not look so."""
 
     @property
     def is_release(self) -> bool:
@@ -82,7 +85,7 @@ class PublishedFile(Part):
 
     def mistakes(self) -> Found:
         """A release file says both itself."""
-        for key in sorted({"ids", "marked"} & self.model_fields_set):
+        for key in sorted({"as_said", "ids", "marked"} & self.model_fields_set):
             if self.is_release:
                 yield (key,), DecloakError(f"a release file says itself what {shown(key)} would", hint="delete it")
 
@@ -93,6 +96,8 @@ class PublishedFile(Part):
             release = read_generalised(path).published
         elif self.marked:
             release = read_published(path, ids=self.ids)
+            if not self.as_said:
+                check_ids(path, release.transactions, self.ids)
         else:
             plain = read(path, "basket", ids=self.ids)
             release = mark(plain.transactions, plain.labels, k=attacker.k, utility=attacker.utility)
@@ -167,6 +172,12 @@ class Original(DataPart):
     """The column that holds the transaction's id (format long)."""
     item: str = Options().item
     """The column that holds the item (format long)."""
+    within: str | None = None
+    """The character between names inside one value, as | in p1<TAB>milk|bread (format basket)."""
+    header: bool = False
+    """Whether the first line names columns and is no transaction (format basket; others know by themselves)."""
+    as_said: bool = False
+    """Whether to read the file as said even where it does not look so."""
 
     def mistakes(self) -> Found:
         """Options that mean nothing to the format."""
@@ -180,11 +191,12 @@ class Original(DataPart):
         if self.transaction == self.item:
             message = f"{shown(self.item)} cannot hold both the transaction and the item"
             yield ("item",), DecloakError(message, hint="name two columns")
-        if self.separator is not None:
-            try:
-                check_separator(self.separator)
-            except DecloakError as error:
-                yield ("separator",), error
+        for key, character in (("separator", self.separator), ("within", self.within)):
+            if character is not None:
+                try:
+                    check_separator(character)
+                except DecloakError as error:
+                    yield (key,), error
 
     @property
     def kept_as(self) -> str:  # type: ignore[override]
@@ -193,8 +205,8 @@ class Original(DataPart):
 
     def read_original(self, folder: Folder, progress: Progress | None = None) -> Dataset:
         """The transactions of the file."""
-        columns = {"transaction": self.transaction, "item": self.item} if self.format == "long" else {}
-        data = read(folder / self.file, self.format, ids=self.ids, separator=self.separator, **columns)
+        options = Options(*(getattr(self, option) for option in Options._fields))
+        data = read_fitting(folder / self.file, self.format, options, as_said=self.as_said)
         return Dataset(data.transactions, data.labels, self.file)
 
 
