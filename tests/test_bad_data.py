@@ -15,7 +15,7 @@ from decloak.errors import DecloakError
 from decloak.relate.sources import CountsFile, ScoresFile
 
 READERS = {
-    **{name: lambda path, name=name: read(path, name) for name in FORMATS},
+    **{name: lambda path, name=name: read(path, name) for name, entry in FORMATS.items() if entry.parse},
     "published": read_published,
     "distances": read_distances,
     "counts": CountsFile.read,

@@ -573,7 +573,7 @@ def test_checked_names_cannot_be_taken_for_several_and_the_separator_can_be_told
     (folder / "spaced.dat").write_text("1 2\n1 2 3\n")
     said = call("check", "spaced.dat", "--input", "basket", "--separator", " ", "--k", 2, "--m", 1, "--format", "csv")
     assert said.out.splitlines() == ["itemset,support", "3,1"]
-    said = call("check", "spaced.dat", "--separator", " ")
+    said = call("check", "spaced.dat", "--input", "release", "--separator", " ")
     assert said.err == "decloak: a release has no separator to choose; leave --separator out\n"
     one = call("check", "rows.jsonl", "--input", "jsonl", "--k", 2, "--m", 2, "--negative", "--most", 1)
     assert one.err == "1 or more violations\n"

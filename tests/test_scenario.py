@@ -158,7 +158,8 @@ def test_the_formats_are_those_that_can_be_read() -> None:
          "a mapping with published, a mapping with distances, a mapping with release, a mapping with generate and "
          "transactions, a mapping with text or a mapping with searchlog, found an empty mapping")),
         (["data: {file: a, format: lng}"],
-         "s.yaml:2:25: expected 'basket', 'long', 'onehot', 'jsonl' or 'spmf', found 'lng'; did you mean 'long'?"),
+         ("s.yaml:2:25: expected 'basket', 'long', 'onehot', 'jsonl', 'spmf', 'arrow', "
+     "'parquet' or 'xlsx', found 'lng'; did you mean 'long'?")),
         (["data: {fil: a, format: long, file: b}"], "s.yaml:2:8: unknown key 'fil'; did you mean 'file'?"),
         (["data: {format: long, published: p}"], "s.yaml:2:7: missing key 'file'; add it"),
         (["data: {file: a}"], "s.yaml:2:7: missing key 'format'; add it"),

@@ -22,6 +22,7 @@ EXIT_INPUT = 2
 EXIT_INTERRUPTED = 130
 
 COMMANDS = {
+    "look": ("looking", "See what a file seems to be."),
     "run": ("running", "Run a scenario and print what its attacks won back."),
     "validate": ("running", "Check a scenario without running it."),
     "init": ("starting", "Write a scenario to begin with."),

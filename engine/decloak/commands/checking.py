@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from decloak.commands.options import EXIT_EXPECTATION, form_option, listed_choices
-from decloak.data.formats.readers import FORMATS, read
+from decloak.commands.reading import HEADED, found_reading, plain_options, read_plain, reading_options
+from decloak.data.formats.lines import FilePath, place
+from decloak.data.formats.readers import FORMATS
+from decloak.data.formats.record import Options
 from decloak.errors import DecloakError
 from decloak.report.table import emit
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_command"]
 
+KINDS = ("release (a release file)", "published", *FORMATS)
 ITEMSETS = ("itemset", "support")
 
 
@@ -27,12 +31,11 @@ ITEMSETS = ("itemset", "support")
 @click.option(
     "--input",
     "kind",
-    default="release",
-    show_default=True,
-    help=f"What the file is: {listed_choices(['release (a release file)', 'published', *FORMATS])}.",
+    help=f"What the file is: {listed_choices(KINDS)}; by itself what it seems.",
 )
-@click.option("--ids", is_flag=True, help="The first name of a line is the transaction's id.")
-@click.option("--separator", help="The character between names of a data file, when it is not a comma.")
+@reading_options
+@click.option("--transaction", help="The column of the transaction's id (long; default tid).")
+@click.option("--item", help="The column of the item (long; default item).")
 @click.option("--k", type=int, help="How many must hold an itemset that occurs; a release may say it itself.")
 @click.option("--m", type=int, help="How many items somebody may know of a person; likewise.")
 @click.option(
@@ -45,15 +48,15 @@ ITEMSETS = ("itemset", "support")
 @form_option
 def check_command(
     file: Path,
-    kind: str,
-    ids: bool,
-    separator: str | None,
+    kind: str | None,
     k: int | None,
     m: int | None,
     links: bool,
     negative: bool,
     most: int,
     form: str,
+    as_said: bool,
+    **reading: Any,
 ) -> int:
     """Check that a release keeps its guarantee, or that a data file is k^m-anonymous.
 
@@ -65,9 +68,14 @@ def check_command(
     transactions have in common, for somebody who knows of up to M items whether they are there, must be true of K.
     Exit code 3: something violates it.
     """
-    if separator is not None and kind in ("release", "published"):
+    options = plain_options(reading)
+    source: FilePath = file
+    if kind is None:
+        source, (kind, options) = found_reading(file, options, "--input")
+    if options.separator is not None and kind in ("release", "published"):
         raise DecloakError("a release has no separator to choose", hint="leave --separator out")
-    release = _read(file, ids, k, m) if kind == "release" else _plain(file, kind, ids, separator, k, m)
+    of_release = kind in ("release", *HEADED)
+    release = _read(source, options.ids, k, m) if of_release else _plain(source, kind, options, k, m, as_said)
     if isinstance(release, _Plain):
         if links:
             raise DecloakError("links are of disassociated releases", hint="leave --links out")
@@ -103,9 +111,10 @@ class _Plain(NamedTuple):
         return ", ".join(map(written, itemset) if self.named else itemset)
 
 
-def _read(file: Path, ids: bool, k: int | None, m: int | None) -> "Disassociated | _Plain":
+def _read(file: FilePath, ids: bool, k: int | None, m: int | None) -> "Disassociated | _Plain":
     """A release file; k and m given on the command line replace its own."""
     from decloak.checks import check_km
+    from decloak.data.formats.look_fit import check_enough_items
     from decloak.data.generalised import Generalised
     from decloak.data.release_files import read_release
 
@@ -119,24 +128,30 @@ def _read(file: Path, ids: bool, k: int | None, m: int | None) -> "Disassociated
         raise
     k, m = release.k if k is None else k, release.m if m is None else m
     if k is None or m is None:
-        raise DecloakError("the release does not say its k and m", str(file), "give --k and --m")
+        raise DecloakError("the release does not say its k and m", place(file), "give --k and --m")
     check_km(k, m)
     if isinstance(release, Generalised):
+        check_enough_items(file, release.transactions, as_said=True)
         return _Plain(release.transactions, release.cut, k, m)
     return replace(release, k=k, m=m)
 
 
-def _plain(file: Path, kind: str, ids: bool, separator: str | None, k: int | None, m: int | None) -> _Plain:
+def _plain(file: FilePath, kind: str, options: Options, k: int | None, m: int | None, as_said: bool) -> _Plain:
     """A data file, or published transactions whose generalised items are one item each."""
+    from decloak.data.formats.look_fit import check_enough_items, check_ids
     from decloak.data.formats.published import written
     from decloak.data.published import read_published
 
     if k is None or m is None:
         raise DecloakError("a data file does not say its k and m", hint="give --k and --m")
     if kind != "published":
-        data = read(file, kind, ids=ids, separator=separator)
+        data = read_plain(file, kind, options, as_said=as_said)
+        check_enough_items(file, data.transactions, as_said=as_said)
         return _Plain(data.transactions, data.items, k, m)
-    release = read_published(file, ids=ids)
+    release = read_published(file, ids=options.ids)
+    if not as_said:
+        check_ids(file, release.transactions, options.ids)
+    check_enough_items(file, release.transactions, as_said=as_said)
     rows = [tuple(written(_sorted(element)) for element in row) for row in release.transactions]
     return _Plain(rows, (), k, m, False)
 

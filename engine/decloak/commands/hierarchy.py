@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from decloak.commands.options import form_option, listed_choices
-from decloak.data.formats.lines import check_new
-from decloak.data.formats.readers import FORMATS, read
+from decloak.commands.reading import found_reading, plain_options, read_plain, reading_options
+from decloak.data.formats.lines import FilePath, check_new
+from decloak.data.formats.readers import FORMATS
 from decloak.errors import DecloakError
 from decloak.report.table import emit
 
@@ -21,9 +22,8 @@ __all__ = ["hierarchy_command"]
 
 @click.command("hierarchy")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--input", "kind", required=True, help=f"What the file is: {listed_choices(FORMATS)}.")
-@click.option("--ids", is_flag=True, help="The first name of a line is the transaction's id.")
-@click.option("--separator", help="The character between names, when it is not a comma.")
+@click.option("--input", "kind", help=f"What the file is: {listed_choices(FORMATS)}; by itself what it seems.")
+@reading_options
 @click.option("--k", type=click.IntRange(min=1), default=5, show_default=True, help="Transactions to hide among.")
 @click.option("--m", type=click.IntRange(min=1), default=2, show_default=True, help="Items somebody may know.")
 @click.option("--fanout", type=click.IntRange(min=2), default=5, show_default=True, help="Nodes in a group.")
@@ -34,9 +34,7 @@ __all__ = ["hierarchy_command"]
 @form_option
 def hierarchy_command(
     file: Path,
-    kind: str,
-    ids: bool,
-    separator: str | None,
+    kind: str | None,
     k: int,
     m: int,
     fanout: int,
@@ -45,6 +43,8 @@ def hierarchy_command(
     tree_format: str | None,
     write: Path | None,
     form: str,
+    as_said: bool,
+    **reading: Any,
 ) -> None:
     """Compare hierarchies for a data set by what k^m-anonymity costs in each; the choice counts more than the method.
 
@@ -56,7 +56,11 @@ def hierarchy_command(
 
     if write is not None:
         check_new(write)
-    data = read(file, kind, ids=ids, separator=separator)
+    options = plain_options(reading)
+    source: FilePath = file
+    if kind is None:
+        source, (kind, options) = found_reading(file, options, "--input")
+    data = read_plain(source, kind, options, as_said=as_said)
     candidates = {hierarchy.origin: hierarchy for hierarchy in _candidates(data, fanout, seed, tree, tree_format)}
     rows = sorted((_row(data, hierarchy, k, m) for hierarchy in candidates.values()), key=lambda row: row[2])
     emit(("hierarchy", "levels", "NCP", "labels", "of items", "largest"), rows, form)

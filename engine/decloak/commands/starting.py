@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from decloak.commands.options import listed_choices, progress_bar, store_option
-from decloak.data.formats.readers import FORMATS, read
+from decloak.commands.reading import HEADED, found_reading, plain_options, read_plain, reading_options
+from decloak.data.formats.lines import FilePath, place
+from decloak.data.formats.readers import FORMATS
 from decloak.data.formats.record import Options
 from decloak.errors import DecloakError, nearest, shown
 
@@ -26,12 +28,13 @@ class _Importable(NamedTuple):
 
 IMPORTABLE = {
     # Which of them mean something to a format of plain transactions, its reader says.
-    **{name: _Importable(entry.summary, frozenset(Options._fields)) for name, entry in FORMATS.items()},
+    **{name: _Importable(entry.summary, frozenset(Options._fields)) for name, entry in FORMATS.items() if entry.parse},
     "published": _Importable("set-generalised: knee, (icd, injury, limbs)", frozenset({"ids"})),
     "text": _Importable(
         "a folder or a table of documents: their nouns and noun phrases", frozenset({"field", "id_field", "headers"})
     ),
     "searchlog": _Importable("AnonID, Query, QueryTime, ... with tabs: what people looked for", frozenset({"short"})),
+    **{name: _Importable(entry.summary, frozenset(Options._fields)) for name, entry in FORMATS.items() if entry.load},
 }
 """What can be imported: plain transactions, releases, and what transactions are drawn from."""
 STANDALONE = ("gallery", "papers/km-anonymity")
@@ -43,13 +46,22 @@ SCHEMA = "scenario.schema.json"
 @click.command("init")
 @click.argument("scenario", type=click.Path(path_type=Path), default="scenario.yaml")
 @click.option("--like", help="Another scenario that comes with decloak and needs no file, such as clinic-coat.")
-def init_command(scenario: Path, like: str | None) -> None:
+@click.option("--from", "data_file", type=click.Path(path_type=Path), help="A file of yours, read as it seems to be.")
+def init_command(scenario: Path, like: str | None, data_file: Path | None) -> None:
     """Write a scenario to begin with, and the small clinic it attacks, beside each other.
 
     With --like it is one of the gallery or of the experiments of the k^m-anonymity paper, whose data are made up.
+    With --from it is about a file of yours: data to anonymise, or a release to attack; what `decloak look` finds it to
+    be is spelt out in the scenario.
     """
+    from decloak.commands.beginning import write_scenario_from
     from decloak.resources import bundled
 
+    if data_file is not None:
+        if like is not None:
+            raise DecloakError("a scenario is like another or from a file", hint="leave out --like or --from")
+        write_scenario_from(data_file, scenario, Path(str(bundled("scenarios"))) / SCHEMA)
+        return
     source, data = Path(str(bundled("scenarios"))), "quickstart"
     begun = source / f"{data}.yaml" if like is None else _shipped(source, like)
     for target in (scenario, *([scenario.parent / data] if like is None else [])):
@@ -84,9 +96,8 @@ _HELP = f"Read a data file into the store, to be looked at with SQL or as a grap
 
 @click.command("import", help=_HELP)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--format", "form", required=True, help=f"{listed_choices(IMPORTABLE)}.")
-@click.option("--ids", is_flag=True, help="The first name of a line is the transaction's id.")
-@click.option("--separator", help="The character between names, when it is not a comma.")
+@click.option("--format", "form", help=f"{listed_choices(IMPORTABLE)}; by itself what the file seems.")
+@reading_options
 @click.option("--transaction", help="The column of the transaction's id (long; default tid).")
 @click.option("--item", help="The column of the item (long; default item).")
 @click.option("--field", help="The column or key that holds the text (text, from a table).")
@@ -94,35 +105,42 @@ _HELP = f"Read a data file into the store, to be looked at with SQL or as a grap
 @click.option("--header", "headers", multiple=True, help="A pattern of lines to leave out (text); may be repeated.")
 @click.option("--short", type=click.IntRange(0, 20), help="Words of a query kept whole (searchlog; default 2).")
 @store_option
-def import_command(file: Path, form: str, store: Path, **options: Any) -> None:
+def import_command(file: Path, form: str | None, store: Path, as_said: bool, **options: Any) -> None:
     """Read a data file into the store; its help lists the formats there are."""
+    given = {name: value for name, value in options.items() if value or type(value) is int}  # --short 0
+    source: FilePath = file
+    if form is None:
+        source, (form, found) = found_reading(file, plain_options(given), "--format")
+        given |= {name: value for name, value in found._asdict().items() if value != getattr(Options(), name)}
+    if form in HEADED:
+        raise DecloakError(f"a {form} release", str(file), "attack it: see `decloak init --help` on --from")
     if form not in IMPORTABLE:
         hint = nearest(form, IMPORTABLE) or f"known formats: {', '.join(IMPORTABLE)}"
         raise DecloakError(f"unknown format {shown(form)}", hint=hint)
-    chosen = {name: value for name, value in options.items() if value or type(value) is int}  # --short 0
-    for name in chosen.keys() - IMPORTABLE[form].options:
-        flag = "--header" if name == "headers" else f"--{name.replace('_', '-')}"
+    for name in given.keys() - IMPORTABLE[form].options:
+        flag = {"headers": "--header", "header": "--header-line"}.get(name, f"--{name.replace('_', '-')}")
         raise DecloakError(f"the format {form} has no option {flag}", hint="leave it out")
     if form == "published":
-        _import_release(file, bool(chosen), store)
+        _import_release(source, bool(given), as_said, store)
     else:
-        _import_data(_read(file, form, chosen), form, file, store)
+        _import_data(_read(source, form, given, as_said), form, file, store)
 
 
-def _read(file: Path, form: str, options: dict[str, Any]) -> "Dataset":
+def _read(file: FilePath, form: str, given: dict[str, Any], as_said: bool) -> "Dataset":
     from decloak.data.text.notes import read_text
     from decloak.data.text.searchlog import read_searchlog
 
     if form not in ("text", "searchlog"):
-        return read(file, form, **options)
-    with progress_bar("reading") as progress:
+        return read_plain(file, form, plain_options(given), as_said=as_said)
+    with progress_bar("reading") as told:
         if form == "searchlog":
-            return read_searchlog(file, progress=progress, **options)
-        ids = options.pop("id_field", None)
-        return read_text(file, ids=ids, progress=progress, **options)
+            return read_searchlog(Path(file), progress=told, **given)
+        ids = given.pop("id_field", None)
+        return read_text(Path(file), ids=ids, progress=told, **given)
 
 
-def _import_release(file: Path, ids: bool, store: Path) -> None:
+def _import_release(file: FilePath, ids: bool, as_said: bool, store: Path) -> None:
+    from decloak.data.formats.look_fit import check_ids
     from decloak.data.published import read_published
     from decloak.digest import digest
     from decloak.store.inserting import find
@@ -130,13 +148,15 @@ def _import_release(file: Path, ids: bool, store: Path) -> None:
     from decloak.store.releases import write_release
 
     release = read_published(file, ids=ids)
+    if not as_said:
+        check_ids(file, release.transactions, ids)
     key = digest(["import", release.origin, release.transactions, release.labels])
     with open_store(store) as opened:
         if find(opened, "release", key) is None:
             with opened.stage() as connection:
                 write_release(connection, key, release, "unknown", {})
     count, items = len(release.transactions), len(release.generalised)
-    click.echo(f"{count} transactions with {items} generalised items from {file} in {store}")
+    click.echo(f"{count} transactions with {items} generalised items from {place(file)} in {store}")
 
 
 def _import_data(data: "Dataset", form: str, file: Path, store: Path) -> None:
@@ -146,6 +166,8 @@ def _import_data(data: "Dataset", form: str, file: Path, store: Path) -> None:
     from decloak.store.opening import open_store
     from decloak.store.writing import write_dataset
 
+    if not data.items:
+        raise DecloakError("no transaction has any item", str(file), "see `decloak look` what the file holds")
     warning = sorted_warning(data)
     key = digest(["import", data.origin, form, data.transactions, data.labels])
     with open_store(store) as opened:

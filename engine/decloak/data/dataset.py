@@ -1,10 +1,12 @@
 """Plain transactions: one set of items per person."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Collection, Iterable, Set
 from dataclasses import dataclass
 from functools import cached_property
 
+from decloak.data.frames import columns_of, is_frame, rows_of_columns
 from decloak.errors import DecloakError, shown
 
 __all__ = ["Dataset", "rows_of"]
@@ -39,13 +41,27 @@ class Dataset:
     def of(cls, data: "Dataset | Iterable[Iterable[str]]") -> "Dataset":
         """A data set as it is, or made of transactions however they come, numbered from 1; a set's items are sorted.
 
+        They may come as a frame of pandas or polars, or a table of Arrow: rows of (transaction, item), a column of
+        lists, or columns of 0 and 1. An index that was set, or the column beside the lists, gives the labels.
+
         >>> Dataset.of([["milk", "bread", "milk"], {"tea", "milk"}]).transactions
         (('milk', 'bread'), ('milk', 'tea'))
         """
         if isinstance(data, Dataset):
             return data
+        if is_frame(data):
+            return cls._of_frame(data)
         rows = tuple(tuple(sorted(row) if isinstance(row, Set) else dict.fromkeys(row)) for row in rows_of(data))
         return cls(rows, tuple(str(number) for number in range(1, len(rows) + 1)))
+
+    @classmethod
+    def _of_frame(cls, frame: object) -> "Dataset":
+        named = list(rows_of_columns(columns_of(frame)))
+        labels = [str(number) if label is None else label for number, (label, _) in enumerate(named, 1)]
+        twice = next((label for label, count in Counter(labels).items() if count > 1), None)
+        if twice is not None:
+            raise DecloakError(f"two rows of the frame have the id {shown(twice)}", hint="ids must be unique")
+        return cls(tuple(tuple(dict.fromkeys(items)) for _, items in named), tuple(labels))
 
 
 _SHAPE = "give each transaction as a list of strings"
@@ -53,6 +69,8 @@ _SHAPE = "give each transaction as a list of strings"
 
 def rows_of(transactions: Iterable[Iterable[str]]) -> list[Collection[str]]:
     """Transactions however they come, to be gone through again; what is no list of strings is refused."""
+    if is_frame(transactions):
+        return list(Dataset.of(transactions).transactions)
     if isinstance(transactions, str) or not isinstance(transactions, Iterable):
         hint = "give its .transactions" if hasattr(transactions, "transactions") else _SHAPE
         raise DecloakError(f"the data are {shown(transactions)}, not a list of transactions", hint=hint)

@@ -7,7 +7,8 @@ from pydantic import AfterValidator, Field
 from decloak.data.dataset import Dataset
 from decloak.data.formats.delimited import check_separator
 from decloak.data.formats.folder import Folder
-from decloak.data.formats.readers import FORMATS, read
+from decloak.data.formats.look_fit import read_fitting
+from decloak.data.formats.readers import FORMATS
 from decloak.data.formats.record import Options
 from decloak.data.generators.baskets import baskets
 from decloak.data.generators.clinic import generate as clinic
@@ -51,6 +52,12 @@ class Original(DataPart):
     """The column that holds the transaction's id (format long)."""
     item: str = Options().item
     """The column that holds the item (format long)."""
+    within: str | None = None
+    """The character between names inside one value, as | in p1<TAB>milk|bread (format basket)."""
+    header: bool = False
+    """Whether the first line names columns and is no transaction (format basket; others know by themselves)."""
+    as_said: bool = False
+    """Whether to read the file as said even where it does not look so."""
 
     def mistakes(self) -> Found:
         """Options that mean nothing to the format."""
@@ -64,11 +71,12 @@ class Original(DataPart):
         if self.transaction == self.item:
             message = f"{shown(self.item)} cannot hold both the transaction and the item"
             yield ("item",), DecloakError(message, hint="name two columns")
-        if self.separator is not None:
-            try:
-                check_separator(self.separator)
-            except DecloakError as error:
-                yield ("separator",), error
+        for key, character in (("separator", self.separator), ("within", self.within)):
+            if character is not None:
+                try:
+                    check_separator(character)
+                except DecloakError as error:
+                    yield (key,), error
 
     @property
     def kept_as(self) -> str:  # type: ignore[override]
@@ -77,8 +85,8 @@ class Original(DataPart):
 
     def read_original(self, folder: Folder, progress: Progress | None = None) -> Dataset:
         """The transactions of the file."""
-        columns = {"transaction": self.transaction, "item": self.item} if self.format == "long" else {}
-        data = read(folder / self.file, self.format, ids=self.ids, separator=self.separator, **columns)
+        options = Options(*(getattr(self, option) for option in Options._fields))
+        data = read_fitting(folder / self.file, self.format, options, as_said=self.as_said)
         return Dataset(data.transactions, data.labels, self.file)
 
 

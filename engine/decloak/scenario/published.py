@@ -12,6 +12,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.formats.distance_file import read_distances
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.generalised_file import METHOD as GENERALISATION
+from decloak.data.formats.look_fit import check_ids
 from decloak.data.formats.readers import read
 from decloak.data.formats.release_header import Header
 from decloak.data.forms import FormName
@@ -42,6 +43,8 @@ class PublishedFile(Part):
     """Whether the first name of a line is the transaction's id."""
     marked: bool = True
     """Whether brackets show which items are generalised; if not, the attacker goes by k and utility."""
+    as_said: bool = False
+    """Whether to read the file as said even where it does not look so."""
 
     @property
     def is_release(self) -> bool:
@@ -50,9 +53,13 @@ class PublishedFile(Part):
 
     def mistakes(self) -> Found:
         """A release file says both itself."""
-        for key in sorted({"ids", "marked"} & self.model_fields_set):
+        for key in sorted({"as_said", "ids", "marked"} & self.model_fields_set):
             if self.is_release:
                 yield (key,), DecloakError(f"a release file says itself what {shown(key)} would", hint="delete it")
+
+    def identity(self, digest_of: Callable[[str], str]) -> dict[str, Any]:
+        """To insist on how a file is read changes nothing of what is read."""
+        return {key: value for key, value in super().identity(digest_of).items() if key != "as_said"}
 
     def read(self, folder: Folder, attacker: Attacker) -> PublishedRelease:
         """What is published; where nothing is marked, as the attacker takes it."""
@@ -61,6 +68,8 @@ class PublishedFile(Part):
             release = read_generalised(path).published
         elif self.marked:
             release = read_published(path, ids=self.ids)
+            if not self.as_said:
+                check_ids(path, release.transactions, self.ids)
         else:
             plain = read(path, "basket", ids=self.ids)
             release = mark(plain.transactions, plain.labels, k=attacker.k, utility=attacker.utility)

@@ -17,6 +17,8 @@ class Options(NamedTuple):
     separator: str | None = None
     transaction: str = "tid"
     item: str = "item"
+    within: str | None = None
+    header: bool = False
 
 
 class Record(NamedTuple):
@@ -33,11 +35,15 @@ class Format(NamedTuple):
     name: str
     summary: str
     """One line, as `decloak import --help` shows it."""
-    parse: Callable[[Iterable[Line], Options], Iterator[Record]]
-    render: Callable[[Dataset, Options], Iterator[str]]
+    parse: Callable[[Iterable[Line], Options], Iterator[Record]] | None
+    """How its lines are read; None where it is no text."""
+    render: Callable[[Dataset, Options], Iterator[str]] | None
+    """How its lines are written; None where it is only read."""
     options: frozenset[str] = frozenset()
     keeps_ids: bool = False
     """Whether it is written with ids even when nobody asks for them."""
+    load: Callable[[bytes, str, Options], Iterator[Record]] | None = None
+    """How the bytes of a file of this name are read, where it is no text."""
 
 
 class Names(dict[str, str]):

@@ -9,17 +9,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO, Protocol
 
-from decloak.data.formats.lines import opened, place
+from decloak.data.formats.lines import FilePath, ReadFile, opened, place
 from decloak.errors import DecloakError
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["Digest", "unpacked"]
+__all__ = ["Digest", "packing_of", "start_of", "unpacked", "whole"]
 
 FREE = 100_000_000
 RATIO = 100
 BUFFER = 1 << 16
+
+
+_MAGIC = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\0": ".xz"}
+"""The first bytes of packed data."""
 
 
 class Digest(Protocol):
@@ -49,10 +53,39 @@ def unpacked(path: Path, digest: Digest) -> Iterator[IO[bytes]]:
             raise DecloakError(f"not {kind} data, or cut short", place(path), hint) from None
 
 
+def packing_of(start: bytes) -> str | None:
+    """How data that begin so are packed, whatever the file is called; None where they are not.
+
+    >>> packing_of(b"\\x1f\\x8b\\x08")
+    '.gz'
+    """
+    return next((suffix for magic, suffix in _MAGIC.items() if start.startswith(magic)), None)
+
+
+def whole(path: FilePath) -> ReadFile:
+    """A file with all that it holds, unpacked where its first bytes say that it is packed."""
+    return ReadFile(path, start_of(path)[0])
+
+
+def start_of(path: FilePath, most: int = -1) -> tuple[bytes, str | None]:
+    """So many bytes of what a file holds, or all, and how it is packed."""
+    with opened(path) as file:
+        packed = _Packed(file)
+        stream = io.BufferedReader(packed, BUFFER)
+        suffix = packing_of(stream.peek(BUFFER))
+        if suffix is None:
+            return stream.read(most), None
+        try:
+            unpacking = _Unpacked(Path(path), packed, _UNPACK[suffix](stream))
+            return io.BufferedReader(unpacking, BUFFER).read(most), suffix
+        except (gzip.BadGzipFile, zlib.error, lzma.LZMAError, EOFError):
+            raise DecloakError(f"{suffix[1:]} data that are cut short", place(path), "fetch it again") from None
+
+
 class _Packed(io.RawIOBase):
     """The bytes of a file, counted and digested."""
 
-    def __init__(self, file: io.FileIO | io.BytesIO, digest: Digest) -> None:
+    def __init__(self, file: io.FileIO | io.BytesIO, digest: Digest | None = None) -> None:
         self.file, self.digest, self.count = file, digest, 0
 
     def readable(self) -> bool:
@@ -60,7 +93,8 @@ class _Packed(io.RawIOBase):
 
     def readinto(self, buffer: "WriteableBuffer", /) -> int:
         got = self.file.readinto(buffer) or 0
-        self.digest.update(bytes(memoryview(buffer)[:got]))
+        if self.digest is not None:
+            self.digest.update(bytes(memoryview(buffer)[:got]))
         self.count += got
         return got
 
@@ -84,11 +118,11 @@ class _Unpacked(io.RawIOBase):
         return len(data)
 
 
-def _gzip(packed: _Packed) -> BinaryIO:
+def _gzip(packed: IO[bytes] | io.RawIOBase) -> BinaryIO:
     return gzip.GzipFile(fileobj=packed, mode="rb")  # type: ignore[return-value]
 
 
-def _xz(packed: _Packed) -> BinaryIO:
+def _xz(packed: IO[bytes] | io.RawIOBase) -> BinaryIO:
     return lzma.LZMAFile(packed)  # type: ignore[return-value,arg-type]
 
 

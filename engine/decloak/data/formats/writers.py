@@ -18,13 +18,16 @@ def write(
     separator: str | None = None,
     transaction: str = "tid",
     item: str = "item",
+    within: str | None = None,
 ) -> None:
     """Write transactions; what the format cannot carry is an error, never lost.
 
     The options are those of `read`. Onehot keeps no order of the items within a transaction.
     """
-    options = Options(ids, separator, transaction, item)
+    options = Options(ids, separator, transaction, item, within)
     chosen = find_format(format, options)
+    if chosen.render is None:
+        raise DecloakError(f"{format} is read, not written", place(path), "write long or jsonl")
     with placed(place(path)):
         _check(dataset)
         check_labels(dataset.labels, kept=ids or chosen.keeps_ids)

@@ -1,9 +1,11 @@
 """Format `basket`: one transaction a line, names between commas or another separator, perhaps an id first.
 
-An empty transaction is an id alone.
+An empty transaction is an id alone. With the option `within` every value is a list of its own, as in
+`p1<TAB>milk|bread|white wine` with a tab as the separator and `within: "|"`; an empty value is a list of nothing.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 
 from decloak.data.dataset import Dataset
 from decloak.data.formats.delimited import cells, join, split
@@ -16,15 +18,20 @@ __all__ = ["FORMAT"]
 
 def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
     separator = options.separator or ","
-    for line in lines:
+    for line in islice(lines, int(options.header), None):
         if not line.text.strip():
             hint = "remove it; an empty transaction is an id alone, or [] in the format jsonl"
             raise line.wrong("an empty line", hint)
-        if "(" in line.text:
+        if "(" in line.text and options.within is None:  # brackets there are part of a list
             _refuse_brackets(line, separator)
         names = split(line, separator)
         label = take_label(names, options.ids)
-        yield Record(line, label, names)
+        yield Record(line, label, names if options.within is None else _inner(line, names, options.within))
+
+
+def _inner(line: Line, values: list[str], within: str) -> list[str]:
+    """The names of the lists that the values are."""
+    return list(chain.from_iterable(split(line._replace(text=value), within) for value in values if value))
 
 
 def _refuse_brackets(line: Line, separator: str) -> None:
@@ -42,7 +49,14 @@ def _render(dataset: Dataset, options: Options) -> Iterator[str]:
     for label, items in zip(dataset.labels, dataset.transactions, strict=True):
         if not (items or options.ids):
             raise no_items(label, "basket without ids")
-        yield join((label, *items) if options.ids else items, options.separator or ",")
+        values = items if options.within is None or not items else (join(items, options.within),)
+        yield join((label, *values) if options.ids else values, options.separator or ",")
 
 
-FORMAT = Format("basket", "one transaction a line: milk, bread", _parse, _render, frozenset({"ids", "separator"}))
+FORMAT = Format(
+    "basket",
+    "one transaction a line: milk, bread",
+    _parse,
+    _render,
+    frozenset({"ids", "separator", "within", "header"}),
+)

@@ -1,0 +1,89 @@
+"""A scenario for a file that somebody has: what a look found, spelt out, and what to do with it."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from decloak.data.formats.lines import check_new
+from decloak.errors import DecloakError, shown
+
+if TYPE_CHECKING:
+    from decloak.data.formats.look import Look
+
+__all__ = ["scenario_of", "write_scenario_from"]
+
+ORIGINAL = """\
+# Other methods: cut (with a hierarchy), coat, sets; see docs/how-to/generalise.md. A larger k hides each record better.
+anonymise: {method: disassociation, k: 3, m: 2, max_cluster: 25}
+# How items are related, by the release alone. Counts of documents, a corpus or word vectors know more.
+relate: {measure: ngd, source: release}
+# What the attacker knows of records: strong, moderate or weak.
+attacker: {model: moderate, share: 0.5}
+attack: [random, aba, rga, mra, cover]
+measure: [accuracy, breakage]
+# What must hold, to guard a release in CI: expect: ["accuracy(mra) < 0.5"]
+"""
+DISASSOCIATED = """\
+# How items are related, by the release alone. Counts of documents, a corpus or word vectors know more.
+relate: {measure: ngd, source: release}
+attack: [random, aba, rga, mra, cover]
+"""
+SETS = """\
+# How items are related, by the release alone. Counts of documents, a corpus or word vectors know more.
+relate: {measure: ngd, source: release}
+attack: [ra, mda, tba, wba, gba, rba]
+"""
+RELEASES = {"disassociated": DISASSOCIATED, "generalised": SETS, "published": SETS}
+"""What comes below the data of releases."""
+
+
+def write_scenario_from(file: Path, scenario: Path, schema: Path) -> None:
+    """Look at a file, and write a scenario about it; an error where the look is not sure."""
+    from decloak.data.formats.look import look
+
+    check_new(scenario)
+    seen = look(file)
+    reading = seen.sure_reading("the keys under data of a scenario of your own")
+    text = scenario_of(seen, os.path.relpath(file, scenario.parent), schema.name)
+    try:
+        scenario.write_text(text, encoding="utf-8")
+        shutil.copyfile(schema, scenario.parent / schema.name)
+    except OSError as error:
+        raise DecloakError(f"cannot write: {error.strerror}", str(scenario), "choose another folder") from None
+    click.echo(f"note: {shown(file)[1:-1]} is read as {reading}, by the look of it", err=True)
+    click.echo(f"wrote {scenario}; next: decloak run {scenario}")
+
+
+def scenario_of(seen: "Look", name: str, schema: str) -> str:
+    """The scenario, its comments included; `name` is how the file is called from there."""
+    question = "What does {} give away?" if seen.format in RELEASES else "How well does disassociation hide {}?"
+    lines = [
+        f"# yaml-language-server: $schema={schema}",
+        f"scenario: {_text(question.format(shown(Path(name).name)[1:-1]))}",
+        "# What the file seems to be (decloak look FILE tells why); change what is not so.",
+        "data:",
+        *(f"  {key}: {value}" for key, value in _data(seen, name)),
+    ]
+    return "\n".join(lines) + "\n" + RELEASES.get(seen.format, ORIGINAL)
+
+
+def _data(seen: "Look", name: str) -> list[tuple[str, str]]:
+    """The keys under data."""
+    settings = {key: _text(value) for key, value in seen.reading.settings.items()}
+    if seen.format in ("disassociated", "generalised"):
+        return [("release", _text(name))]
+    if seen.format == "published":
+        inner = ", ".join(f"{key}: {value}" for key, value in {"file": _text(name), **settings}.items())
+        return [("published", "{" + inner + "}")]
+    if seen.format in ("text", "searchlog"):
+        return [(seen.format, _text(name))]
+    return [("file", _text(name)), ("format", seen.format), *settings.items()]
+
+
+def _text(value: Any) -> str:
+    """A value as YAML and JSON both have it."""
+    return json.dumps(value)

@@ -1,0 +1,82 @@
+"""`look`: what a file seems to be."""
+
+import json
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from decloak.commands.reading import HEADED, flags
+from decloak.errors import shown
+
+if TYPE_CHECKING:
+    from decloak.data.formats.look import Look
+
+__all__ = ["look_command"]
+
+LONGEST = 8
+"""Items of a record that are shown."""
+WORDS = ("text", "searchlog")
+
+
+@click.command("look")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def look_command(file: Path, as_json: bool) -> None:
+    """See what a file seems to be before anything is made of it: format, separators, header, ids, and how sure that is.
+
+    The first records are shown as they would be understood, with counts and with what is odd about them. The last
+    lines say what to type next. The format is guessed from the beginning of the file; nothing is written.
+    """
+    from decloak.data.formats.look import look
+
+    seen = look(file)
+    if as_json:
+        click.echo(json.dumps(seen.value, ensure_ascii=False))
+        return
+    rows = list(_rows(seen))
+    width = max(len(name) for name, _ in rows)
+    for name, text in rows:
+        click.echo(f"{name:<{width}}  {text}")
+
+
+def _rows(seen: "Look") -> Iterator[tuple[str, str]]:
+    yield "seems", str(seen.reading)
+    if seen.encoding:
+        yield "text", f"{seen.encoding}, {seen.line_ends}{', quotes' if seen.quoting else ''}"
+    if seen.packing:
+        yield "packed", seen.packing[1:]
+    for label, items in seen.first:
+        more = f", … {len(items):,} items" if len(items) > LONGEST else ""
+        yield "record", f"{shown(label)}: {', '.join(map(shown, items[:LONGEST])) or 'nothing'}{more}"
+    if seen.counts is not None:
+        count = seen.counts
+        part = "" if count.whole else "; of the beginning of the file alone"
+        yield (
+            "holds",
+            (
+                f"{count.records:,} records, {count.items:,} items, {count.occurrences:,} occurrences; "
+                f"{count.mean:.2f} in a record, {count.longest:,} in the longest{part}"
+            ),
+        )
+    yield from (("odd", text) for text in seen.odd)
+    yield from (("unsure", text) for text in seen.unsure)
+    yield from (("perhaps", str(reading)) for reading in seen.alternatives)
+    yield from _next(seen)
+
+
+def _next(seen: "Look") -> Iterator[tuple[str, str]]:
+    """What to type next."""
+    file = shlex.quote(shown(seen.path, 4096)[1:-1])
+    if seen.problem is not None:
+        yield "mend", seen.problem
+        return
+    if seen.format in HEADED:
+        yield "next", f"decloak check {file}"
+    for reading in (seen.reading, *seen.alternatives):
+        if reading.format not in (*WORDS, *HEADED):
+            yield "next", f"decloak check {file} {flags(reading)} --k 3 --m 2"
+    if seen.sure:
+        yield "next", f"decloak init my.yaml --from {file}"

@@ -1,0 +1,86 @@
+"""How commands read a file: as the command says, or as a look finds it to be, which is told."""
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from decloak.data.formats.lines import FilePath
+from decloak.data.formats.record import Options
+from decloak.errors import DecloakError
+
+if TYPE_CHECKING:
+    from decloak.data.dataset import Dataset
+    from decloak.data.formats.look import Reading
+
+__all__ = ["HEADED", "MARKS", "flags", "found_reading", "plain_options", "read_plain", "reading_options"]
+
+HEADED = ("disassociated", "generalised")
+"""What a look calls the release files that say themselves what they are."""
+MARKS = {"tab": "\t", "blank": " "}
+"""Separators that are awkward to type."""
+
+
+def _mark(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    return None if value is None else MARKS.get(value, value)
+
+
+def reading_options(command: click.decorators.FC) -> click.decorators.FC:
+    """`--ids`, `--separator`, `--within`, `--header-line` and `--as-said`."""
+    by_word = "The character between names, when it is not a comma; tab and blank by these words."
+    for option in (
+        click.option("--as-said", is_flag=True, help="Read the file as said even where it does not look so."),
+        click.option("--header-line", "header", is_flag=True, help="The first line names columns (basket, xlsx)."),
+        click.option("--within", callback=_mark, help="The character between names inside one value: p1,milk|tea."),
+        click.option("--separator", callback=_mark, help=by_word),
+        click.option("--ids", is_flag=True, help="The first name of a line is the transaction's id."),
+    ):
+        command = option(command)
+    return command
+
+
+def plain_options(given: dict[str, Any]) -> Options:
+    """The options of a reader among those of a command."""
+    return Options(**{name: value for name, value in given.items() if name in Options._fields and value})
+
+
+def found_reading(file: Path, given: Options, option: str) -> tuple[FilePath, "Reading"]:
+    """What a look finds a file to be, told on stderr; an error where it is not sure, or finds what was not said.
+
+    A release file says itself what it is. The file comes back to be read: a pipe with what was in it.
+    """
+    from decloak.data.formats.look import Reading, look
+    from decloak.data.formats.unpacked import whole
+
+    source: FilePath = file if file.is_file() or file.is_dir() else whole(file)
+    seen = look(source)
+    said = Reading("", given).settings
+    if said and seen.problem is None:
+        fitting = [one for one in (seen.reading, *seen.alternatives) if said.items() <= one.settings.items()]
+        if not fitting:
+            hint = f"say with {option} what it is, or leave all to the look"
+            raise DecloakError(f"seems to be {seen.reading}, not what the options say", str(file), hint)
+        found = fitting[0]
+    else:
+        found = seen.sure_reading(option)
+    if found.format not in HEADED:
+        click.echo(f"note: read as {found}, by the look of it", err=True)
+    return source, found
+
+
+def read_plain(file: FilePath, kind: str, options: Options, *, as_said: bool) -> "Dataset":
+    """Transactions of a format that is said; what does not fit is an error."""
+    from decloak.data.formats.look_fit import read_fitting
+
+    return read_fitting(file, kind, options, as_said=as_said)
+
+
+def flags(reading: "Reading", option: str = "--input") -> str:
+    """What to type so that a file is read so."""
+    words = [option, reading.format]
+    names = {mark: name for name, mark in MARKS.items()}
+    for name, value in reading.settings.items():
+        flag = "--header-line" if name == "header" else f"--{name}"
+        words += [flag] if value is True else [flag, shlex.quote(names.get(value, value))]
+    return " ".join(words)

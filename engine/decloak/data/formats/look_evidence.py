@@ -1,0 +1,165 @@
+"""What tells a header, a column of ids and a separator: the criteria of `decloak look`, and of the guards of readers.
+
+Each goes by whole files, not by a line, and keeps silent over a few lines: what it says is taken for an error of the
+person who said otherwise.
+"""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from decloak.data.formats.delimited import records
+from decloak.data.formats.lines import Line
+from decloak.errors import DecloakError
+
+__all__ = ["ID_WORDS", "INNER", "ITEM_WORDS", "NEARLY", "SEPARATORS", "Ids", "Rows", "header_of_rows", "ids_of_rows",
+           "inner_of", "is_whole", "matches", "nested", "rows_by", "share"]  # fmt: skip
+
+Rows = Sequence[Sequence[str]]
+
+SEPARATORS = ("\t", ";", "|", ",")
+"""Those that names seldom hold, the least likely first; a blank is looked for only where none of them is."""
+INNER = ("|", ";", ",", " ")
+"""What may separate the names inside a value."""
+NEARLY = 0.9
+"""The share of lines that is nearly all of them."""
+HEADED = 3
+"""Lines, the first included, that a header can be told from."""
+FEWEST = 5
+"""Lines that a column of ids can be told from: a1, a2, a3 may well be items."""
+MANY = 10
+"""Lines from which on names that are there once, before names that come again, are perhaps ids."""
+
+ID_WORDS = re.compile(
+    r"(?:\w*[ _.-])?(?:id|ids|tid|key|nr|no|number|transaction|trans|order|basket|customer|user|person|patient|visit|"
+    r"invoice|invoiceno|case|record|session|member|visitor|client|subject|household|anonid|who|index)"
+    r"|(?:\w*(?:id|_?no|number))|#|",
+    re.IGNORECASE,
+)
+"""What a column of ids is called; in one-hot tables also nothing."""
+ITEM_WORDS = re.compile(
+    r"(?:\w*[ _.-])?(?:item|product|article|diagnos[ei]s|code|drug|tag|description|name|term|sku|stockcode|category|"
+    r"what|value|symptom|keyword|ingredient|good|movie|page|url|event|list|basket|purchase|word)(?:e?s)?"
+    r"(?:[ _.-]?(?:id|code|name|no|list))?[ _.-]?\d*",
+    re.IGNORECASE,
+)
+"""What a column of items is called."""
+_HEX = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){2,6}[0-9a-f]{0,12}", re.IGNORECASE)
+_DIGITS, _LETTERS = re.compile(r"\d+"), re.compile(r"[^\W\d_]+")
+
+
+class Ids(NamedTuple):
+    """Whether the first column holds ids, and whether that is sure."""
+
+    there: bool
+    sure: bool
+
+
+def matches(pattern: re.Pattern[str], name: str) -> bool:
+    """Whether a name is one of a pattern's, and not nothing."""
+    return bool(name.strip()) and pattern.fullmatch(name.strip()) is not None
+
+
+def is_whole(text: str) -> bool:
+    """Whether it is written as a whole number."""
+    return text.isascii() and text.isdecimal()
+
+
+def rows_by(lines: Sequence[Line], separator: str) -> list[list[str]] | None:
+    """The values of each line; None where quotes stand as they may not."""
+    try:
+        return [row for line, row in records(lines, separator) if line.text.strip()]
+    except DecloakError:
+        return None
+
+
+def share(rows: Rows, width: int = 2) -> float:
+    """The share of rows with at least so many values."""
+    return sum(len(row) >= width for row in rows) / len(rows) if rows else 0.0
+
+
+def header_of_rows(rows: Rows) -> bool:
+    """Whether the first row is unlike all others: names of columns.
+
+    None of its values occurs below; and the words are those of columns, or it has letters where all others have
+    numbers.
+    """
+    first, rest = [cell.strip() for cell in rows[0]], rows[1:]
+    if len(rest) < HEADED - 1 or len(first) < 2:
+        return False
+    below = {cell for row in rest for cell in row}
+    if any(cell in below for cell in first if cell):
+        return False
+    if matches(ID_WORDS, first[0]):
+        worded = any(matches(ITEM_WORDS, cell) for cell in first[1:])
+        return worded or _shape([row[0] for row in rest if row]) is not None
+    if all(matches(ITEM_WORDS, cell) for cell in first) and len(set(first)) == len(first):
+        return len({re.sub(r"\d+", "", cell) for cell in first}) == 1
+    numbers = all(is_whole(cell) for row in rest for cell in row)
+    return numbers and not any(any(char.isdigit() for char in cell) for cell in first)
+
+
+def ids_of_rows(rows: Rows) -> Ids:
+    """Whether the first value of each row is an id: it stands nowhere twice, and is of another make than the rest.
+
+    A few lines leave nothing sure, save that what stands twice is none.
+    """
+    there, sure = _ids(rows)
+    again = len({row[0] for row in rows if row}) < sum(map(bool, rows))
+    return Ids(there, sure and (again or len(rows) >= FEWEST))
+
+
+def _ids(rows: Rows) -> Ids:
+    first = [row[0] for row in rows if row]
+    others = [cell for row in rows for cell in row[1:]]
+    if len(set(first)) < len(first) or not others:
+        return Ids(False, len(set(first)) < len(first))
+    if all(map(is_whole, first)):
+        numbers = [int(cell) for cell in first]
+        rises = all(low < high for low, high in pairwise(numbers))
+        if sum(map(is_whole, others)) < (1 - NEARLY) * len(others):
+            return Ids(True, True)
+        counted = rises and numbers[-1] - numbers[0] == len(numbers) - 1
+        return Ids(counted, not counted and len(first) >= MANY)
+    shape = _shape(first)
+    if shape is not None and sum(_shape_of(cell) == shape for cell in others) <= (1 - NEARLY) * len(others):
+        return Ids(True, True)
+    if set(first) & set(others):
+        return Ids(False, True)
+    return Ids(len(first) >= MANY and 2 * len(set(others)) <= len(others), False)
+
+
+def _shape(cells: Sequence[str]) -> str | None:
+    """The shape that nearly all share, with digits in it; None where there is none."""
+    shapes = [_shape_of(cell) for cell in cells]
+    common = max(set(shapes), key=shapes.count) if shapes else ""
+    return common if "9" in common and shapes.count(common) >= NEARLY * len(shapes) else None
+
+
+def _shape_of(cell: str) -> str:
+    """How a name is written: p01 and q7 are A9, a date is 9-9-9."""
+    if _HEX.fullmatch(cell):
+        return "hex 9"
+    return _LETTERS.sub("A", _DIGITS.sub("9", cell))
+
+
+def nested(rows: Rows) -> bool:
+    """Whether each row is an id and one value more, which may be a list of its own."""
+    return sum(len(row) == 2 for row in rows) >= NEARLY * len(rows) and max(map(len, rows)) <= 2
+
+
+def inner_of(rows: Rows, outer: str) -> str | None:
+    """What separates names inside the values behind the ids; None where nothing does.
+
+    It stands in a third of the values and in no id; a blank only between whole numbers.
+    """
+    if not nested(rows):
+        return None
+    ids, values = [row[0] for row in rows], [row[1] for row in rows if len(row) == 2]
+    for mark in INNER:
+        there = [value for value in values if mark in value.strip()]
+        numbers = mark != " " or all(all(map(is_whole, value.split())) for value in values)
+        if mark != outer and 3 * len(there) >= len(values) and not any(mark in id_ for id_ in ids) and numbers:
+            return mark
+    return None

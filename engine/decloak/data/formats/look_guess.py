@@ -1,0 +1,263 @@
+"""What the lines of a file seem to be: the format, the options it is read with, and what is not sure of that."""
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from decloak.data.formats.delimited import cells
+from decloak.data.formats.jsonvalue import json_value
+from decloak.data.formats.lines import Line
+from decloak.data.formats.look_evidence import (
+    FEWEST,
+    ID_WORDS,
+    ITEM_WORDS,
+    NEARLY,
+    SEPARATORS,
+    Rows,
+    header_of_rows,
+    ids_of_rows,
+    inner_of,
+    is_whole,
+    matches,
+    rows_by,
+    share,
+)  # fmt: skip
+from decloak.data.formats.look_fit import mark_name
+from decloak.data.formats.published import parse_elements
+from decloak.data.formats.record import Options
+from decloak.errors import DecloakError, shown
+
+__all__ = ["Guess", "guess", "guess_rows"]
+
+PLAIN = Options()
+LINES = 20_000
+"""Lines that are looked at."""
+_SENTENCE = re.compile(r"[a-z][.!?](?:\s|$)")
+_MARKED = {"true", "false", "t", "f", "yes", "no", "y", "n", "x", "", "0", "1", "0.0", "1.0", "?"}
+"""What stands in tables of marks that are not 0 and 1."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A format and its options; alternatives where it is not sure, and why; what must be mended first."""
+
+    format: str
+    options: Options = PLAIN
+    unsure: tuple[str, ...] = ()
+    alternatives: tuple[tuple[str, Options], ...] = ()
+    problem: str | None = None
+
+    def doubting(self, why: str, *alternatives: tuple[str, Options]) -> "Guess":
+        """The same with a doubt more."""
+        return replace(self, unsure=(*self.unsure, why), alternatives=(*self.alternatives, *alternatives))
+
+
+def guess(lines: Sequence[Line]) -> Guess:
+    """What lines of text seem to be."""
+    lines = [line for line in lines[:LINES] if line.text.strip()]
+    first = lines[0].text.lstrip()
+    if first.startswith(("{", "[")):
+        return _json(lines)
+    if _is_spmf(lines):
+        return _numbers(lines)
+    if [name.strip().lower() for name in first.split("\t")[:2]] == ["anonid", "query"]:
+        return Guess("searchlog")
+    brackets = sum("(" in line.text and _opens(line) for line in lines)
+    if 2 * brackets >= len(lines) or (brackets and _parses(lines)):
+        return _published(lines)
+    return _separated(lines)
+
+
+def _json(lines: Sequence[Line]) -> Guess:
+    try:
+        value = json_value(lines[0], "")
+    except DecloakError:
+        return Guess("jsonl", problem="a JSON value over several lines: write each transaction on a line of its own")
+    if isinstance(value, dict) and value.get("decloak") == "release":
+        return Guess("disassociated" if value.get("method") == "disassociation" else "generalised")
+    if isinstance(value, dict) and "items" not in value:
+        keys = ", ".join(map(shown, list(value)[:6]))
+        remedy = "write id and items, or import it as text with the --field that holds some"
+        return Guess("jsonl", problem=f"JSON objects with the keys {keys}: {remedy}")
+    return Guess("jsonl", Options(ids=isinstance(value, dict) and "id" in value))
+
+
+def _is_spmf(lines: Sequence[Line]) -> bool:
+    """Whole numbers with blanks between them in every line, several in some."""
+    if any(line.text.startswith(("@CONVERTED_FROM_TEXT", "@ITEM=")) for line in lines[:2]):
+        return True
+    rows = [line.text.split() for line in lines if not line.text.startswith(("%", "#", "@"))]
+    numbers = all(is_whole(word) or word in ("-1", "-2") for row in rows for word in row)
+    return numbers and any(len(row) > 1 for row in rows) and not any("\t" in line.text for line in lines)
+
+
+def _numbers(lines: Sequence[Line]) -> Guess:
+    rows = [line.text.split() for line in lines]
+    found = Guess("spmf")
+    if ids_of_rows(rows).there:
+        found = found.doubting("the first numbers count the lines: perhaps ids", ("basket", Options(True, " ")))
+    return found
+
+
+def _opens(line: Line) -> bool:
+    try:
+        return any(cell.text.startswith("(") and not cell.quoted for cell in cells(line))
+    except DecloakError:
+        return False
+
+
+def _parses(lines: Sequence[Line]) -> bool:
+    try:
+        parse_elements(lines, False)
+    except DecloakError:
+        return False
+    return True
+
+
+def _published(lines: Sequence[Line]) -> Guess:
+    try:
+        transactions = parse_elements(lines, False).transactions
+    except DecloakError as error:
+        return Guess("published", problem=str(error))
+    if not all(row and isinstance(row[0], str) for row in transactions):
+        return Guess("published")
+    rows = [[item if isinstance(item, str) else "()" for item in row] for row in transactions]
+    return _with_ids(Guess("published"), rows)
+
+
+def _with_ids(found: Guess, rows: Rows) -> Guess:
+    """The same, with ids where the rows begin with some."""
+    ids = ids_of_rows(rows)
+    options = found.options._replace(ids=ids.there)
+    if ids.sure or (not ids.there and len(rows) < 2):
+        return replace(found, options=options)
+    why = "the first name of each line may be its id" if not ids.there else "the first name of each line may be no id"
+    return replace(found, options=options).doubting(why, (found.format, options._replace(ids=not ids.there)))
+
+
+def _separated(lines: Sequence[Line]) -> Guess:
+    by = {mark: rows for mark in SEPARATORS if (rows := rows_by(lines, mark)) is not None}
+    if not by:
+        return Guess("basket", problem="quotes stand where none may: put whole names in quotes, and write theirs twice")
+    words = sum(len(line.text.split()) for line in lines) / len(lines)
+    sentences = sum(bool(_SENTENCE.search(line.text)) for line in lines)
+    structured = max(share(rows) for mark, rows in by.items() if mark != ",") if set(by) - {","} else 0
+    if words >= 6 and 5 * sentences >= 2 * len(lines) and structured < 0.5:
+        return Guess("text")
+    for mark, rows in by.items():
+        below = rows[1:] if header_of_rows(rows) else rows
+        inner = inner_of(below, mark)
+        if inner is not None and len({row[0] for row in below}) == len(below):
+            return _nested(rows, below, mark, inner)
+    best = max(by, key=lambda mark: share(by[mark]))
+    if share(by[best]) < 0.1 and (blank := rows_by(lines, " ")) is not None and share(blank) >= 0.5:
+        return _blank(blank, share(by[best]) > 0)
+    if share(by[best]) == 0:
+        found = Guess("basket")
+        return found.doubting("one name a line: no separator is there", ("text", Options()))
+    found = guess_rows(by[best], "basket")
+    found = replace(found, options=found.options._replace(separator=best if best != "," else None))
+    mark_of = found.options.separator
+    others = tuple((name, options._replace(separator=mark_of)) for name, options in found.alternatives)
+    found = replace(found, alternatives=others)
+    for mark, rows in by.items():
+        if mark != best and 2 * share(rows) >= share(by[best]):
+            why = f"{mark_name(mark)} separates names in {round(100 * share(rows))}% of the lines as well"
+            found = found.doubting(why, ("basket", Options(separator=mark if mark != "," else None)))
+    return found
+
+
+def _nested(rows: Rows, below: Rows, mark: str, inner: str) -> Guess:
+    """An id and a list."""
+    options = Options(True, None if mark == "," else mark, within=inner, header=len(below) < len(rows))
+    found = Guess("basket", options)
+    if len(below) < FEWEST:
+        why = f"few lines to tell that {mark_name(mark)} separates an id from a list"
+        return found.doubting(why, ("basket", Options(separator=None if inner == "," else inner)))
+    return found
+
+
+def _blank(rows: Rows, others: bool) -> Guess:
+    """Names with blanks between them, or one name of several words a line."""
+    found = _with_ids(Guess("basket", Options(separator=" ", header=header_of_rows(rows))), rows)
+    names = [cell for row in rows for cell in row]
+    if others or len(set(names)) > 0.7 * len(names) or len(rows) < FEWEST:
+        return found.doubting(
+            "blanks may separate names or be part of them", ("basket", Options()), ("text", Options())
+        )
+    return found
+
+
+def guess_rows(rows: Rows, name: str) -> Guess:
+    """What the rows of a table or the values of lines are; `name` is the format of a list each row."""
+    width = len(rows[0])
+    constant = width > 1 and all(len(row) == width for row in rows)
+    if constant and len(rows) > 1 and (found := _onehot(rows) or _long(rows)) is not None:
+        return found
+    header = header_of_rows(rows)
+    below = rows[1:] if header else rows
+    found = Guess(name, Options(header=header))
+    if header and matches(ID_WORDS, rows[0][0]) and len({row[0] for row in below}) == len(below):
+        return replace(found, options=Options(ids=True, header=True))
+    found = _with_ids(found, below)
+    if constant and len(rows) >= FEWEST:
+        why = f"every line has {width} values: perhaps the columns of a table, not a list"
+        return found.doubting(why, ("long", Options(transaction=rows[0][0], item=rows[0][1])))
+    return found
+
+
+def _onehot(rows: Rows) -> Guess | None:
+    head, below = rows[0], rows[1:]
+    if {"0", "1"}.issuperset(head):
+        if len(rows) >= FEWEST and all({"0", "1"}.issuperset(row) for row in rows):
+            return Guess("onehot", problem="0 and 1 without a header: write the names of the items above them")
+        return None
+    ids = not head[0].strip() or not all(row[0] in ("0", "1") for row in below)
+    body = [row[int(ids) :] for row in below]
+    if all({"0", "1"}.issuperset(row) for row in body) and body[0]:
+        return Guess("onehot", Options(ids=ids))
+    marks = {cell.lower() for row in body for cell in row}
+    if body[0] and len(body[0]) > 1 and marks <= _MARKED and len(marks) <= 3 and marks & _MARKED - {""}:
+        listed = ", ".join(sorted(map(shown, marks)))
+        return Guess("onehot", Options(ids=ids), problem=f"a column an item, with {listed}: write 0 and 1 instead")
+    return None
+
+
+def _long(rows: Rows) -> Guess | None:
+    """Rows of (transaction, item): the ids come again, below a header that names both."""
+    head, below = [cell.strip() for cell in rows[0]], rows[1:]
+    again = [at for at in range(len(head)) if len({row[at] for row in below}) < len(below)]
+    named = [at for at, cell in enumerate(head) if matches(ID_WORDS, cell)]
+    items = [at for at, cell in enumerate(head) if matches(ITEM_WORDS, cell) and at not in named[:1]]
+    headed = header_of_rows(rows) or (bool(named and items) and len(set(head)) == len(head))
+    if not headed:
+        return _headless(rows) if len(head) == 2 else None
+    repeated = [at for at in named if at in again] or named
+    if not repeated or (not items and len(head) > 2):
+        if len(head) == 2 or not again:
+            return None
+        return Guess("long", problem="a table: say with --transaction and --item which columns hold the ids and items")
+    transaction = repeated[0]
+    choices = [at for at in items if at != transaction] or [1 - transaction]
+    if transaction not in again and (len(head) > 2 or not items):
+        return None
+    found = Guess("long", Options(transaction=head[transaction], item=head[choices[0]]))
+    others = [(at, item) for at in repeated for item in choices if (at, item) != (transaction, choices[0])]
+    if others:
+        named_so = tuple(("long", Options(transaction=head[at], item=head[item])) for at, item in others)
+        return found.doubting("several columns may hold the ids or the items", *named_so)
+    return found
+
+
+def _headless(rows: Rows) -> Guess | None:
+    """Two columns, the first of ids that come again one below the other."""
+    one_each = list({row[0]: list(row) for row in rows}.values())
+    follows = sum(row[0] == after[0] for row, after in itertools.pairwise(rows))
+    if not 0 < len(rows) - len(one_each) <= follows:
+        return None
+    ids = ids_of_rows(one_each)
+    found = Guess("long", problem="a row an item without a header: write the line tid,item above it")
+    if ids.there and ids.sure and len(rows) >= NEARLY * FEWEST:
+        return found
+    return Guess("basket").doubting("each line may be an id and one item", ("long", Options()))

@@ -1,0 +1,105 @@
+"""The beginning of a file as a look takes it: unpacked, decoded as well as can be, cut into lines."""
+
+import codecs
+import os
+from typing import NamedTuple
+
+from decloak.data.formats.lines import FilePath, Line, ReadFile, place
+from decloak.data.formats.unpacked import start_of
+from decloak.errors import DecloakError
+
+__all__ = ["SAMPLE", "WHOLE", "Sample", "lines_of_text", "sample_of"]
+
+SAMPLE = 1 << 20
+"""Bytes that are looked at to tell what a file is."""
+WHOLE = 1 << 25
+"""Bytes of a file that is read to its end to count what it holds."""
+
+_BINARY = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"FEA1": "arrow",
+    b"\xff\xff\xff\xff": "arrow",
+    b"PK\x03\x04": "xlsx",
+}
+_MARKS = {codecs.BOM_UTF8: ("utf-8", "UTF-8 with a byte order mark"), codecs.BOM_UTF16_LE: ("utf-16-le", "UTF-16"),
+          codecs.BOM_UTF16_BE: ("utf-16-be", "UTF-16")}  # fmt: skip
+
+
+class Sample(NamedTuple):
+    """What the beginning of a file holds; a binary file has no lines."""
+
+    file: ReadFile
+    """The file with its content, unpacked; only the beginning of a large one."""
+    whole: bool
+    """Whether that is all of it."""
+    packing: str | None
+    binary: str | None
+    """The format of a binary file."""
+    encoding: str
+    line_ends: str
+    lines: tuple[Line, ...]
+    """The lines of the part that is looked at."""
+
+    @property
+    def path(self) -> str:
+        """The file's path."""
+        return os.fspath(self.file)
+
+    @property
+    def readable(self) -> bool:
+        """Whether decloak's readers take the text as it is."""
+        return self.encoding.startswith("UTF-8") and self.line_ends != "CR"
+
+
+def sample_of(path: FilePath) -> Sample:
+    """Read the beginning of a file, once: it may be a pipe."""
+    content, packing = start_of(path, WHOLE + 1)
+    whole = len(content) <= WHOLE
+    if not content.strip():
+        raise DecloakError("the file is empty", place(path), "expected at least one line")
+    binary = next((name for magic, name in _BINARY.items() if content.startswith(magic)), None)
+    if not whole and binary is None:
+        content = content[: content.rfind(b"\n", 0, SAMPLE) + 1] or content[:SAMPLE]
+    file = ReadFile(path, content)
+    if binary is not None:
+        return Sample(file, whole, packing, binary, "", "", ())
+    encoding, text = _decoded(content[:SAMPLE], path)
+    cut = not whole or len(content) > SAMPLE
+    if not text.strip():
+        raise DecloakError("the file is empty", place(path), "expected at least one line")
+    return Sample(file, whole, packing, None, encoding, _line_ends(text), lines_of_text(text, os.fspath(path), cut))
+
+
+def lines_of_text(text: str, path: str, cut: bool) -> tuple[Line, ...]:
+    """The lines of a text; the last one of a text that is cut short is left out, and blank ones at the end."""
+    texts = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    if cut and len(texts) > 1:
+        texts.pop()
+    while texts and not texts[-1].strip():
+        texts.pop()
+    return tuple(Line(path, number, line) for number, line in enumerate(texts, 1))
+
+
+def _decoded(data: bytes, path: FilePath) -> tuple[str, str]:
+    """The name of the encoding and the text; Latin-1 is a guess, which nothing can refute."""
+    for mark, (codec, name) in _MARKS.items():
+        if data.startswith(mark):
+            return name, data.removeprefix(mark).decode(codec, "ignore")
+    if 3 * data.count(b"\0") >= len(data) > 2:  # every other byte of Latin letters, less of others
+        codec = "utf-16-le" if data[1::2].count(0) > data[::2].count(0) else "utf-16-be"
+        return "UTF-16", data.decode(codec, "ignore")
+    if b"\0" in data:
+        raise DecloakError("no text, and no format that decloak knows", place(path), "see `decloak import --help`")
+    try:
+        return "UTF-8", codecs.getincrementaldecoder("utf-8")().decode(data)
+    except UnicodeDecodeError:
+        return "Latin-1", data.decode("latin-1")
+
+
+def _line_ends(text: str) -> str:
+    crlf = text.count("\r\n")
+    lone, bare = text.count("\r") - crlf, text.count("\n") - crlf
+    if lone:
+        return "CR"
+    return "CRLF" if crlf and not bare else "LF and CRLF" if crlf else "LF"

@@ -1,0 +1,42 @@
+"""Format `arrow`: Arrow's file, its stream, and Feather; the tables that `parquet` reads."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from decloak.data.formats.lines import place
+from decloak.data.formats.record import Format, Options, Record
+from decloak.data.formats.tables_extra import check_cells, needed, records_of_columns
+from decloak.data.frames import columns_of
+from decloak.errors import DecloakError, shown
+
+__all__ = ["FORMAT"]
+
+
+def _load(content: bytes, path: str, options: Options) -> Iterator[Record]:
+    """Read an Arrow or Feather file."""
+    arrow = needed("pyarrow", "Arrow")
+    try:
+        table = _table(content, arrow)
+    except (arrow.lib.ArrowException, OSError, ValueError) as error:
+        raise DecloakError(f"not Arrow: {shown(error)}", place(path), "write the file again") from None
+    check_cells(table.num_rows, table.num_columns, path)
+    return records_of_columns(columns_of(table), path, options)
+
+
+def _table(content: bytes, arrow: Any) -> Any:
+    source = arrow.BufferReader(content)
+    if content.startswith(b"FEA1"):
+        return needed("pyarrow.feather", "Feather").read_table(source)
+    ipc = needed("pyarrow.ipc", "Arrow")
+    with ipc.open_file(source) if content.startswith(b"ARROW1") else ipc.open_stream(source) as reader:
+        return reader.read_all()
+
+
+FORMAT = Format(
+    "arrow",
+    "Arrow or Feather, as parquet (extra 'tables')",
+    None,
+    None,
+    frozenset({"transaction", "item"}),
+    load=_load,
+)

@@ -1,0 +1,103 @@
+"""Format `xlsx`: an Excel sheet of rows (transaction, item) below a header that names both, or of a list each row.
+
+Of a list each row the options are those of baskets: the first cell is the id (ids), the first row a header (header),
+and a cell a list of its own (within). Empty cells are passed over. A file with several sheets is refused.
+"""
+
+import warnings
+import zipfile
+from collections.abc import Iterator
+from io import BytesIO
+from itertools import islice
+from typing import Any
+
+from decloak.data.formats.delimited import split
+from decloak.data.formats.lines import Line, place
+from decloak.data.formats.record import Format, Options, Record, take_label
+from decloak.data.formats.tables_extra import MOST_CELLS, needed, records_of_columns
+from decloak.data.formats.unpacked import FREE, RATIO
+from decloak.data.frames import Columns, name_of
+from decloak.errors import DecloakError, shown
+
+__all__ = ["FORMAT", "sheet_rows"]
+
+Cells = tuple[Any, ...]
+
+
+def _load(content: bytes, path: str, options: Options) -> Iterator[Record]:
+    """Read an Excel file."""
+    rows = [row for row in sheet_rows(content, path) if any(cell is not None for cell in row[1])]
+    if not rows:
+        raise DecloakError("a sheet without cells", place(path), "expected a transaction a row")
+    header = rows[0][1]
+    if {options.transaction, options.item} <= set(header):
+        return records_of_columns(_columns(header, [cells for _, cells in rows[1:]], options), path, options)
+    if (options.transaction, options.item) != (Options().transaction, Options().item):
+        named = ", ".join(shown(cell) for cell in header[:6] if cell is not None)
+        message = f"no columns {shown(options.transaction)} and {shown(options.item)}; the first row has {named}"
+        raise DecloakError(message, place(path, 1), "name the columns with the options transaction and item")
+    return _lists(rows, path, options)
+
+
+def _columns(header: Cells, rows: list[Cells], options: Options) -> Columns:
+    places = {name: header.index(name) for name in (options.transaction, options.item)}
+    return Columns({name: [row[at] if at < len(row) else None for row in rows] for name, at in places.items()})
+
+
+def _lists(rows: list[tuple[int, Cells]], path: str, options: Options) -> Iterator[Record]:
+    for number, cells in islice(rows, int(options.header), None):
+        line = Line(path, number, "")
+        if options.ids and cells[0] is None:
+            raise line.wrong("a row without an id", "fill its first cell")
+        try:
+            names = [name_of(cell, number - 1) for cell in cells if cell is not None]
+        except DecloakError as error:
+            raise line.wrong(error.message, error.hint) from None
+        label = take_label(names, options.ids)
+        if options.within is not None:
+            names = [inner for name in names for inner in split(line._replace(text=name), options.within)]
+        yield Record(line, label, names)
+
+
+def sheet_rows(content: bytes, path: str) -> list[tuple[int, Cells]]:
+    """The rows of the one sheet that has any, with their numbers."""
+    openpyxl = needed("openpyxl", "Excel files")
+    try:
+        with zipfile.ZipFile(BytesIO(content)) as packed:
+            size = sum(member.file_size for member in packed.infolist())
+        if size > FREE + RATIO * len(content):
+            raise DecloakError(f"unpacks to more than {RATIO} times its size", place(path), "save it as CSV")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # styles and validations that openpyxl leaves out
+            book = openpyxl.load_workbook(BytesIO(content), read_only=True, data_only=True)
+            sheets = [_sheet(sheet, path) for sheet in book.worksheets]
+    except DecloakError:
+        raise
+    except Exception as error:  # openpyxl lets through whatever its parsers raise
+        raise DecloakError(f"not an Excel file: {shown(error)}", place(path), "save it as .xlsx again") from None
+    filled = [rows for rows in sheets if rows]
+    if len(filled) > 1:
+        raise DecloakError(f"{len(filled)} sheets with cells", place(path), "save the one that is meant by itself")
+    return filled[0] if filled else []
+
+
+def _sheet(sheet: Any, path: str) -> list[tuple[int, Cells]]:
+    sheet.reset_dimensions()  # what the file claims need not be so
+    rows, count = [], 0
+    for number, cells in enumerate(sheet.iter_rows(values_only=True), 1):
+        count += len(cells) + 1
+        if count > MOST_CELLS:
+            raise DecloakError("a sheet with too many cells", place(path), f"at most {MOST_CELLS:,}")
+        if any(cell is not None for cell in cells):
+            rows.append((number, cells))
+    return rows
+
+
+FORMAT = Format(
+    "xlsx",
+    "an Excel sheet as long, or of a transaction a row (extra 'tables')",
+    None,
+    None,
+    frozenset({"ids", "transaction", "item", "within", "header"}),
+    load=_load,
+)

@@ -1,0 +1,162 @@
+"""Tables with named columns as transactions: frames of pandas and polars, tables of Arrow; none of them is imported.
+
+Three shapes are told apart by what the columns hold: a column of lists; columns of 0 and 1 alone, one an item; rows of
+(transaction, item). An index that somebody has set, or the column that is left over, holds the ids.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from numbers import Integral
+from typing import Any, NamedTuple
+
+from decloak.errors import DecloakError, nearest, shown
+
+__all__ = ["Columns", "columns_of", "is_frame", "name_of", "rows_of_columns"]
+
+Row = tuple[str | None, list[str]]
+"""The id of a transaction, None where it has none, and its items."""
+
+
+class Columns(NamedTuple):
+    """The values of a table by the names of its columns, and the ids its rows have beside them."""
+
+    values: Mapping[str, Sequence[Any]]
+    labels: Sequence[Any] | None = None
+
+
+def is_frame(value: object) -> bool:
+    """Whether it is a table with columns of its own, as a frame of pandas or polars, or a table of Arrow."""
+    return (hasattr(value, "to_dict") or hasattr(value, "to_pydict")) and hasattr(value, "columns")
+
+
+def columns_of(frame: Any) -> Columns:
+    """The columns of a frame; an index that only counts its rows is none."""
+    keys = getattr(frame, "column_names", None) or list(frame.columns)
+    names = [str(key) for key in keys]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise DecloakError(f"two columns of the frame are called {shown(twice)}", hint="rename one")
+    values = {name: _list(frame[key]) for name, key in zip(names, keys, strict=True)}
+    index = _list(frame.index) if hasattr(frame, "index") else None
+    return Columns(values, None if index is None or index == list(range(len(index))) else index)
+
+
+def _list(column: Any) -> list[Any]:
+    convert = next(getattr(column, name) for name in ("to_list", "to_pylist", "tolist") if hasattr(column, name))
+    return list(convert())
+
+
+def rows_of_columns(columns: Columns, transaction: str = "tid", item: str = "item") -> Iterator[Row]:
+    """The transactions of a table; `transaction` and `item` name the columns of ids and items where it has them."""
+    values = dict(columns.values)
+    if not values:
+        raise DecloakError("a table without columns", hint="give one with items")
+    lists = [name for name, column in values.items() if _holds_lists(column)]
+    if len(lists) > 1 and item in lists:
+        lists = [item]
+    if len(lists) == 1:
+        return _rows_of_lists(values.pop(lists[0]), _ids(values, columns.labels, transaction))
+    if lists:
+        raise DecloakError(f"the columns {_listed(lists)} all hold lists", hint="leave one of them")
+    flags = [name for name, column in values.items() if _holds_flags(column)]
+    if flags and len(values) - len(flags) <= 1 and not {transaction, item} <= values.keys():
+        ids = _ids({name: column for name, column in values.items() if name not in flags}, columns.labels, transaction)
+        return _rows_of_flags({name: values[name] for name in flags}, ids)
+    return _rows_of_pairs(*_pairs(values, columns.labels, transaction, item))
+
+
+def _holds_lists(column: Sequence[Any]) -> bool:
+    there = [value for value in column if not _is_missing(value)]
+    return bool(there) and all(_is_list(value) for value in there)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple | set | frozenset) or getattr(value, "ndim", None) == 1
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, NaT and pandas' NA: what no name can be, and what differs from itself."""
+    if value is None or _is_list(value):
+        return value is None
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas' NA is neither true nor false
+        return True
+
+
+def _holds_flags(column: Sequence[Any]) -> bool:
+    """Whether there is nothing but 0 and 1, or false and true."""
+    return bool(column) and all(not _is_missing(value) and not _is_list(value) and value in (0, 1) for value in column)
+
+
+def _ids(others: Mapping[str, Sequence[Any]], index: Sequence[Any] | None, transaction: str) -> Sequence[Any] | None:
+    """The ids of rows that are a transaction each."""
+    if transaction in others:
+        return others[transaction]
+    if index is not None:
+        return index
+    if len(others) > 1:
+        hint = f"call it {transaction}, or leave out the others"
+        raise DecloakError(f"which of {_listed(others)} holds the ids is not said", hint=hint)
+    return next(iter(others.values()), None)
+
+
+def _rows_of_lists(column: Sequence[Any], ids: Sequence[Any] | None) -> Iterator[Row]:
+    """A missing list is one of nothing."""
+    for number, value in enumerate(column):
+        items = () if _is_missing(value) else value.tolist() if hasattr(value, "tolist") else value
+        names = sorted(items) if isinstance(items, set | frozenset) else items
+        yield _id(ids, number), [name_of(name, number) for name in names]
+
+
+def _rows_of_flags(flags: Mapping[str, Sequence[Any]], ids: Sequence[Any] | None) -> Iterator[Row]:
+    for number, row in enumerate(zip(*flags.values(), strict=True)):
+        yield _id(ids, number), [item for item, flag in zip(flags, row, strict=True) if flag]
+
+
+def _pairs(
+    values: Mapping[str, Sequence[Any]], index: Sequence[Any] | None, transaction: str, item: str
+) -> tuple[Sequence[Any], Sequence[Any]]:
+    """The ids and the items of rows that are an item each."""
+    if transaction in values and item in values:
+        return values[transaction], values[item]
+    if index is not None and (item in values or len(values) == 1):
+        return index, values.get(item) or next(iter(values.values()))
+    if index is None and len(values) == 2:
+        ids, items = values.values()
+        if len(set(map(str, ids))) < len(ids):
+            return ids, items
+    wanted = item if transaction in values else transaction
+    hint = nearest(wanted, values) or "say which columns hold the transaction and the item, or call them tid and item"
+    raise DecloakError(f"no column {shown(wanted)} among {_listed(values)}", hint=hint)
+
+
+def _rows_of_pairs(ids: Sequence[Any], items: Sequence[Any]) -> Iterator[Row]:
+    rows: dict[str, list[str]] = {}
+    for number, name in enumerate(items):
+        rows.setdefault(str(_id(ids, number)), []).append(name_of(name, number))
+    yield from rows.items()
+
+
+def _id(ids: Sequence[Any] | None, number: int) -> str | None:
+    return None if ids is None else name_of(ids[number], number, "id")
+
+
+def name_of(value: Any, number: int, what: str = "item") -> str:
+    """What a cell is called: whole numbers as such, dates as ISO has them."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, bool) and isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, date):
+        return value.isoformat()
+    if _is_missing(value):
+        raise DecloakError(f"row {number + 1} has no {what}", hint="fill it, or remove the row")
+    raise DecloakError(f"the {what} of row {number + 1} is {shown(value)}, not a name", hint="make it text")
+
+
+def _listed(names: Any) -> str:
+    listed = [shown(name) for name in names]
+    return ", ".join(listed[:6]) + (", …" if len(listed) > 6 else "")

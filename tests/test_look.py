@@ -1,0 +1,366 @@
+"""A look finds what a file is or says what it is unsure of; what was said and does not fit is refused."""
+
+import gzip
+import json
+import lzma
+import random
+from itertools import product
+from pathlib import Path
+
+import pytest
+import yaml
+
+import decloak
+from decloak.data.dataset import Dataset
+from decloak.data.formats.delimited import join
+from decloak.data.formats.look import look
+from decloak.data.formats.readers import FORMATS, read
+from decloak.errors import DecloakError
+
+ITEMS = ("whole milk", "bread", "tea", "salt, coarse", "rice", "oil", "soap")
+BASKETS = [
+    [item for at, item in enumerate(ITEMS) if (number * 5 + at * at) % 7 < 3] or ["bread"] for number in range(24)
+]
+IDS = [f"p{number:02}" for number in range(1, 25)]
+NUMBERS = [[str(100 + ITEMS.index(item)) for item in items] for items in BASKETS]
+
+
+def separated(rows: list[list[str]], separator: str, quoting: bool) -> list[str]:
+    if quoting:
+        return [separator.join('"' + cell.replace('"', '""') + '"' for cell in row) for row in rows]
+    return [join(row, separator) for row in rows]
+
+
+def shapes():
+    """Files as they are in the wild: a name, the lines, and the transactions and ids they hold."""
+    data, plain = (BASKETS, IDS), (BASKETS, [str(number) for number in range(1, 25)])
+    for separator, quoting, header in product("\t;|,", (False, True), (False, True)):
+        with_ids = [[label, *items] for label, items in zip(IDS, BASKETS, strict=True)]
+        title = [["id", "items"]] if header else []
+        yield f"basket{separator!r}{quoting}{header}", separated(title + with_ids, separator, quoting), data
+        if not header:
+            yield f"lists{separator!r}{quoting}", separated(BASKETS, separator, quoting), plain
+        pairs = [[label, item] for label, items in zip(IDS, BASKETS, strict=True) for item in items]
+        if header:
+            yield (
+                f"long{separator!r}{quoting}",
+                separated([["customer_id", "product"], *pairs], separator, quoting),
+                data,
+            )
+        flags = [[label, *("1" if item in items else "0" for item in ITEMS)]
+                 for label, items in zip(IDS, BASKETS, strict=True)]  # fmt: skip
+        if header:
+            yield f"onehot{separator!r}{quoting}", separated([["id", *ITEMS], *flags], separator, quoting), data
+        elif not quoting:
+            yield f"flags{separator!r}", separated([list(ITEMS), *(row[1:] for row in flags)], separator, False), plain
+    for outer, inner, header in product("\t;,", "|;", (False, True)):
+        if outer != inner:
+            inside = [[label, join(items, inner)] for label, items in zip(IDS, BASKETS, strict=True)]
+            title = [["tid", "items"]] if header else []
+            yield f"nested{outer!r}{inner!r}{header}", separated(title + inside, outer, False), data
+    numbered = (NUMBERS, plain[1])
+    yield "spmf", [" ".join(items) for items in NUMBERS], numbered
+    yield "sequences", [" -1 ".join(items) + " -1 -2" for items in NUMBERS], numbered
+    yield "numbers", [",".join(items) for items in NUMBERS], numbered
+    yield "jsonl", [json.dumps(items) for items in BASKETS], plain
+    yield "objects", [json.dumps({"id": label, "items": items}) for label, items in zip(*data[::-1], strict=True)], data
+
+
+def written(path: Path, lines: list[str], bom: bool, ends: str) -> Path:
+    path.write_bytes(b"\xef\xbb\xbf" * bom + "".join(line + ends for line in lines).encode())
+    return path
+
+
+SHAPES = [(f"{name} {ends!r} {bom}", lines, data, bom, ends)
+          for name, lines, data in shapes() for bom, ends in ((False, "\n"), (True, "\r\n"))]  # fmt: skip
+
+
+def holds(data: Dataset) -> tuple[list[list[str]], list[str]]:
+    return [sorted(items) for items in data.transactions], list(data.labels)
+
+
+@pytest.mark.parametrize(("lines", "data", "bom", "ends"), [one[1:] for one in SHAPES], ids=[one[0] for one in SHAPES])
+def test_none_of_the_shapes_in_the_wild_is_misread_silently(tmp_path, lines, data, bom, ends):
+    path = written(tmp_path / "data", lines, bom, ends)
+    seen = look(path)
+    assert seen.problem is None
+    readings = [seen.reading, *seen.alternatives]
+    right = ([sorted(items) for items in data[0]], data[1])
+    read_as = [holds(read(path, one.format, **one.options._asdict())) for one in readings if one.format in FORMATS]
+    assert read_as[0] == right if seen.sure else right in read_as, (seen.reading, seen.unsure, seen.alternatives)
+    assert seen.encoding.endswith("mark") is bom
+    assert seen.line_ends == ("CRLF" if "\r" in ends else "LF")
+
+
+def test_there_are_more_than_sixty_shapes_and_most_leave_no_doubt(tmp_path):
+    sure = [look(written(tmp_path / "data", lines, bom, ends)).sure for _, lines, _, bom, ends in SHAPES]
+    assert len(sure) > 60
+    assert sum(sure) >= 0.9 * len(sure)
+
+
+def test_what_is_published_is_told_from_data(tmp_path):
+    lines = [
+        f"{label}, {items[0].replace(', ', ' ')}, (icd, injury, limbs)"
+        for label, items in zip(IDS, BASKETS, strict=True)
+    ]
+    path = written(tmp_path / "data", lines, False, "\n")
+    assert str(look(path).reading) == "published, ids"
+    release = decloak.anonymise(BASKETS, "disassociation", k=3, m=2, max_cluster=10)
+    release.write(tmp_path / "r.jsonl")
+    assert look(tmp_path / "r.jsonl").format == "disassociated"
+    tree = decloak.Hierarchy.balanced(sorted(ITEMS), fanout=3)
+    decloak.anonymise(BASKETS, "cut", k=3, m=2, hierarchy=tree).write(tmp_path / "g.jsonl")
+    assert look(tmp_path / "g.jsonl").format == "generalised"
+    (tmp_path / "log").write_text("AnonID\tQuery\tQueryTime\n1\tcar hire\t2006-03-01\n")
+    assert look(tmp_path / "log").format == "searchlog"
+    (tmp_path / "notes.txt").write_text("The patient was seen today. She complains of pain in the knee.\n" * 5)
+    assert look(tmp_path / "notes.txt").format == "text"
+    assert look(tmp_path).format == "text"
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("p1,thé\np2,lait\n".encode("latin-1"), "Latin-1 by a guess: save it as UTF-8"),
+        ("p1,thé\np2,lait\n".encode("utf-16"), "UTF-16: save it as UTF-8"),
+        ("p1,thé\np2,lait\n".encode("utf-16-be"), "UTF-16: save it as UTF-8"),
+        (b"a,b\rc,d\r", "carriage return alone"),
+        (b"[\n[1]\n]\n", "JSON value over several lines"),
+        (b"id,a,b\n1,TRUE,FALSE\n2,FALSE,TRUE\n3,TRUE,TRUE\n", "write 0 and 1 instead"),
+        (b"1,a\n1,b\n2,a\n2,c\n3,b\n3,d\n4,a\n4,b\n5,c\n", "without a header"),
+        (b'{"user": "x", "tags": ["a"]}\n', "JSON objects with the keys 'user', 'tags'"),
+        (b'a,b "c" d\n', "quotes stand where none may"),
+    ],
+)
+def test_what_cannot_be_read_as_it_is_comes_with_the_remedy(tmp_path, call, content, problem):
+    (tmp_path / "data").write_bytes(content)
+    seen = look(tmp_path / "data")
+    assert problem in str(seen.problem)
+    assert not seen.sure
+    assert problem in call("look", tmp_path / "data").out
+    refused = call("check", tmp_path / "data", "--k", 2, "--m", 2)
+    assert refused.code == 2
+    assert problem in refused.err
+
+
+def test_packed_files_are_read_by_their_content_and_bounded(tmp_path):
+    text = "".join(f"{label},{join(items, '|')}\n" for label, items in zip(IDS, BASKETS, strict=True)).encode()
+    right = read(written(tmp_path / "plain", text.decode().splitlines(), False, "\n"), "basket", ids=True, within="|")
+    for name, packed, packing in (("a", gzip.compress(text), ".gz"), ("b.csv", lzma.compress(text), ".xz")):
+        (tmp_path / name).write_bytes(packed)
+        assert look(tmp_path / name).packing == packing
+        assert read(tmp_path / name, "basket", ids=True, within="|").transactions == right.transactions
+        (tmp_path / name).write_bytes(packed[:-9])
+        with pytest.raises(DecloakError, match="cut short"):
+            read(tmp_path / name, "basket")
+    (tmp_path / "bomb").write_bytes(gzip.compress(b"a,b\n" * 60_000_000, 1))
+    with pytest.raises(DecloakError, match="unpacks to more than"):
+        read(tmp_path / "bomb", "basket")
+
+
+def test_what_is_odd_is_told(tmp_path):
+    path = tmp_path / "data"
+    path.write_text("p1,Milk,2024-01-31,a@b.org\np2,milk,tea\np3\np4,t ea,tea\np5,tea\n")
+    assert look(path).odd == (
+        "1 of 5 records without items",
+        "items that look like dates: '2024-01-31'",
+        "items that look like ids: 'a@b.org'",
+        "names that differ in case or blanks only: 'Milk' and 'milk'; 't ea' and 'tea'",
+    )
+    path.write_text("a\nb\nc\n")
+    assert "every record has one item" in look(path).odd
+
+
+def test_a_table_of_numbers_is_not_taken_for_baskets(tmp_path):
+    (tmp_path / "scores.csv").write_text("a,b,distance\n" + "".join(f"x{n},y{n},0.{n}\n" for n in range(9)))
+    seen = look(tmp_path / "scores.csv")
+    assert not seen.sure
+    assert "perhaps the columns of a table" in " ".join(seen.unsure)
+
+
+def test_whatever_the_bytes_a_look_tells_or_says_why_not(tmp_path):
+    rng = random.Random(1)
+    parts = [b"a", b"1", b"0", b",", b";", b"\t", b"|", b'"', b"(", b")", b"\n", b"\r", b" ", b"[", b"{", b"}", b":",
+             b'"id"', b"id\titems\n", b"tid,item\n", b"@ITEM=", b"-2", b"\xff", b"\0", b"PK\x03\x04", b"PAR1",
+             b"\x1f\x8b", b"ARROW1", b"\xff\xfe"]  # fmt: skip
+    for _ in range(600):
+        (tmp_path / "data").write_bytes(b"".join(rng.choices(parts, k=rng.randint(1, 20))))
+        told = ""
+        try:
+            json.dumps(look(tmp_path / "data").value)
+        except DecloakError as error:
+            told = str(error)
+        assert "\n" not in told
+        assert not told or told.startswith(str(tmp_path))
+
+
+# The guards: each line was a result once.
+
+STUDY = "id1;milk;bread\nid2;milk;tea\nid3;rare;tea\n"
+NESTED = "".join(f"{label}\t{join(items, '|')}\n" for label, items in zip(IDS, BASKETS, strict=True))
+LISTS = "".join(f"{label},{join(items)}\n" for label, items in zip(IDS, BASKETS, strict=True))
+SCENARIO = """\
+scenario: guarded
+data: {{file: data, format: basket{options}}}
+anonymise: {{method: disassociation, k: 2, m: 2, max_cluster: 10}}
+relate: {{measure: ngd, source: release}}
+attack: [aba]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (STUDY, ["--ids"], "',' separates nothing in nearly all lines, and ';' does"),
+        ("a\tb\nc\td\n", [], "',' separates nothing in nearly all lines, and a tab does"),
+        ("a\tb\nc\td\n", ["--ids"], "a tab does; give the separator a tab"),
+        ("1 2 3\n4 5\n", [], "and a blank does"),
+        (NESTED, ["--separator", "|", "--ids"], "holds a tab: an id, then a list; give the separator a tab"),
+        (NESTED, ["--separator", "|"], "holds a tab: an id, then a list"),
+        (NESTED, ["--separator", "\t", "--ids"], "with '|' in it: a list; say so: within '|'"),
+        ("id,items\n" + LISTS, ["--ids"], "the first line is unlike all others: a header"),
+        ("tid,item\n1,a\n1,b\n2,a\n2,c\n", [], "the first line is a header, and the ids below it come again"),
+        ("id,a,b\nx1,0,1\nx2,1,1\nx3,1,0\n", [], "the first line is a header above 0 and 1"),
+        (LISTS, [], "the first name of every line looks like an id, and was read as an item"),
+        ("milk,tea\ntea,salt\nsalt,milk\n", ["--ids"], "most ids are items elsewhere"),
+        ("".join(f"{n // 2},item{chr(65 + n)}\n" for n in range(20)), [], "a row for every item"),
+        ('["a", "b"]\n["b", "c"]\n', [], "every line is a JSON value"),
+    ],
+)
+def test_what_was_said_and_does_not_fit_is_an_error_with_the_remedy(call, tmp_path, text, options, message):
+    (tmp_path / "data").write_text(text)
+    for command in (
+        ["check", tmp_path / "data", "--input", "basket", "--k", 50, "--m", 2],
+        ["import", tmp_path / "data", "--format", "basket", "--store", tmp_path / "s.db"],
+        ["hierarchy", tmp_path / "data", "--input", "basket"],
+    ):
+        said = call(*command, *options)
+        assert (said.code, said.out) == (2, "")
+        assert message in said.err
+        assert "as_said: true (--as-said)" in said.err
+    assert "guarantee" not in said.err
+    keys = ", ids: true" * ("--ids" in options)
+    keys += f", separator: {json.dumps(options[options.index('--separator') + 1])}" if "--separator" in options else ""
+    (tmp_path / "s.yaml").write_text(SCENARIO.format(options=keys))
+    said = call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db")
+    assert said.code == 2
+    assert message in said.err
+    if "[" not in text:  # the library reads what it is told
+        assert read(tmp_path / "data", "basket", ids="--ids" in options).transactions
+
+
+def test_who_knows_better_says_so(call, tmp_path):
+    (tmp_path / "data").write_text(LISTS)
+    check = ["check", tmp_path / "data", "--input", "basket", "--k", 1, "--m", 1]
+    assert call(*check).code == 2
+    assert call(*check, "--as-said") == (0, "", "it holds: k = 1, m = 1\n")
+    (tmp_path / "s.yaml").write_text(SCENARIO.format(options=", as_said: true"))
+    assert call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").code == 0
+
+
+def test_published_ids_are_no_items(call, tmp_path):
+    (tmp_path / "p.txt").write_text("".join(f"{label}, milk, (a, b)\n" for label in IDS))
+    check = ["check", tmp_path / "p.txt", "--input", "published", "--k", 1, "--m", 1]
+    assert "looks like an id, and was read as an item" in call(*check).err
+    assert call(*check, "--ids").code == 0
+    refused = call("import", tmp_path / "p.txt", "--format", "published", "--store", tmp_path / "s.db")
+    assert refused.code == 2
+    (tmp_path / "s.yaml").write_text(
+        "scenario: guarded\ndata: {published: p.txt}\nrelate: {measure: ngd, source: release}\nattack: [mda]\n"
+    )
+    assert "looks like an id" in call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").err
+    (tmp_path / "s.yaml").write_text((tmp_path / "s.yaml").read_text().replace("p.txt", "{file: p.txt, ids: true}"))
+    assert call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").code == 0
+
+
+def test_no_guarantee_holds_over_nothing(call, tmp_path):
+    (tmp_path / "none").write_text("p1\np2\np3\n")
+    (tmp_path / "one").write_text("milk\nmilk\nmilk\n")
+    bounds = ["--k", 2, "--m", 2]
+    said = call("check", tmp_path / "none", "--input", "basket", "--ids", *bounds, "--as-said")
+    assert said.code == 2
+    assert "no record has any item: nothing to check" in said.err
+    said = call("check", tmp_path / "one", "--input", "basket", *bounds)
+    assert said.code == 2
+    assert "no record has more than one item" in said.err
+    assert call("check", tmp_path / "one", "--input", "basket", *bounds, "--as-said").code == 0
+    (tmp_path / "p").write_text("()\n()\n")
+    assert "no record has any item" in call("check", tmp_path / "p", "--input", "published", *bounds, "--as-said").err
+    (tmp_path / "g.jsonl").write_text(
+        '{"decloak": "release", "version": 1, "method": "generalisation", "k": 2, "m": 2}\n'
+        '{"label": "milk", "items": ["milk"]}\n[]\n[]\n'
+    )
+    assert "no record has any item" in call("check", tmp_path / "g.jsonl").err
+    said = call("import", tmp_path / "none", "--format", "basket", "--ids", "--store", tmp_path / "s.db")
+    assert said.code == 2
+    assert "no transaction has any item" in said.err
+    assert decloak.violations([[], []], k=2, m=2) == []
+
+
+# Commands that go by the look.
+
+
+def test_a_command_that_is_told_no_format_goes_by_the_look_and_says_so(call, tmp_path):
+    (tmp_path / "data").write_text(NESTED)
+    note = "note: read as basket, ids, separator a tab, within '|', by the look of it\n"
+    said = call("check", tmp_path / "data", "--k", 2, "--m", 1)
+    assert said.err == note + "it holds: k = 2, m = 1\n"
+    assert call("import", tmp_path / "data", "--store", tmp_path / "s.db").err.startswith(note)
+    assert call("hierarchy", tmp_path / "data").err.startswith(note)
+    (tmp_path / "data").write_text(STUDY)
+    said = call("check", tmp_path / "data", "--k", 2, "--m", 2)
+    assert said.code == 2
+    assert "say by --input" in said.err
+    assert "basket, ids, separator ';' or basket, separator ';'" in said.err
+    assert call("check", tmp_path / "data", "--ids", "--k", 2, "--m", 2).code == 3
+    assert "not what the options say" in call("check", tmp_path / "data", "--separator", "tab", "--k", 2, "--m", 2).err
+
+
+def test_look_tells_all_and_what_to_type_next(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("data").write_text(NESTED)
+    said = call("look", "data")
+    assert said.code == 0
+    assert said.out.splitlines()[0].split(maxsplit=1) == ["seems", "basket, ids, separator a tab, within '|'"]
+    assert said.out.splitlines()[-1].split(maxsplit=1)[1] == "decloak init my.yaml --from data"
+    (check,) = (line.split()[2:] for line in said.out.splitlines() if "decloak check" in line)
+    assert call(*(word.strip("'") for word in check)).code in (0, 3)
+    told = json.loads(call("look", "data", "--json").out)
+    assert told["sure"]
+    assert told["reading"] == {"format": "basket", "ids": True, "separator": "\t", "within": "|"}
+    assert told["counts"]["records"] == 24
+    assert len(told["first"]) == 3
+
+
+@pytest.mark.parametrize("shape", ["nested", "published", "disassociated", "generalised", "long"])
+def test_init_from_a_file_writes_what_runs_right_away(call, tmp_path, shape):
+    (tmp_path / "data").mkdir()
+    path = tmp_path / "data" / "file"
+    if shape == "nested":
+        path.write_text(NESTED)
+    elif shape == "long":
+        rows = [f"{label},{join([item])}\n" for label, items in zip(IDS, BASKETS, strict=True) for item in items]
+        path.write_text("who,item\n" + "".join(rows))
+    elif shape == "published":
+        path.write_text("".join(f"{label}, tea, milk, (a, b)\n" for label in IDS))
+    elif shape == "disassociated":
+        decloak.anonymise(BASKETS, "disassociation", k=3, m=2, max_cluster=10).write(path)
+    else:
+        tree = decloak.Hierarchy.balanced(sorted(ITEMS), fanout=3)
+        decloak.anonymise(BASKETS, "cut", k=3, m=2, hierarchy=tree).write(path)
+    (tmp_path / "mine").mkdir()
+    mine = tmp_path / "mine" / "my.yaml"
+    said = call("init", mine, "--from", path)
+    assert said.code == 0, said.err
+    assert "../data/file" in str(yaml.safe_load(mine.read_text())["data"])
+    said = call("run", mine, "--store", tmp_path / "s.db")
+    assert said.code == 0, said.err
+    assert "there is something already" in call("init", mine, "--from", path).err
+
+
+def test_init_from_an_unsure_file_names_the_choices(call, tmp_path):
+    (tmp_path / "data").write_text(STUDY)
+    said = call("init", tmp_path / "my.yaml", "--from", tmp_path / "data")
+    assert said.code == 2
+    assert "basket, ids, separator ';' or basket, separator ';'" in said.err
+    assert not (tmp_path / "my.yaml").exists()
