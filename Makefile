@@ -36,6 +36,7 @@ bench: $(VENV)/benched
 	$(BIN)/python benchmarks/bench_corpus.py
 	$(BIN)/python benchmarks/bench_counts.py
 	$(BIN)/python benchmarks/bench_embedding.py
+	$(BIN)/python benchmarks/bench_store.py
 
 docs: $(VENV)/installed
 	$(BIN)/python docs/generate.py

@@ -3,7 +3,8 @@
 import sqlite3
 from collections.abc import Iterator
 from itertools import groupby
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from decloak.data.dataset import Dataset
 from decloak.data.hierarchy import Hierarchy
@@ -21,19 +22,44 @@ __all__ = [
 ]
 
 
+class _Txns(NamedTuple):
+    """The transactions of a data set in order."""
+
+    numbers: list[int]
+    labels: tuple[str, ...]
+
+    def elements(self, connection: sqlite3.Connection, table: str, element: str) -> dict[int, list[tuple[int, int]]]:
+        """What stands in each transaction: positions in order, and the number of the element in a column of a table.
+
+        A range of the table is read: through the data set, SQLite would go over all that the store holds.
+        """
+        rows = connection.execute(
+            f"select txn, position, {element} from {table} where txn between ? and ? order by txn, position",
+            (min(self.numbers, default=0), max(self.numbers, default=-1)),
+        )
+        held: dict[int, list[tuple[int, int]]] = {number: [] for number in self.numbers}
+        for number, *place in rows:
+            if number in held:  # numbers of two data sets may interlock
+                held[number].append(tuple(place))
+        return held
+
+
+def _txns(connection: sqlite3.Connection, dataset: int) -> _Txns:
+    rows = connection.execute("select id, label from txn where dataset = ? order by position", (dataset,)).fetchall()
+    return _Txns([number for number, _ in rows], tuple(label for _, label in rows))
+
+
+def _item_names(connection: sqlite3.Connection) -> dict[int, str]:
+    return dict(connection.execute("select id, name from item"))
+
+
 def read_dataset(connection: sqlite3.Connection, dataset: int) -> Dataset:
     """The plain transactions of a data set."""
     (origin,) = connection.execute("select origin from dataset where id = ?", (dataset,)).fetchone()
-    rows = connection.execute(
-        "select t.position, t.label, i.name from txn t left join contains c on c.txn = t.id "
-        "left join item i on i.id = c.item where t.dataset = ? order by t.position, c.position",
-        (dataset,),
-    )
-    labels, transactions = [], []
-    for (_, label), group in groupby(rows, key=lambda row: row[:2]):
-        labels.append(label)
-        transactions.append(tuple(item for _, _, item in group if item is not None))
-    return Dataset(tuple(transactions), tuple(labels), origin)
+    txns, names = _txns(connection, dataset), _item_names(connection)
+    held = txns.elements(connection, "contains", "item")
+    transactions = tuple(tuple(names[item] for _, item in held[number]) for number in txns.numbers)
+    return Dataset(transactions, txns.labels, origin)
 
 
 def read_set_generalised(connection: sqlite3.Connection, release: int) -> Published:
@@ -42,7 +68,7 @@ def read_set_generalised(connection: sqlite3.Connection, release: int) -> Publis
         "select d.id, d.origin from release r join dataset d on d.id = r.dataset where r.id = ?", (release,)
     ).fetchone()
     members: dict[int, tuple[str, ...]] = {}
-    names: dict[tuple[str, ...], str] = {}
+    labels: dict[tuple[str, ...], str] = {}
     rows = connection.execute(
         "select m.generalised, g.label, i.name from generalised g join member_of m on m.generalised = g.id "
         "join item i on i.id = m.item where g.release = ? order by m.generalised, m.position",
@@ -50,24 +76,16 @@ def read_set_generalised(connection: sqlite3.Connection, release: int) -> Publis
     )
     for (number, label), group in groupby(rows, key=lambda row: row[:2]):
         members[number] = tuple(item for _, _, item in group)
-        names[members[number]] = label
-    elements = connection.execute(
-        "select t.position, t.label, e.position, i.name, e.generalised from txn t left join ("
-        "  select txn, position, item, null as generalised from contains"
-        "  union all select txn, position, null, generalised from published_as"
-        ") e on e.txn = t.id left join item i on i.id = e.item where t.dataset = ? order by t.position, e.position",
-        (dataset,),
-    )
-    labels, transactions = [], []
-    for (_, label), group in groupby(elements, key=lambda row: row[:2]):
-        labels.append(label)
-        transaction: list[Element] = [
-            item if generalised is None else members[generalised]
-            for _, _, position, item, generalised in group
-            if position is not None  # a transaction that shows nothing has one row of nulls
-        ]
-        transactions.append(tuple(transaction))
-    return Published(tuple(transactions), tuple(labels), origin, names)
+        labels[members[number]] = label
+    txns, names = _txns(connection, dataset), _item_names(connection)
+    plain = txns.elements(connection, "contains", "item")
+    sets = txns.elements(connection, "published_as", "generalised")
+    shown: list[tuple[Element, ...]] = []
+    for number in txns.numbers:
+        places: list[tuple[int, Element]] = [(position, names[item]) for position, item in plain[number]]
+        places += [(position, members[generalised]) for position, generalised in sets[number]]
+        shown.append(tuple(element for _, element in sorted(places, key=itemgetter(0))))
+    return Published(tuple(shown), txns.labels, origin, labels)
 
 
 def read_tree(connection: sqlite3.Connection, release: int) -> Hierarchy | None:
