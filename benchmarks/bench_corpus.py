@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from decloak.data.text.documents import Documents, Reading
+from decloak.data.text.documents import Documents, TextOptions
 from decloak.relate.corpus_build import build
 from decloak.relate.corpus_index import Corpus
 from decloak.relate.counting import Counted
@@ -46,7 +46,7 @@ def indexed(count: int, folder: str) -> tuple[float, float]:
     """CPU seconds and megabytes of the index of so many documents."""
     source, out = Path(folder) / f"{count}.txt", Path(folder) / f"{count}.index"
     source.write_text("".join(f"{text}\n" for text in texts(count)), encoding="utf-8")
-    spent = cpu(lambda: build([Documents(source, Reading(lines=True))], out), best_of=1)
+    spent = cpu(lambda: build([Documents(source, TextOptions(lines=True))], out), best_of=1)
     source.unlink()
     return spent, out.stat().st_size / 1e6
 

@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from decloak.data.text.documents import Documents, Reading
+from decloak.data.text.documents import Documents, TextOptions
 from decloak.relate.corpus_build import build
 from decloak.relate.corpus_index import IndexFacts
 
-READING = Reading("2", without=(("1", "mtsamples"), ("1", "mtsdialog")))
+READING = TextOptions("2", without=(("1", "mtsamples"), ("1", "mtsdialog")))
 
 
 def synsets(archive: Path) -> Iterator[str]:

@@ -57,12 +57,12 @@ def anonymised(records: Records) -> Disassociation:
 
 
 def asked(release: Disassociated) -> Iterator[Pair]:
-    """The pairs whose scores an attack may look up, each once: an item of an anchor and a torn one, in order."""
+    """The pairs whose scores an attack may look up, each once: an item of an anchor and an item elsewhere, in order."""
     found: set[Pair] = set()
     for cluster in release.clusters:
         anchors, *others = [chunk.items for chunk in cluster.record_chunks] or [()]
-        torn = [*cluster.term_chunk, *(item for chunk in others for item in chunk)]
-        found.update((a, y) if a < y else (y, a) for a, y in product(anchors, torn))
+        elsewhere = [*cluster.term_chunk, *(item for chunk in others for item in chunk)]
+        found.update((a, y) if a < y else (y, a) for a, y in product(anchors, elsewhere))
     yield from sorted(found)
 
 

@@ -22,7 +22,7 @@ from conftest import ROOT
 from decloak.data.formats import unpacked
 from decloak.data.query import Query, both
 from decloak.data.text import documents
-from decloak.data.text.documents import Documents, Reading
+from decloak.data.text.documents import Documents, TextOptions
 from decloak.errors import DecloakError
 from decloak.relate import corpus_index as corpora
 from decloak.relate import joint_counts as kernel
@@ -36,7 +36,7 @@ CASES = ["gem and jewel", "Gems; a jewel!", "a gem-like stone", "stones of the j
 
 
 def read(path: Path, **options) -> list[str]:
-    return list(Documents(path, Reading(**options)))
+    return list(Documents(path, TextOptions(**options)))
 
 
 def made(folder: Path, texts, **options) -> Path:
@@ -44,7 +44,7 @@ def made(folder: Path, texts, **options) -> Path:
     source, out = folder / "texts.jsonl", folder / "texts.index"
     source.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     out.unlink(missing_ok=True)
-    build([Documents(source, Reading("text"))], out, **options)
+    build([Documents(source, TextOptions("text"))], out, **options)
     return out
 
 
@@ -194,23 +194,23 @@ def test_building_tells_how_far_it_is_and_leaves_nothing_when_it_is_interrupted(
     told = []
     source = tmp_path / "many.txt"
     source.write_text("a line\n" * 2500)
-    build([Documents(source, Reading(lines=True))], tmp_path / "whole", progress=told.append)
+    build([Documents(source, TextOptions(lines=True))], tmp_path / "whole", progress=told.append)
     assert told == [1000, 2000, 2500]
 
     def interrupt(count):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        build([Documents(source, Reading(lines=True))], tmp_path / "half", progress=interrupt)
+        build([Documents(source, TextOptions(lines=True))], tmp_path / "half", progress=interrupt)
     source.write_bytes(b"a line\n" * 2500 + b"\xff")
     with pytest.raises(DecloakError, match=r"many\.txt:2501: not UTF-8"):
-        build([Documents(source, Reading(lines=True))], tmp_path / "half")
+        build([Documents(source, TextOptions(lines=True))], tmp_path / "half")
     assert sorted(one.name for one in tmp_path.iterdir()) == ["many.txt", "whole"]
 
 
 def test_an_index_may_lie_in_the_folder_it_is_of(tmp_path):
     (tmp_path / "a.txt").write_text("gem")
-    assert build([Documents(tmp_path, Reading())], tmp_path / "index").n == 1
+    assert build([Documents(tmp_path, TextOptions())], tmp_path / "index").n == 1
 
 
 def changed(change):
@@ -310,7 +310,7 @@ def test_every_kind_of_file_is_read_packed_or_not(tmp_path, kind, packing):
     content, options = GIVEN[kind]
     path = tmp_path / f"x{kind}{packing}"
     path.write_bytes(PACK[packing](content.encode()))
-    found = Documents(path, Reading(**options))
+    found = Documents(path, TextOptions(**options))
     assert [naive.words(one) for one in found] == [["a", "b"], ["c", "d"]]
     assert (found.count, found.sha256.hexdigest()) == (2, hashlib.sha256(path.read_bytes()).hexdigest())
 
@@ -326,7 +326,7 @@ def test_columns_are_counted_where_there_is_no_header_and_documents_left_out_by_
     table, records = tmp_path / "x.tsv", tmp_path / "x.jsonl"
     table.write_text("mine\ta\nyours\tb\nmine\tc\n")
     records.write_text('{"s": 1, "t": "a"}\n{"s": 2, "t": "b"}\n{"t": "c"}\n')
-    found = Documents(table, Reading("2", without=(("1", "mine"), ("1", "his"))))
+    found = Documents(table, TextOptions("2", without=(("1", "mine"), ("1", "his"))))
     assert list(found) == ["b"]
     assert found.left_out == {("1", "mine"): 2}
     assert read(records, field="t", without=(("s", "1"),)) == ["b", "c"]
@@ -371,7 +371,7 @@ LONG = b"x" * (documents.LONGEST + 1)
 def test_every_fault_of_a_source_has_its_place(tmp_path, name, data, options, message):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(DecloakError) as error:
-        build([Documents(tmp_path / name, Reading(**options))], tmp_path / "index")
+        build([Documents(tmp_path / name, TextOptions(**options))], tmp_path / "index")
     assert message in str(error.value)
     assert str(error.value).isprintable()
     assert [one.name for one in tmp_path.iterdir()] == [name]
@@ -381,7 +381,7 @@ def test_every_fault_of_a_source_has_its_place(tmp_path, name, data, options, me
 def test_a_source_that_is_not_there_or_holds_nothing_is_told(tmp_path, name):
     (tmp_path / "empty").mkdir()
     with pytest.raises(DecloakError) as error:
-        build([Documents(tmp_path / name, Reading())], tmp_path / "index")
+        build([Documents(tmp_path / name, TextOptions())], tmp_path / "index")
     assert str(error.value).isprintable()
 
 
@@ -403,7 +403,7 @@ def test_an_index_is_written_only_where_nothing_is(tmp_path, out, message):
     (tmp_path / "there").write_text("a letter")
     (tmp_path / "gone").symlink_to("elsewhere")
     with pytest.raises(DecloakError, match=message):
-        build([Documents(tmp_path / "there", Reading())], tmp_path / out)
+        build([Documents(tmp_path / "there", TextOptions())], tmp_path / out)
     assert (tmp_path / "there").read_text() == "a letter"
 
 
@@ -411,7 +411,7 @@ def test_an_index_does_not_take_the_place_of_what_came_there_in_the_meantime(tmp
     (tmp_path / "text").write_text("a letter")
     out = tmp_path / "index"
     with pytest.raises(DecloakError, match="there is something already"):
-        build([Documents(tmp_path / "text", Reading())], out, progress=lambda count: out.touch())
+        build([Documents(tmp_path / "text", TextOptions())], out, progress=lambda count: out.touch())
     assert sorted(one.name for one in tmp_path.iterdir()) == ["index", "text"]
     assert out.read_bytes() == b""
 

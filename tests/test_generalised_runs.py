@@ -211,7 +211,7 @@ RELEASE = """\
 ["b"]
 ["b"]
 """
-TORN = """\
+DISASSOCIATED = """\
 {"decloak": "release", "version": 1, "method": "disassociation", "k": 3, "m": 2}
 {"size": 3, "record_chunks": [{"items": ["a"], "subrecords": [["a"], ["a"], ["a"]]}], "term_chunk": ["c"]}
 """
@@ -236,8 +236,8 @@ def test_a_rule_goes_by_the_k_and_m_of_the_release_file_unless_told_others(folde
 
 
 def test_a_rule_goes_by_the_k_and_m_of_a_disassociated_release_file_too(folder):
-    (folder / "torn.jsonl").write_text(TORN)
-    assert decloak.run(attacked(folder, "{release: torn.jsonl}", "km_violation"), store="store.db").ok
+    (folder / "disassociated.jsonl").write_text(DISASSOCIATED)
+    assert decloak.run(attacked(folder, "{release: disassociated.jsonl}", "km_violation"), store="store.db").ok
     told = "select json_extract(parameters, '$.k'), json_extract(parameters, '$.m') from attack"
     assert rows(folder, told) == [(3, 2)]
 
@@ -252,7 +252,10 @@ def test_what_the_header_of_a_release_lacks_is_asked_for_with_what_it_says(folde
 HEADERS = {
     "no file": (None, ": no such file; "),
     "nothing": (b"", ":1: an empty line; "),
-    "another method": (TORN.encode(), ":1: a release by disassociation; in a scenario that is data: {release: FILE}"),
+    "another method": (
+        DISASSOCIATED.encode(),
+        ":1: a release by disassociation; in a scenario that is data: {release: FILE}",
+    ),
     "no header": (b'["a"]\n', ":1: the first line is not the header of a release; "),
     "no text": (b"\xff\n", ":1: not UTF-8 text: byte 0xff; "),
     "a bad k": (RELEASE.replace("3", '"3"', 1).encode(), ":1: k is '3'; write a whole number from 1 "),
@@ -314,8 +317,8 @@ def test_a_release_made_here_is_told_from_what_it_was_made_of(folder, method):
 
 
 def test_a_disassociated_release_is_told_from_what_it_was_made_of_too(folder):
-    torn = "method: disassociation, k: 2, m: 2, max_cluster: 2"
-    decloak.run(written(folder, torn, "attack: [random]"), store="store.db")
+    disassociated = "method: disassociation, k: 2, m: 2, max_cluster: 2"
+    decloak.run(written(folder, disassociated, "attack: [random]"), store="store.db")
     assert rows(folder, "select origin from dataset order by id") == [("rows.txt",), ("disassociation of rows.txt",)]
 
 
@@ -488,8 +491,8 @@ def test_an_empty_transaction_of_a_file_is_published_empty_and_no_disassociation
     call("run", written(folder, METHODS["cut"], data=data))
     call("publish", "last", "release.jsonl")
     assert (folder / "release.jsonl").read_text().splitlines()[-3:] == ['["a1"]', "[]", '["a1"]']
-    torn = "method: disassociation, k: 2, m: 2, max_cluster: 2"
-    said = call("run", written(folder, torn, "attack: [random]", data), "--store", folder / "none.db")
+    disassociated = "method: disassociation, k: 2, m: 2, max_cluster: 2"
+    said = call("run", written(folder, disassociated, "attack: [random]", data), "--store", folder / "none.db")
     assert said.err == "decloak: transaction 2 has no items; disassociation takes no empty ones: leave it out\n"
     assert not (folder / "none.db").exists()
 

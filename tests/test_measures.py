@@ -18,7 +18,7 @@ from decloak.measure.registry import FAMILIES, choosable, figure_titles
 from decloak.releases import held
 from decloak.store.attackers import read_knowledge
 from decloak.store.opening import open_store
-from test_torn_store import ORIGINAL, SCENARIO, clinic  # noqa: F401
+from test_disassociated_store import ORIGINAL, SCENARIO, clinic  # noqa: F401
 
 ROOT = Path(__file__).parents[1]
 QUICKSTART = ROOT / "scenarios" / "quickstart.yaml"

@@ -14,8 +14,8 @@ from decloak.errors import DecloakError
 from decloak.rules.reassociate.bayes import odds_ratios
 from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.strategy import Reassociation
+from disassociated_releases import GOLDEN, release_of, releases, scores, scores_of
 from row_values import row_values
-from torn_releases import GOLDEN, release_of, releases, scores, scores_of
 
 ABA = Reassociation.build(combine="mean")
 RGA = Reassociation.build(units=["term"], combine="upper_half")

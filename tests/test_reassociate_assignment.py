@@ -14,8 +14,8 @@ from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.rules.reassociate.consistent import limits
 from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.strategy import Reassociation
+from disassociated_releases import GOLDEN, in_chunks, release_of, releases, scores
 from row_values import row_values
-from torn_releases import GOLDEN, release_of, releases, scores, torn
 
 ABA = Reassociation.build(combine="mean")
 
@@ -78,7 +78,7 @@ def test_the_assignment_of_a_cluster_of_many_rows_is_as_good_as_that_of_its_rows
     rng = np.random.default_rng(1)
     held = [{item for item in "abcdxyz" if rng.random() < 0.4} | {"a"} for _ in range(1600)]
     place = dict.fromkeys("abcd", 0) | dict.fromkeys("xyz", 1)
-    release = Disassociated((torn(held, place)[0],), k=2, m=2)
+    release = Disassociated((in_chunks(held, place)[0],), k=2, m=2)
     known = {(a, y): float(rng.random()) for a in "abcd" for y in "xyz"}
     assigned = Reassociation.build(combine="mean", match="assignment")
     values, found = values_of(release, known, assigned), reassociate(release, known, assigned)

@@ -8,8 +8,8 @@ import naive_reassociate as naive
 from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.rules.reassociate.units import rows_of_cluster
+from disassociated_releases import GOLDEN, attacks_of, in_chunks, release_of, scores_of
 from row_values import row_values
-from torn_releases import GOLDEN, attacks_of, release_of, scores_of, torn
 
 PAPER = GOLDEN["worked"]["alshuhail"]
 RELEASE = release_of({"clusters": [PAPER["release_cluster"]], "joints": [], "k": 2, "m": 2})
@@ -52,7 +52,7 @@ def test_table_3_anchors_the_rows():
 def test_table_3_is_table_2_torn_apart():
     place = {item: j for j, chunk in enumerate(RELEASE.clusters[0].record_chunks) for item in chunk.items}
     place |= dict.fromkeys(RELEASE.clusters[0].term_chunk, "T")
-    cluster, _ = torn(PAPER["records"], place)
+    cluster, _ = in_chunks(PAPER["records"], place)
     published = RELEASE.clusters[0]
     assert cluster.term_chunk == published.term_chunk == ("catheterisation", "radiotherapy", "vessel")
     assert cluster.record_chunks[1] == published.record_chunks[1]

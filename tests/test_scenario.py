@@ -24,10 +24,10 @@ from decloak.scenario import parts
 from decloak.scenario.model import Document, Scenario, load, scenario_schema
 from decloak.scenario.originals import Original
 from decloak.scenario.parts import Attack
-from decloak.scenario.published import Distances, Pair, Published, PublishedFile
+from decloak.scenario.published import DistancesData, PairData, PublishedData, PublishedFile
 
 MEASURES = {family.name: tuple(figure.name for figure in family.figures) for family in FAMILIES}
-TORN_MEASURES = fitting(FormName.DISASSOCIATED)
+DISASSOCIATED_MEASURES = fitting(FormName.DISASSOCIATED)
 
 FULL = """\
 scenario: How well do sets hide a clinic's records?
@@ -101,10 +101,10 @@ def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "kind", "release"),
     [
-        (MARKED, Published, PublishedFile(file="p.txt")),
-        (UNMARKED, Published, PublishedFile(file="p.txt", marked=False)),
-        ("data: {file: a, format: spmf, published: p.txt}", Pair, PublishedFile(file="p.txt")),
-        ("data: {file: a, format: onehot, ids: true, published: {file: p, ids: true}}", Pair,
+        (MARKED, PublishedData, PublishedFile(file="p.txt")),
+        (UNMARKED, PublishedData, PublishedFile(file="p.txt", marked=False)),
+        ("data: {file: a, format: spmf, published: p.txt}", PairData, PublishedFile(file="p.txt")),
+        ("data: {file: a, format: onehot, ids: true, published: {file: p, ids: true}}", PairData,
          PublishedFile(file="p", ids=True)),
     ],
 )  # fmt: skip
@@ -118,7 +118,7 @@ def test_the_kinds_of_published_data_are_told_by_their_keys(
 
 def test_distance_tables_need_neither_relate_nor_attacker(tmp_path: Path) -> None:
     scenario = loaded(tmp_path, edited(TABLES, without=("anonymise", "relate", "attacker"))).scenario
-    assert scenario.data == Distances(distances="d.csv")
+    assert scenario.data == DistancesData(distances="d.csv")
 
 
 @pytest.mark.parametrize(
@@ -403,7 +403,7 @@ def test_a_label_that_is_no_plain_word_cannot_be_named_in_an_expectation(tmp_pat
     ]
 
 
-TORN = """\
+DISASSOCIATED = """\
 scenario: x
 data: {release: r.jsonl}
 attack: [aba, cover]
@@ -415,8 +415,10 @@ measure: [accuracy, breakage, breach, utility, {wmd: {vectors: v.csv}}]
     ("family", "measure"), [(family, name) for family, names in MEASURES.items() for name in names]
 )
 def test_every_measure_may_be_expected(tmp_path: Path, family: str, measure: str) -> None:
-    if family in TORN_MEASURES:
-        assert loaded(tmp_path, TORN + f"expect: ['{measure}(aba) >= 0']\n").scenario.form.name == "disassociated"
+    if family in DISASSOCIATED_MEASURES:
+        assert (
+            loaded(tmp_path, DISASSOCIATED + f"expect: ['{measure}(aba) >= 0']\n").scenario.form.name == "disassociated"
+        )
     elif family == "findings":
         assert loaded(tmp_path, edited(f"expect: ['{measure}(rba) >= 0']")).scenario.expect
     else:
@@ -435,7 +437,7 @@ def test_what_is_not_measured_cannot_be_expected(tmp_path: Path, family: str) ->
 def test_of_the_families_that_have_a_figure_the_one_that_fits_the_data_is_named(tmp_path: Path) -> None:
     for text, family in (
         (edited("measure: [link]", "expect: ['recall(rba) > 0']"), "recovery"),
-        (TORN.replace("accuracy, ", "") + "expect: ['recall(aba) > 0']", "accuracy"),
+        (DISASSOCIATED.replace("accuracy, ", "") + "expect: ['recall(aba) > 0']", "accuracy"),
     ):
         (fault,) = told(tmp_path, text)
         assert fault.endswith(f"'recall' is not measured; add {family} to the list under measure")
@@ -452,7 +454,7 @@ def test_of_the_families_that_have_a_figure_the_one_that_fits_the_data_is_named(
     ],
 )
 def test_what_says_nothing_of_disassociated_data_is_refused(tmp_path: Path, line: str, answer: str) -> None:
-    (fault,) = told(tmp_path, TORN + line + "\n")
+    (fault,) = told(tmp_path, DISASSOCIATED + line + "\n")
     assert answer in fault
 
 

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from decloak.errors import DecloakError
 from decloak.measure.kernels import transport
 from decloak.measure.kernels.transport import MeanDistance, mean_distance
-from torn_releases import GOLDEN
+from disassociated_releases import GOLDEN
 
 WORDS = "abcdefghij"
 WORD_SETS = st.sets(st.sampled_from(WORDS), min_size=1)

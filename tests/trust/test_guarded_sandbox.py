@@ -118,15 +118,15 @@ def test_rows_arrive_as_they_were(columns):
     stream = io.BytesIO()
     frames.write_rows(stream, list(zip(*columns, strict=True)))
     stream.seek(0)
-    assert repr(frames.read(stream)) == repr(columns)  # 0 is not 0.0, nor 0.0 -0.0
-    assert frames.read(stream) is None
+    assert repr(frames.read_frame(stream)) == repr(columns)  # 0 is not 0.0, nor 0.0 -0.0
+    assert frames.read_frame(stream) is None
 
 
 @given(st.binary(), st.sampled_from([b"J", b"R", b"X", b""]))
 def test_bytes_that_are_no_message_are_refused(body, kind):
     stream = io.BytesIO(kind + (len(body).to_bytes(4, "little") if kind else b"") + body)
     try:
-        message = frames.read(stream)
+        message = frames.read_frame(stream)
     except ValueError:
         return
     assert message is None or kind in (b"J", b"R", b"")

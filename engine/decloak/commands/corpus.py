@@ -63,10 +63,10 @@ def build_command(
 
     Leave out what holds the data that is attacked: --without source=mtsamples.
     """
-    from decloak.data.text.documents import Documents, Reading
+    from decloak.data.text.documents import Documents, TextOptions
     from decloak.relate.corpus_build import build
 
-    inputs = [Documents(path, Reading(field, lines, tuple(without))) for path in sources]
+    inputs = [Documents(path, TextOptions(field, lines, tuple(without))) for path in sources]
     with _progress() as progress:
         facts = build(inputs, out, stem=stem, progress=progress)
     left_out = f" ({sum(part.left_out for part in facts.parts)} left out)" if without else ""

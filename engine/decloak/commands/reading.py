@@ -51,9 +51,9 @@ def found_reading(file: Path, given: Options, option: str) -> tuple[FilePath, "R
     A release file says itself what it is. The file comes back to be read: a pipe with what was in it.
     """
     from decloak.data.formats.look import Reading, look
-    from decloak.data.formats.unpacked import whole
+    from decloak.data.formats.unpacked import unpacked_file
 
-    source: FilePath = file if file.is_file() or file.is_dir() else whole(file)
+    source: FilePath = file if file.is_file() or file.is_dir() else unpacked_file(file)
     seen = look(source)
     said = Reading("", given).settings
     if said and seen.problem is None:

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from decloak.errors import DecloakError
-from decloak.relate.similar import share
+from decloak.relate.similar import share_note
 from decloak.relate.word_vectors import Embedded
 
 __all__ = ["PackagedVectors"]
@@ -44,4 +44,4 @@ class PackagedVectors:
         vectors = np.asarray(self.model.embed(texts), dtype=np.float64)
         nothing = [term for term, vector in zip(terms, vectors, strict=True) if not vector.any()]
         pieces = f"{len(terms) - len(nothing)} of {len(terms)} terms as the mean of the pieces wordllama cuts them into"
-        return Embedded(vectors, [pieces, *share(nothing, len(terms), "not found, so no score")])
+        return Embedded(vectors, [pieces, *share_note(nothing, len(terms), "not found, so no score")])

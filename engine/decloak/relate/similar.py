@@ -15,7 +15,7 @@ from decloak.errors import shown
 from decloak.relate.ngd import Scored
 from decloak.relate.protocols import Similar
 
-__all__ = ["CELLS", "FEW", "apart", "compared", "share"]
+__all__ = ["CELLS", "FEW", "apart", "compared", "share_note"]
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.int64]
@@ -65,10 +65,10 @@ def _picked(rows: Integers, columns: Integers, block: int, matrix: Callable[[Int
     return values
 
 
-def share(terms: Sequence[str], total: int, what: str, few: int = FEW) -> list[str]:
+def share_note(terms: Sequence[str], total: int, what: str, few: int = FEW) -> list[str]:
     """One line on the terms found in a way, with the first few; no line without any.
 
-    >>> share(["x", "y"], 8, "have no vector, so no score", few=1)
+    >>> share_note(["x", "y"], 8, "have no vector, so no score", few=1)
     ["2 of 8 terms (25 %) have no vector, so no score: 'x' and 1 more"]
     """
     if not terms:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from decloak.data.formats.lines import FilePath
 from decloak.data.tables import Pair
 from decloak.relate.protocols import Similar
-from decloak.relate.similar import CELLS, FEW, compared, share
+from decloak.relate.similar import CELLS, FEW, compared, share_note
 from decloak.relate.vectors_cache import VectorTable, vector_table
 
 __all__ = ["Embedded", "Embedder", "Embedding", "FileVectors", "vectors_of"]
@@ -126,11 +126,11 @@ class FileVectors:
         lines = []
         for how in (WHOLE, MEAN, SOME, NOTHING):
             alike = [term for term, lookup in zip(terms, lookups, strict=True) if lookup.how == how]
-            lines += share(alike, len(terms), how, few=0 if how == WHOLE else FEW)
+            lines += share_note(alike, len(terms), how, few=0 if how == WHOLE else FEW)
         nowhere = [
             t for t, lookup, vector in zip(terms, lookups, vectors, strict=True) if lookup.rows and not vector.any()
         ]
-        lines += share(nowhere, len(terms), "with a vector of zeros, so no score")
+        lines += share_note(nowhere, len(terms), "with a vector of zeros, so no score")
         again = len(self.table.vectors) - len(self.table.ends)
         return [*lines, f"the word vectors have {again} words again: the first vector counts"] if again else lines
 

@@ -23,7 +23,7 @@ from decloak.data.formats.lines import FilePath
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.relate.protocols import Similar
-from decloak.relate.similar import CELLS, FEW, compared, share
+from decloak.relate.similar import CELLS, FEW, compared, share_note
 from decloak.relate.wordnet_files import WordNetNouns, packaged_nouns, read_nouns
 
 __all__ = ["Taxonomy", "WordNet", "taxonomy", "wu_palmer"]
@@ -193,4 +193,4 @@ def _starts(parts: Sequence[Integers]) -> Integers:
 def _warnings(lookups: Mapping[str, _Lookup]) -> Iterator[str]:
     for how in (WHOLE, HEAD, NOTHING):
         alike = [term for term, lookup in lookups.items() if lookup.how == how]
-        yield from share(alike, len(lookups), how, few=0 if how == WHOLE else FEW)
+        yield from share_note(alike, len(lookups), how, few=0 if how == WHOLE else FEW)

@@ -10,7 +10,7 @@ from decloak.measure.family import Family
 from decloak.measure.registry import by_name
 from decloak.rules.load import Catalogue, Rule, bundled_names
 from decloak.runs.inputs import Inputs
-from decloak.runs.plan import Plan, left_open, settings_of
+from decloak.runs.plan import Plan, attack_settings, left_open
 from decloak.runs.plan import plan as plan_of
 from decloak.scenario.model import Combination, Document, Scenario
 from decloak.scenario.parts import Attack
@@ -102,7 +102,7 @@ def _check_fits(scenario: Scenario, rule: Rule) -> None:
 
 def _check_bounds(scenario: Scenario, attack: Attack | None, rule: Rule, folder: Folder) -> None:
     """A rule that counts itemsets needs to know k and m; `attack` is None for one that another reads."""
-    settings = settings_of(attack, rule, scenario, folder, 0).model_dump()
+    settings = attack_settings(attack, rule, scenario, folder, 0).model_dump()
     missing = [name for name in left_open(rule) if settings[name] is None]
     if missing:
         said = {"rule": rule.name} if attack is None else attack.model_dump(by_alias=True, exclude_none=True)

@@ -19,7 +19,7 @@ from decloak.scenario.parts import Attack
 from decloak.scenario.variant import Variant
 from decloak.version import __version__
 
-__all__ = ["Plan", "Planned", "left_open", "plan", "settings_of"]
+__all__ = ["Plan", "Planned", "attack_settings", "left_open", "plan"]
 
 KNOWING = {"model", "share", "foreign", "knowledge"}
 """What an attacker knows of disassociated data."""
@@ -107,7 +107,7 @@ def _planned(
     digests: dict[str, str] = {}
     for attack, rule in sorted(jobs, key=lambda job: order[job[1].name]):
         needs = tuple(sorted(name for name in map(catalogue.deriving, rule.reads) if name and name != rule.name))
-        settings = settings_of(attack, rule, scenario, inputs.folder, seed)
+        settings = attack_settings(attack, rule, scenario, inputs.folder, seed)
         knowing = attacker if "knows" in rule.reads or _measured_by_knowledge(rule) else None
         key = _key("attack", rule.digest, scoring, knowing, settings.model_dump(), [digests[name] for name in needs])
         digests.setdefault(rule.name, key)
@@ -121,7 +121,7 @@ def left_open(rule: Rule) -> tuple[str, ...]:
     return tuple(name for name in ("k", "m") if name in heeded)
 
 
-def settings_of(attack: Attack | None, rule: Rule, scenario: Scenario, folder: Folder, seed: int) -> Settings:
+def attack_settings(attack: Attack | None, rule: Rule, scenario: Scenario, folder: Folder, seed: int) -> Settings:
     """What a scenario says of a rule; one that counts itemsets goes by the k and m of the method, or of the release
     file, unless told others.
     """

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Discriminator, Tag
 
 from decloak.scenario.originals import Generated, Notes, Original, Searchlog
-from decloak.scenario.published import Distances, Pair, Published, Release
+from decloak.scenario.published import DistancesData, PairData, PublishedData, ReleaseData
 
 __all__ = ["Data"]
 
@@ -26,10 +26,10 @@ def _shape(data: object) -> str | None:
 
 Data = Annotated[
     Annotated[Original, Tag("original")]
-    | Annotated[Pair, Tag("pair")]
-    | Annotated[Published, Tag("published")]
-    | Annotated[Distances, Tag("distances")]
-    | Annotated[Release, Tag("release")]
+    | Annotated[PairData, Tag("pair")]
+    | Annotated[PublishedData, Tag("published")]
+    | Annotated[DistancesData, Tag("distances")]
+    | Annotated[ReleaseData, Tag("release")]
     | Annotated[Generated, Tag("generate")]
     | Annotated[Notes, Tag("text")]
     | Annotated[Searchlog, Tag("searchlog")],

@@ -18,8 +18,7 @@ from decloak.data.formats.release_header import Header
 from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised, read_generalised
 from decloak.data.pair import check_pair
-from decloak.data.published import Published as PublishedRelease
-from decloak.data.published import read_published
+from decloak.data.published import Published, read_published
 from decloak.data.release_files import read_header, read_release
 from decloak.data.tables import DistanceTable
 from decloak.errors import DecloakError, shown
@@ -29,7 +28,7 @@ from decloak.scenario.data_part import DataPart
 from decloak.scenario.originals import Original
 from decloak.yaml.part import File, Found, Part
 
-__all__ = ["Distances", "Pair", "Published", "PublishedFile", "Release"]
+__all__ = ["DistancesData", "PairData", "PublishedData", "PublishedFile", "ReleaseData"]
 
 
 class PublishedFile(Part):
@@ -61,7 +60,7 @@ class PublishedFile(Part):
         """To insist on how a file is read changes nothing of what is read."""
         return {key: value for key, value in super().identity(digest_of).items() if key != "as_said"}
 
-    def read(self, folder: Folder, attacker: Attacker) -> PublishedRelease:
+    def read(self, folder: Folder, attacker: Attacker) -> Published:
         """What is published; where nothing is marked, as the attacker takes it."""
         path = folder / self.file
         if self.is_release:
@@ -73,7 +72,7 @@ class PublishedFile(Part):
         else:
             plain = read(path, "basket", ids=self.ids)
             release = mark(plain.transactions, plain.labels, k=attacker.k, utility=attacker.utility)
-        return PublishedRelease(release.transactions, release.labels, self.file, release.names)
+        return Published(release.transactions, release.labels, self.file, release.names)
 
 
 class _WithRelease(DataPart):
@@ -121,17 +120,17 @@ class _WithRelease(DataPart):
         )
 
 
-class Pair(_WithRelease, Original):
+class PairData(_WithRelease, Original):
     """The original transactions, and what was published of them."""
 
     FILES: ClassVar = ("file", "published")
 
 
-class Published(_WithRelease):
+class PublishedData(_WithRelease):
     """Only what was published."""
 
 
-class Distances(DataPart):
+class DistancesData(DataPart):
     """Distance tables made elsewhere, to be attacked as they are."""
 
     FILES: ClassVar = ("distances",)
@@ -153,7 +152,7 @@ class Distances(DataPart):
         return read_distances(folder / self.distances).tables
 
 
-class Release(DataPart):
+class ReleaseData(DataPart):
     """A release file: disassociated, or generalised in a hierarchy, as it says itself."""
 
     FILES: ClassVar = ("release",)

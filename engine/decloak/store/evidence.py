@@ -9,7 +9,7 @@ from decloak.store.relations import Scope
 from decloak.store.sandbox import quoted
 
 __all__ = [
-    "NAMED", "Context", "Finding", "Judged", "anchor_scores", "attackable", "cells_named", "contexts", "fact",
+    "NAMED", "Context", "FindingOrigin", "Judged", "anchor_scores", "attackable", "cells_named", "contexts", "fact",
     "facts_sql", "find_finding", "finding_sentences", "node_name", "rule_text", "sentence", "units_given", "why_view",
 ]  # fmt: skip
 
@@ -153,7 +153,7 @@ def fact(connection: sqlite3.Connection, finding: int, relation: str) -> dict[st
     return dict(zip(names, cursor.fetchone(), strict=True))
 
 
-class Finding(NamedTuple):
+class FindingOrigin(NamedTuple):
     """Where a finding comes from: its attack, what the scenario calls it, the rule text that ran, and what that saw."""
 
     attack: int
@@ -163,7 +163,7 @@ class Finding(NamedTuple):
     reads: dict[str, int]
 
 
-def find_finding(connection: sqlite3.Connection, run: int, finding: int) -> Finding:
+def find_finding(connection: sqlite3.Connection, run: int, finding: int) -> FindingOrigin:
     """A finding of a run by its number."""
     row = connection.execute(
         "select a.id, ra.label, u.text, a.release, r.dataset, a.scoring, a.attacker, a.parameters "
@@ -175,7 +175,7 @@ def find_finding(connection: sqlite3.Connection, run: int, finding: int) -> Find
         raise DecloakError(f"run {run} has no finding {finding}", hint="`decloak explain RUN` lists findings")
     attack, label, text, release, dataset, scoring, attacker, parameters = row
     scope = Scope(release, dataset, scoring, attacker)
-    return Finding(attack, label, text, scope, json.loads(parameters)["reads"])
+    return FindingOrigin(attack, label, text, scope, json.loads(parameters)["reads"])
 
 
 def attackable(connection: sqlite3.Connection, run: int) -> tuple[list[str], list[str]]:

@@ -9,10 +9,10 @@ from typing import Any
 from decloak.errors import DecloakError, shown
 from decloak.store.opening import connect_readonly
 
-__all__ = ["ask"]
+__all__ = ["query_rows"]
 
 
-def ask(path: str | Path, sql: str) -> tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]:
+def query_rows(path: str | Path, sql: str) -> tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]:
     """Run a SELECT on a store; its columns, and its rows, each when it is asked for."""
     connection = connect_readonly(path)
     connection.execute("pragma query_only = on")

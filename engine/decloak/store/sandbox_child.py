@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from decloak.errors import DecloakError
 from decloak.store import sandbox_frames as frames
-from decloak.store.querying import ask
+from decloak.store.querying import query_rows
 from decloak.store.relations import Scope
 from decloak.store.sandbox import Sandbox, explained
 
@@ -46,7 +46,7 @@ def serve(memory: int) -> None:
 
 def _listen(requests: "SimpleQueue[dict[str, Any]]") -> NoReturn:
     """Take requests, also while SQLite works, for the end of decloak shows here and nowhere else."""
-    while (request := frames.read(sys.stdin.buffer)) is not None:
+    while (request := frames.read_frame(sys.stdin.buffer)) is not None:
         requests.put(request)
     os._exit(0)
 
@@ -90,7 +90,7 @@ class _Server:
         except _TooMany:
             last = {"exceeded": "room"}
         self._clock.stop()
-        frames.write(self._out, last)
+        frames.write_frame(self._out, last)
 
     def _done(self, call: str, arguments: list[Any]) -> Any:
         if call in ("of", "empty", "close"):
@@ -98,7 +98,7 @@ class _Server:
             self._sandbox = _opened(call, *arguments)
             return None
         if call == "ask":
-            return self._send(*ask(*arguments))
+            return self._send(*query_rows(*arguments))
         if call == "select":
             return self._send(*self._sandbox.stream(*arguments))
         if call == "engine":
@@ -110,7 +110,7 @@ class _Server:
         batches = self._batches(rows)
         batch = next(batches, None)
         with self._clock.held():
-            frames.write(self._out, {"columns": columns})
+            frames.write_frame(self._out, {"columns": columns})
         while batch is not None:
             with self._clock.held():
                 frames.write_rows(self._out, batch)

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Sequence
 from typing import IO, Any
 
-__all__ = ["OUT_OF_TIME", "SLACK", "Rows", "read", "write", "write_rows"]
+__all__ = ["OUT_OF_TIME", "SLACK", "Rows", "read_frame", "write_frame", "write_rows"]
 
 SLACK = 2
 """Times its seconds of the processor that a statement may take in all, waiting for the disk and others included."""
@@ -26,7 +26,7 @@ _LARGEST = 1 << 30
 _ARRAYS = {int: "q", float: "d"}
 
 
-def read(stream: IO[bytes]) -> Any:
+def read_frame(stream: IO[bytes]) -> Any:
     """The next message: rows are a list, all else is as it was written; None when the other side is gone.
 
     What cannot be read is a ValueError.
@@ -46,7 +46,7 @@ def read(stream: IO[bytes]) -> Any:
         raise ValueError("no message") from error
 
 
-def write(stream: IO[bytes], message: Any) -> None:
+def write_frame(stream: IO[bytes], message: Any) -> None:
     """Send a message."""
     body = _dumped(message)
     stream.write(_HEAD.pack(_JSON, len(body)) + body)

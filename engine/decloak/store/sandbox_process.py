@@ -152,12 +152,12 @@ class Process:
         room = statement.limits.room if statement.held else 0
         request = {"call": call, "arguments": arguments, "seconds": statement.seconds, "room": room}
         with suppress(BrokenPipeError):  # it has ended: reading tells how
-            frames.write(self._popen.stdin, request)
+            frames.write_frame(self._popen.stdin, request)
 
     def _next(self, statement: Statement) -> frames.Rows | dict[str, Any]:
         assert self._popen.stdout is not None
         try:
-            message = frames.read(self._popen.stdout)
+            message = frames.read_frame(self._popen.stdout)
         except ValueError:
             message = None
         if isinstance(message, (list, dict)):

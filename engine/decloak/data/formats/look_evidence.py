@@ -14,7 +14,7 @@ from decloak.data.formats.lines import Line
 from decloak.errors import DecloakError
 
 __all__ = ["ID_WORDS", "INNER", "ITEM_WORDS", "NEARLY", "SEPARATORS", "Ids", "Rows", "header_of_rows", "ids_of_rows",
-           "inner_of", "is_whole", "matches", "nested", "rows_by", "share"]  # fmt: skip
+           "inner_of", "is_whole", "matches", "nested", "rows_by", "split_share"]  # fmt: skip
 
 Rows = Sequence[Sequence[str]]
 
@@ -74,7 +74,7 @@ def rows_by(lines: Sequence[Line], separator: str) -> list[list[str]] | None:
         return None
 
 
-def share(rows: Rows, width: int = 2) -> float:
+def split_share(rows: Rows, width: int = 2) -> float:
     """The share of rows with at least so many values."""
     return sum(len(row) >= width for row in rows) / len(rows) if rows else 0.0
 

@@ -29,7 +29,7 @@ from decloak.data.formats.look_evidence import (
 )  # fmt: skip
 from decloak.data.formats.readers import read
 from decloak.data.formats.record import Options
-from decloak.data.formats.unpacked import whole
+from decloak.data.formats.unpacked import unpacked_file
 from decloak.errors import DecloakError
 
 __all__ = ["check_enough_items", "check_ids", "mark_name", "read_fitting"]
@@ -59,7 +59,7 @@ def read_fitting(
     """Read transactions as `read` does; what was said of the file and does not fit is an error."""
     if as_said:
         return read(path, format, **options._asdict())
-    file = whole(path)
+    file = unpacked_file(path)
     lines = read_lines(file)[:LINES] if format == "basket" else []
     for message, remedy in _of_lines(lines, options) if lines else ():
         raise DecloakError(message, place(path), f"{remedy}; {OVERRIDE}")

@@ -21,7 +21,7 @@ from decloak.data.formats.look_evidence import (
     is_whole,
     matches,
     rows_by,
-    share,
+    split_share,
 )  # fmt: skip
 from decloak.data.formats.look_fit import mark_name
 from decloak.data.formats.published import parse_elements
@@ -142,7 +142,7 @@ def _separated(lines: Sequence[Line]) -> Guess:
         return Guess("basket", problem="quotes stand where none may: put whole names in quotes, and write theirs twice")
     words = sum(len(line.text.split()) for line in lines) / len(lines)
     sentences = sum(bool(_SENTENCE.search(line.text)) for line in lines)
-    structured = max(share(rows) for mark, rows in by.items() if mark != ",") if set(by) - {","} else 0
+    structured = max(split_share(rows) for mark, rows in by.items() if mark != ",") if set(by) - {","} else 0
     if words >= 6 and 5 * sentences >= 2 * len(lines) and structured < 0.5:
         return Guess("text")
     for mark, rows in by.items():
@@ -150,10 +150,10 @@ def _separated(lines: Sequence[Line]) -> Guess:
         inner = inner_of(below, mark)
         if inner is not None and len({row[0] for row in below}) == len(below):
             return _nested(rows, below, mark, inner)
-    best = max(by, key=lambda mark: share(by[mark]))
-    if share(by[best]) < 0.1 and (blank := rows_by(lines, " ")) is not None and share(blank) >= 0.5:
-        return _blank(blank, share(by[best]) > 0)
-    if share(by[best]) == 0:
+    best = max(by, key=lambda mark: split_share(by[mark]))
+    if split_share(by[best]) < 0.1 and (blank := rows_by(lines, " ")) is not None and split_share(blank) >= 0.5:
+        return _blank(blank, split_share(by[best]) > 0)
+    if split_share(by[best]) == 0:
         found = Guess("basket")
         return found.doubting("one name a line: no separator is there", ("text", Options()))
     found = guess_rows(by[best], "basket")
@@ -162,8 +162,8 @@ def _separated(lines: Sequence[Line]) -> Guess:
     others = tuple((name, options._replace(separator=mark_of)) for name, options in found.alternatives)
     found = replace(found, alternatives=others)
     for mark, rows in by.items():
-        if mark != best and 2 * share(rows) >= share(by[best]):
-            why = f"{mark_name(mark)} separates names in {round(100 * share(rows))}% of the lines as well"
+        if mark != best and 2 * split_share(rows) >= split_share(by[best]):
+            why = f"{mark_name(mark)} separates names in {round(100 * split_share(rows))}% of the lines as well"
             found = found.doubting(why, ("basket", Options(separator=mark if mark != "," else None)))
     return found
 

@@ -15,7 +15,7 @@ from decloak.errors import DecloakError
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["Digest", "packing_of", "start_of", "unpacked", "whole"]
+__all__ = ["Digest", "packing_of", "start_of", "unpacked", "unpacked_file"]
 
 FREE = 100_000_000
 RATIO = 100
@@ -62,7 +62,7 @@ def packing_of(start: bytes) -> str | None:
     return next((suffix for magic, suffix in _MAGIC.items() if start.startswith(magic)), None)
 
 
-def whole(path: FilePath) -> ReadFile:
+def unpacked_file(path: FilePath) -> ReadFile:
     """A file with all that it holds, unpacked where its first bytes say that it is packed."""
     return ReadFile(path, start_of(path)[0])
 

@@ -22,7 +22,7 @@ __all__ = [
     "LONGEST",
     "RECORDS",
     "Documents",
-    "Reading",
+    "TextOptions",
     "Values",
     "files_of",
     "kind_of",
@@ -38,7 +38,7 @@ UTF8 = "save it as UTF-8; what is packed must end in .gz or .xz"
 Values = Mapping[str, Any]
 
 
-class Reading(NamedTuple):
+class TextOptions(NamedTuple):
     """How files are read."""
 
     field: str | None = None
@@ -77,7 +77,7 @@ class Documents:
     """The documents of one file or folder; once it was gone through, it knows how many they were."""
 
     path: Path
-    reading: Reading
+    reading: TextOptions
     count: int = 0
     left_out: Counter[tuple[str, str]] = field(default_factory=Counter)
     sha256: Any = field(default_factory=hashlib.sha256)
@@ -174,16 +174,16 @@ def text_lines(stream: IO[bytes], path: Path) -> Iterator[Line]:
             yield Line(name, number, text.removesuffix("\n").removesuffix("\r"))
 
 
-def _csv(lines: Iterable[Line], reading: Reading) -> Iterator[tuple[Line, Values]]:
+def _csv(lines: Iterable[Line], reading: TextOptions) -> Iterator[tuple[Line, Values]]:
     return _table(records(lines), reading)
 
 
-def _tsv(lines: Iterable[Line], reading: Reading) -> Iterator[tuple[Line, Values]]:
+def _tsv(lines: Iterable[Line], reading: TextOptions) -> Iterator[tuple[Line, Values]]:
     """In TSV a quote is a character like any other."""
     return _table(((line, line.text.split("\t")) for line in lines), reading)
 
 
-def _table(rows: Iterator[tuple[Line, list[str]]], reading: Reading) -> Iterator[tuple[Line, Values]]:
+def _table(rows: Iterator[tuple[Line, list[str]]], reading: TextOptions) -> Iterator[tuple[Line, Values]]:
     if reading.by_number:
         for line, row in rows:
             yield line, {str(number): value for number, value in enumerate(row, 1)}
@@ -209,7 +209,7 @@ def _check_column(head: Line, header: Sequence[str], name: str) -> None:
         raise head.wrong(f"no column {shown(name)}; the header has {listed}", hint)
 
 
-def _jsonl(lines: Iterable[Line], reading: Reading) -> Iterator[tuple[Line, Values]]:
+def _jsonl(lines: Iterable[Line], reading: TextOptions) -> Iterator[tuple[Line, Values]]:
     shape = f'write {{"{reading.field}": "…"}}'
     for line in lines:
         value = json_value(line, shape)

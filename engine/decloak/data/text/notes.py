@@ -10,7 +10,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import FilePath, Line, place
 from decloak.data.formats.record import LineLabels, Names
 from decloak.data.formats.unpacked import unpacked
-from decloak.data.text.documents import RECORDS, Reading, Values, files_of, kind_of, text_lines, text_of, whole_text
+from decloak.data.text.documents import RECORDS, TextOptions, Values, files_of, kind_of, text_lines, text_of, whole_text
 from decloak.data.text.headers import without_headers
 from decloak.data.text.phrases import distinct, phrases
 from decloak.data.text.tagger import Tagger, english
@@ -79,7 +79,7 @@ def _documents(path: Path, field: str | None, ids: str | None) -> Iterator[_Docu
                 hint = "name it as field: NAME in a scenario, as --field NAME on the command line"
                 raise DecloakError("nothing says which field holds the text", place(file), hint)
             else:
-                for line, values in read(text_lines(stream, file), Reading(field)):
+                for line, values in read(text_lines(stream, file), TextOptions(field)):
                     label = str(next(numbers)) if ids is None else _label(line, values, ids)
                     yield _Document(line, label, text_of(line, values, field))
 

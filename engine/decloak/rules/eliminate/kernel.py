@@ -18,7 +18,7 @@ from decloak.errors import DecloakError
 from decloak.rules.eliminate.choice import LOWEST, Lines, WholeTable
 from decloak.rules.eliminate.one_pass import strike_in_one_pass
 from decloak.rules.eliminate.rounds import strike_in_rounds
-from decloak.rules.eliminate.state import Array, Batch, DistanceTable, Integers, Remainder, StrikeLog, make_batch
+from decloak.rules.eliminate.state import Array, Batch, Integers, Remainder, StrikeLog, TableColumns, make_batch
 from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
 from decloak.rules.expression import scores
 
@@ -118,7 +118,7 @@ def _check(strategy: Strategy, threshold: float | None, ratio: float, seeds: Seq
 
 def _read(
     tables: Sequence[ArrayLike], strategy: Strategy, further: Mapping[str, Sequence[ArrayLike]]
-) -> list[DistanceTable]:
+) -> list[TableColumns]:
     for name in strategy.further:
         if len(further.get(name, ())) != len(tables):
             raise DecloakError(f"weigh reads {name}, which is not given for each of {len(tables)} tables")
@@ -130,7 +130,7 @@ def _read(
         for name, column in columns.items():
             if column.shape != d.shape:
                 raise DecloakError(f"{name} of table {number} has the shape {column.shape}, the table {d.shape}")
-        read.append(DistanceTable(d, columns))
+        read.append(TableColumns(d, columns))
     return read
 
 

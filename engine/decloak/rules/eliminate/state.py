@@ -23,7 +23,7 @@ from decloak.formula import Call
 from decloak.rules.eliminate.strategy import Strategy
 from decloak.rules.expression import Expression
 
-__all__ = ["EPS", "Array", "Batch", "DistanceTable", "Integers", "Remainder", "StrikeLog", "make_batch"]
+__all__ = ["EPS", "Array", "Batch", "Integers", "Remainder", "StrikeLog", "TableColumns", "make_batch"]
 
 EPS = 1e-9
 """Values this near are equal."""
@@ -33,7 +33,7 @@ Integers = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class DistanceTable:
+class TableColumns:
     """Distances of one generalised item, NaN where unscored, and the further columns of its cells."""
 
     d: Array
@@ -161,7 +161,7 @@ class Batch:
         return flat.reshape(self.size, self.height, self.width)[index, : self.rows[index], : self.cols[index]]
 
 
-def make_batch(tables: Sequence[DistanceTable], number: Integers, strategy: Strategy) -> Batch:
+def make_batch(tables: Sequence[TableColumns], number: Integers, strategy: Strategy) -> Batch:
     """Put tables side by side and weigh their cells for the first time."""
     weigh = strategy.weigh
     rows = np.array([table.d.shape[0] for table in tables], dtype=np.intp)

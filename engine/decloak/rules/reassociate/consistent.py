@@ -25,29 +25,29 @@ from decloak.rules.reassociate.flow import Rule, by_chunk, capacities, deal_rows
 from decloak.rules.reassociate.scores import Array, ClusterCase, Integers
 from decloak.rules.reassociate.units import classes
 
-__all__ = ["Limits", "consistent", "limits"]
+__all__ = ["RuledOut", "consistent", "limits"]
 
 UNBOUNDED = np.iinfo(np.int64).max
 
 
-class Limits(NamedTuple):
+class RuledOut(NamedTuple):
     """At most `most` rows join x of a later chunk to y of the first, for these (chunk, x, y)."""
 
     most: int
     covered: tuple[tuple[ChunkNumber, str, str], ...] = ()
 
 
-def limits(release: Disassociated, k: int) -> dict[int, Limits]:
+def limits(release: Disassociated, k: int) -> dict[int, RuledOut]:
     """Return the cover rules of every cluster by its number."""
     covered: dict[int, list[tuple[ChunkNumber, str, str]]] = {number: [] for number in range(len(release.clusters))}
     for problem in cover_problems(release):
         if problem.earlier == 0:
             covered[problem.cluster] += [(problem.chunk, problem.item, y) for y in problem.covered]
-    return {number: Limits(k - 1, tuple(joins)) for number, joins in covered.items()}
+    return {number: RuledOut(k - 1, tuple(joins)) for number, joins in covered.items()}
 
 
 def consistent(
-    case: ClusterCase, values: Array, rows: Sequence[tuple[int, ...]], ruled_out: Limits
+    case: ClusterCase, values: Array, rows: Sequence[tuple[int, ...]], ruled_out: RuledOut
 ) -> list[tuple[int, ...]]:
     """Return the rows of every unit of a cluster, with as little loss of value as the rules allow."""
     z = _counted(case, rows, values.shape[1])
@@ -75,7 +75,7 @@ def _counted(case: ClusterCase, rows: Sequence[tuple[int, ...]], anchors: int) -
     return np.array([np.bincount(of_row[list(unit_rows)], minlength=anchors) for unit_rows in rows], dtype=np.int64)
 
 
-def _covers(case: ClusterCase, ruled_out: Limits) -> Iterator[Rule]:
+def _covers(case: ClusterCase, ruled_out: RuledOut) -> Iterator[Rule]:
     for chunk, x, y in ruled_out.covered:
         units = np.array([unit.chunk == chunk and x in unit.items for unit in case.units])
         anchors = np.array([y in anchor for anchor in case.rows.anchors])

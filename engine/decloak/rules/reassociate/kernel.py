@@ -13,7 +13,7 @@ import numpy as np
 from decloak.data.assignment import Assignment, Closer
 from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError
-from decloak.rules.reassociate.consistent import Limits, consistent, limits
+from decloak.rules.reassociate.consistent import RuledOut, consistent, limits
 from decloak.rules.reassociate.match import assign, best, by_chance
 from decloak.rules.reassociate.scores import Array, ClusterCase, batches, coded_scores, values
 from decloak.rules.reassociate.strategy import Reassociation
@@ -117,7 +117,7 @@ def _cases(release: Disassociated, strategy: Reassociation, k: int | None) -> It
             yield ClusterCase(number, rows_of_cluster(release.clusters[number]), units)
 
 
-def _limits(release: Disassociated, k: int | None) -> dict[int, Limits]:
+def _limits(release: Disassociated, k: int | None) -> dict[int, RuledOut]:
     if k is None:
         raise DecloakError("the release does not say its k", hint="give k, or leave consistent out")
     return limits(release, k)
@@ -134,7 +134,7 @@ def _matched(
     strategy: Reassociation,
     unit_values: Array,
     seed: int,
-    ruled_out: Mapping[int, Limits] | None,
+    ruled_out: Mapping[int, RuledOut] | None,
 ) -> list[tuple[int, ...]]:
     """The rows of every unit of a batch, cluster after cluster."""
     if strategy.match == "random":
@@ -146,7 +146,7 @@ def _matched(
 
 
 def _consistent(
-    batch: list[ClusterCase], unit_values: Array, rows: list[tuple[int, ...]], ruled_out: Mapping[int, Limits]
+    batch: list[ClusterCase], unit_values: Array, rows: list[tuple[int, ...]], ruled_out: Mapping[int, RuledOut]
 ) -> list[tuple[int, ...]]:
     for case, units in _by_case(batch):
         rows[units] = consistent(

@@ -38,7 +38,7 @@ def attacks_of(read):
     ]
 
 
-def torn(records, place):
+def in_chunks(records, place):
     """Publish records as one cluster: `place` says which chunk each item is in, "T" for the term chunk.
 
     The cluster, and the record of every row.
@@ -62,7 +62,7 @@ def releases(draw, most_clusters=3, most_records=5, items=ITEMS):
     for _ in range(draw(st.integers(1, most_clusters))):
         one = draw(st.lists(st.sets(st.sampled_from(items), min_size=1), min_size=1, max_size=most_records))
         place = {item: draw(st.sampled_from([0, 0, 1, 1, 2, "T"])) for item in items}
-        cluster, rows = torn(one, place)
+        cluster, rows = in_chunks(one, place)
         clusters.append(cluster)
         truth.append([len(held) + row for row in rows])
         held += [tuple(sorted(record)) for record in one]
