@@ -1,0 +1,115 @@
+"""Charts as Vega-Lite specifications, drawn by vl-convert without a browser.
+
+One panel for each series, since six bands on top of each other are mud. Text, axes and grid take the colour of the
+page; nothing is clipped, and nothing is fetched: data stand in the specification.
+"""
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from decloak.errors import DecloakError, shown
+from decloak.measure.registry import figure_titles
+from decloak.report.study import Point, Series, Study
+
+__all__ = ["bars", "drawn", "grid", "panel", "panels"]
+
+BLUE, GREY = "#0072B2", "#808080"
+"""Of Okabe and Ito's colours, which nobody takes for one another; grey is chance."""
+WIDTH, HEIGHT = 210, 140
+_INK = "currentColor"
+_CONFIG: dict[str, Any] = {
+    "background": None,
+    "font": "sans-serif",
+    "axis": {
+        "labelColor": _INK, "titleColor": _INK, "domainColor": _INK, "tickColor": _INK, "gridColor": _INK,
+        "gridOpacity": 0.15, "titleFontWeight": "normal",
+    },
+    "title": {"color": _INK, "anchor": "start", "fontSize": 12},
+    "view": {"stroke": None},
+}  # fmt: skip
+
+
+def panels(study: Study, x: str, y: str, by: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """A panel for each series of a figure, all on one scale."""
+    series = [line for line in study.series(x, y, by) if any(point.value is not None for point in line.points)]
+    if not series:
+        raise DecloakError(f"{shown(y)} is undefined in all of these runs", "--y", "`decloak show` lists the figures")
+    titles = figure_titles()
+    title, count = (titles[y].title, titles[y].count) if y in titles else (y, False)
+    reached = [bound for line in series for point in line.points for bound in (point.value, point.low, point.high)]
+    highest = max(bound for bound in reached if bound is not None)
+    top = 1.0 if highest <= 1 and not count else highest
+    return [panel(line, x, title, top) for line in series]
+
+
+def panel(series: Series, x: str, y: str, top: float, about: str = "") -> dict[str, Any]:
+    """How a figure changes: a line through the means, a band of their intervals, and chance as a dashed line."""
+    numeric = all(_is_number(point.x) for point in series.points)
+    values = [_datum(point, numeric) for point in series.points if point.value is not None]
+    across: dict[str, Any] = {"field": "x", "title": x, "type": "quantitative" if numeric else "nominal"}
+    across |= {"scale": {"zero": False}} if numeric else {"sort": None, "axis": {"labelAngle": 0, "labelLimit": 90}}
+    up = {"field": "y", "type": "quantitative", "title": y, "scale": {"domain": [0, top], "nice": True}}
+    low, high = {"field": "low", "type": "quantitative", "title": y}, {"field": "high"}
+    band: dict[str, Any] = {"type": "area" if numeric else "rule", "color": BLUE, "opacity": 0.25 if numeric else 0.8}
+    level: dict[str, Any] = {"color": GREY, "type": "line" if numeric else "tick"}
+    level |= {"strokeDash": [4, 3]} if numeric else {"thickness": 2}
+    mark: dict[str, Any] = {"type": "line", "point": {"color": BLUE}} if numeric else {"type": "point", "filled": True}
+    layers = [
+        {"mark": band, "encoding": {"y": low, "y2": high}},
+        {"mark": level, "encoding": {"y": up | {"field": "chance"}}},
+        {"mark": mark | {"color": BLUE}, "encoding": {"y": up}},
+    ]
+    return {
+        "title": {"text": series.by or y, "limit": WIDTH},
+        "description": about,
+        "width": WIDTH,
+        "height": HEIGHT,
+        "data": {"values": values},
+        "encoding": {"x": across},
+        "layer": layers,
+    }
+
+
+def bars(counts: Sequence[tuple[str, int]], x: str, y: str, about: str) -> dict[str, Any]:
+    """How often each of a few values occurs."""
+    return {
+        "description": about,
+        "width": 2 * WIDTH,
+        "height": HEIGHT,
+        "data": {"values": [{"x": value, "y": count} for value, count in counts]},
+        "mark": {"type": "bar", "color": BLUE},
+        "encoding": {
+            "x": {"field": "x", "type": "nominal", "sort": None, "title": x, "axis": {"labelAngle": 0}},
+            "y": {"field": "y", "type": "quantitative", "title": y},
+        },
+    }
+
+
+def grid(panels: Sequence[dict[str, Any]], columns: int = 3) -> dict[str, Any]:
+    """Several panels as one picture."""
+    return {"concat": list(panels), "columns": columns, "spacing": 24}
+
+
+def drawn(spec: dict[str, Any], kind: str) -> bytes:
+    """A specification as a picture: svg, png or pdf."""
+    try:
+        converter = import_module("vl_convert")
+    except ImportError:
+        raise DecloakError("drawing needs vl-convert-python", hint="pip install 'decloak[report]'") from None
+    whole = spec | {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "config": _CONFIG}
+    if kind == "svg":
+        return bytes(converter.vegalite_to_svg(whole), "utf-8")
+    paper = whole | {"config": _CONFIG | {"background": "white"}}
+    return bytes(converter.vegalite_to_png(paper, scale=2) if kind == "png" else converter.vegalite_to_pdf(paper))
+
+
+def _datum(point: Point, numeric: bool) -> dict[str, Any]:
+    low = point.value if point.low is None else point.low
+    high = point.value if point.high is None else point.high
+    x = point.x if numeric else str(point.x)
+    return {"x": x, "y": point.value, "low": low, "high": high, "chance": point.chance}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -1,0 +1,140 @@
+"""Figures of several runs as series: how one changes with what varies, over repetitions.
+
+x: what lies across; by: what each panel is of; y: the figure. A point is the mean over repetitions with its interval,
+and what chance would have reached beside it, where the figure has such a level.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from decloak.errors import DecloakError, nearest, shown
+from decloak.measure.kernels.statistics import interval
+from decloak.scenario.sweep import compact
+from decloak.store.results import pooled_figures
+from decloak.store.studies import StudyRun
+
+__all__ = ["Point", "Series", "Study"]
+
+ATTACK = "attack"
+CHANCE = {"precision": "chance", "accuracy": "chance"}
+"""The figure that says what chance would have reached of another."""
+
+
+class Point(NamedTuple):
+    """A figure at one place: its mean and interval over `n` repetitions, and the mean of what chance reaches."""
+
+    x: Any
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    chance: float | None
+
+
+class Series(NamedTuple):
+    """The points of one panel; `by` says of which attack or setting."""
+
+    by: str
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class Study:
+    """Runs that are looked at together, with their pooled figures."""
+
+    runs: tuple[StudyRun, ...]
+    figures: Mapping[int, Mapping[tuple[str, str], float | None]]
+
+    @classmethod
+    def of(cls, connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> "Study":
+        """Runs of a store."""
+        return cls(tuple(runs), {run.run: pooled_figures(connection, run.run) for run in runs})
+
+    @cached_property
+    def varied(self) -> dict[str, list[Any]]:
+        """The keys whose values differ between the runs, with these values in the order of the runs."""
+        keys = dict.fromkeys(key for run in self.runs for key in run.keys)
+        if not keys:
+            keys = dict.fromkeys(_differing([run.config for run in self.runs]))
+        values = {key: _distinct(setting(run.config, key) for run in self.runs) for key in keys}
+        return {key: listed for key, listed in values.items() if len(listed) > 1}
+
+    @cached_property
+    def attacks(self) -> list[str]:
+        """What the attacks are called."""
+        return list(dict.fromkeys(attack for figures in self.figures.values() for _, attack in figures))
+
+    @cached_property
+    def measures(self) -> list[str]:
+        """The figures that were measured."""
+        return list(dict.fromkeys(measure for figures in self.figures.values() for measure, _ in figures))
+
+    def series(self, x: str, y: str, by: Sequence[str] = ()) -> list[Series]:
+        """The figure `y` along `x`, a series for each value of what `by` names."""
+        self._check(x, y, by)
+        having = [attack for attack in self.attacks if any((y, attack) in figures for figures in self.figures.values())]
+        cells: dict[tuple[Any, ...], dict[str, list[tuple[Any, float | None, float | None]]]] = {}
+        for run in self.runs:
+            for attack in having:
+                figures = self.figures[run.run]
+                panel = tuple(self._place(run, attack, key) for key in by)
+                across = self._place(run, attack, x)
+                row = across, figures.get((y, attack)), figures.get((CHANCE.get(y, ""), attack))
+                cells.setdefault(panel, {}).setdefault(compact(across), []).append(row)
+        return [
+            Series(", ".join(map(_named, by, panel)), tuple(_point(rows) for rows in along.values()))
+            for panel, along in cells.items()
+        ]
+
+    def _place(self, run: StudyRun, attack: str, key: str) -> Any:
+        return attack if key == ATTACK else setting(run.config, key)
+
+    def _check(self, x: str, y: str, by: Sequence[str]) -> None:
+        if y not in self.measures:
+            hint = nearest(y, self.measures) or f"what was measured: {', '.join(sorted(self.measures))}"
+            raise DecloakError(f"no figure {shown(y)} was measured", "--y", hint)
+        several = [*self.varied, *([ATTACK] if len(self.attacks) > 1 else [])]
+        for flag, key in (("--x", x), *(("--by", key) for key in by)):
+            if key not in (*several, ATTACK):
+                hint = nearest(key, several) or f"what differs: {', '.join(several) or 'nothing'}"
+                raise DecloakError(f"{shown(key)} does not differ between these runs", flag, hint)
+        # A mean over what somebody varied on purpose would look like one over repetitions.
+        left = next((key for key in several if key not in (x, *by)), None)
+        if left is not None:
+            raise DecloakError(f"{shown(left)} differs as well", "--by", f"add --by {left}")
+
+
+def setting(config: Mapping[str, Any], key: str) -> Any:
+    """The value of a dotted key, None where there is none."""
+    value: Any = config
+    for name in key.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def _point(rows: Sequence[tuple[Any, float | None, float | None]]) -> Point:
+    mean = interval([value for _, value, _ in rows])
+    chance = interval([level for *_, level in rows]).mean
+    return Point(rows[0][0], mean.mean, mean.low, mean.high, mean.n, chance)
+
+
+def _named(key: str, value: Any) -> str:
+    return str(value) if key == ATTACK else f"{key.rpartition('.')[2]} = {compact(value)}"
+
+
+def _distinct(values: Iterable[Any]) -> list[Any]:
+    return list({compact(value): value for value in values}.values())
+
+
+def _differing(configs: Sequence[Mapping[str, Any]], prefix: str = "") -> list[str]:
+    """The dotted keys whose values differ, the innermost there are."""
+    keys: list[str] = []
+    for key in dict.fromkeys(key for config in configs for key in config):
+        values = [config.get(key) for config in configs]
+        if len(_distinct(values)) > 1 and key not in ("scenario", "expect", "report"):
+            inner = [value for value in values if isinstance(value, Mapping)]
+            keys += _differing(inner, f"{prefix}{key}.") if len(inner) == len(values) else [f"{prefix}{key}"]
+    return keys

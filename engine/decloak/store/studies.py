@@ -1,0 +1,73 @@
+"""The runs that are looked at together: all variants of a sweep, each repetition the newest there is."""
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from decloak.store.results import find_run
+
+__all__ = ["StudyRun", "chosen_runs", "read_runs", "sweep_of"]
+
+# A variant is called `key=value, key=value`; only parts of a scenario vary, and values hold no such key.
+_KEY = re.compile(r"(?:^|, )((?:data|anonymise|relate|attacker|attack|measure)(?:\.[\w.]+)?)=")
+
+
+class StudyRun(NamedTuple):
+    """A run: what it is called, and the whole of what it was asked."""
+
+    run: int
+    scenario: str
+    variant: str
+    repetition: int
+    seed: int
+    started: str
+    config: Mapping[str, Any]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys that its sweep varies."""
+        return tuple(_KEY.findall(self.variant))
+
+
+def read_runs(connection: sqlite3.Connection, numbers: Iterable[int] | None = None) -> list[StudyRun]:
+    """The runs of these numbers in this order, or all there are."""
+    sql = "select id, scenario, variant, repetition, seed, started, config from run"
+    if numbers is None:
+        return [_run(row) for row in connection.execute(f"{sql} order by id")]
+    return [_run(connection.execute(f"{sql} where id = ?", (number,)).fetchone()) for number in numbers]
+
+
+def _run(row: Sequence[Any]) -> StudyRun:
+    return StudyRun(*row[:-1], json.loads(row[-1]))
+
+
+def chosen_runs(connection: sqlite3.Connection, names: Sequence[str]) -> list[StudyRun]:
+    """Several runs as they are named; of one run its whole sweep."""
+    numbers = [find_run(connection, name) for name in names]
+    return sweep_of(connection, numbers[0]) if len(numbers) == 1 else read_runs(connection, dict.fromkeys(numbers))
+
+
+def sweep_of(connection: sqlite3.Connection, number: int) -> list[StudyRun]:
+    """All runs of the sweep that a run is of: what was asked differs in nothing but what varies."""
+    (run,) = read_runs(connection, [number])
+    newest = {
+        (other.variant, other.repetition): other
+        for other in read_runs(connection)
+        if other.scenario == run.scenario and other.keys == run.keys and _fixed(other) == _fixed(run)
+    }
+    return sorted(newest.values(), key=lambda other: other.run)
+
+
+def _fixed(run: StudyRun) -> dict[str, Any]:
+    """What was asked, without what varies."""
+    return dict(_without(run.config, [tuple(key.split(".")) for key in run.keys]))
+
+
+def _without(config: Mapping[str, Any], paths: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, Any]]:
+    for key, value in config.items():
+        inside = [path[1:] for path in paths if path[0] == key]
+        if () in inside:
+            continue
+        yield key, dict(_without(value, inside)) if inside and isinstance(value, dict) else value
