@@ -61,6 +61,7 @@ def compare_command(first: str, second: str, store: Path, form: str) -> None:
 @click.option("--finding", type=int, metavar="NUMBER", help="One finding, with the rows behind it.")
 @click.option("--most", type=click.IntRange(min=1), default=10, show_default=True, help="Findings to list per attack.")
 @click.option("--graph", "graph", is_flag=True, help="Print the evidence as a graph instead, as node-link JSON.")
+@click.option("--svg", type=click.Path(path_type=Path), help="Draw what the finding was chosen among into this file.")
 @store_option
 @form_option
 def explain_command(
@@ -71,6 +72,7 @@ def explain_command(
     finding: int | None,
     most: int,
     graph: bool,
+    svg: Path | None,
     store: Path,
     form: str,
 ) -> None:
@@ -80,26 +82,35 @@ def explain_command(
     """
     if (transaction is None) != (item is None) or (transaction is not None and finding is not None):
         raise DecloakError("explain takes a transaction and an item, or --finding, or neither", hint="name both")
+    if svg is not None:
+        check_new(svg)
     with closing(connect_readonly(store)) as connection:
         number = results.find_run(connection, run)
         if transaction is not None and item is not None:
-            _explain_item(connection, number, transaction, item, label, graph, form)
+            findings = _explain_item(connection, number, transaction, item, label, graph, form)
         elif finding is not None:
+            findings = [finding]
             _explain_finding(connection, store, number, finding, graph, form)
         else:
             from decloak.rules.explain import list_findings
 
-            emit(FINDING_COLUMNS, list_findings(connection, number, label, most), form)
+            listed = list_findings(connection, number, label, most)
+            findings = [explained.finding for explained in listed]
+            emit(FINDING_COLUMNS, listed, form)
+        if svg is not None:
+            _draw(connection, number, findings, svg)
 
 
 def _explain_item(
     connection: sqlite3.Connection, run: int, transaction: str, item: str, label: str | None, graph: bool, form: str
-) -> None:
+) -> list[int]:
+    """Print the explanations; return their findings."""
     from decloak.rules.explain import explain
 
     explanations = explain(connection, run, transaction, item, label)
+    findings = [explained.finding for explained in explanations if explained.finding is not None]
     if graph:
-        _print_graph(connection, [explained.finding for explained in explanations if explained.finding is not None])
+        _print_graph(connection, run, findings)
     elif form == "json":
         emit_json([explained.as_json() for explained in explanations])
     elif form == "csv":
@@ -107,6 +118,7 @@ def _explain_item(
         emit(FINDING_COLUMNS, rows, form)
     else:
         click.echo("\n".join(line for explained in explanations for line in _lines(explained)))
+    return findings
 
 
 def _explain_finding(
@@ -119,7 +131,7 @@ def _explain_finding(
     if graph and evidence:
         click.echo(graphs.serialise(graphs.facts(finding, evidence), "json"))
     elif graph:
-        _print_graph(connection, [finding])
+        _print_graph(connection, run, [finding])
     elif form == "json":
         emit_json(explained._asdict() | {"evidence": [step._asdict() for step in evidence]})
     else:
@@ -129,12 +141,32 @@ def _explain_finding(
             emit(step.columns, step.rows, form)
 
 
-def _print_graph(connection: sqlite3.Connection, findings: list[int]) -> None:
-    from decloak.store.graph import evidence, serialise
+def _print_graph(connection: sqlite3.Connection, run: int, findings: list[int]) -> None:
+    from decloak.rules.explain import compared
+    from decloak.store.graph import add_comparison, evidence, serialise
 
     if not findings:
         raise DecloakError("nothing was struck, so there is no evidence", hint="leave --graph out to see why")
-    click.echo(serialise(evidence(connection, findings), "json"))
+    graph = evidence(connection, findings)
+    for finding in findings:
+        comparison = compared(connection, run, finding)
+        if comparison is not None:
+            add_comparison(graph, finding, comparison)
+    click.echo(serialise(graph, "json"))
+
+
+def _draw(connection: sqlite3.Connection, run: int, findings: list[int], file: Path) -> None:
+    """Draw the first finding that can be."""
+    from decloak.data.formats.lines import write_text
+    from decloak.report.drawing import comparison_svg
+    from decloak.rules.explain import compared
+
+    comparisons = (compared(connection, run, finding) for finding in findings)
+    drawable = next((comparison for comparison in comparisons if comparison is not None), None)
+    if drawable is None:
+        raise DecloakError("nothing was found that can be drawn", hint="leave --svg out to see why")
+    write_text(f"{comparison_svg(drawable)}\n", file)
+    click.echo(f"wrote {file}", err=True)
 
 
 def _lines(explained: "Explanation") -> Iterator[str]:

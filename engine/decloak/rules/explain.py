@@ -11,10 +11,11 @@ from decloak.rules.operators.operator import Explanation
 from decloak.rules.operators.registry import OPERATORS
 from decloak.store import evidence, results
 from decloak.store.results import RunAttack
+from decloak.store.rivals import Comparison
 from decloak.store.sandbox import Sandbox, quoted
 from decloak.store.sandbox_guard import open_sandbox
 
-__all__ = ["Evidence", "Explanation", "Finding", "explain", "explain_finding", "list_findings"]
+__all__ = ["Evidence", "Explanation", "Finding", "compared", "explain", "explain_finding", "list_findings"]
 
 
 class Finding(NamedTuple):
@@ -87,6 +88,12 @@ def explain_finding(
         fact = evidence.fact(connection, finding, rule.derives.name)
         rows = [_behind(sandbox, step, fact) for step in steps]
     return explained, [_named(connection, step) for step in rows]
+
+
+def compared(connection: sqlite3.Connection, run: int, finding: int) -> Comparison | None:
+    """What a finding was chosen among, None where its rule cannot tell."""
+    rule = parse_rule(evidence.find_finding(connection, run, finding).text)
+    return rule.operator.comparison(connection, rule.derives, finding)
 
 
 def _behind(sandbox: Sandbox, step: str, fact: dict[str, Any]) -> Evidence:

@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 import networkx as nx
 
 from decloak.errors import DecloakError, nearest, shown
+from decloak.store.rivals import Comparison
 
-__all__ = ["around", "evidence", "facts", "serialise", "whole"]
+__all__ = ["add_comparison", "around", "evidence", "facts", "serialise", "whole"]
 
 Graph: TypeAlias = "nx.MultiDiGraph[str]"
 
@@ -97,6 +98,20 @@ def facts(finding: int, evidence: Iterable[tuple[str, Sequence[str], Sequence[Se
             graph.add_node(f"{step}:{number}", kind=step, label=label)
             graph.add_edge(f"finding:{finding}", f"{step}:{number}", key="derived_from", kind="derived_from")
     return graph
+
+
+def add_comparison(graph: Graph, finding: int, comparison: Comparison) -> None:
+    """Add what a finding was chosen among, and how close each rival is to what is known."""
+    for place, name in enumerate(comparison.known):
+        graph.add_node(f"known:{finding}.{place}", kind="known", label=name)
+    for place, rival in enumerate(comparison.rivals):
+        node = f"rival:{finding}.{place}"
+        graph.add_node(node, kind="rival", label=rival.name, **rival._asdict())
+        graph.add_edge(f"finding:{finding}", node, key="chosen_among", kind="chosen_among")
+    for (known, place), closeness in comparison.closeness.items():
+        graph.add_edge(
+            f"known:{finding}.{known}", f"rival:{finding}.{place}", key="near", kind="near", weight=closeness
+        )
 
 
 def _add_nodes(graph: Graph, rows: Iterable[tuple[str, int, str]]) -> None:

@@ -40,7 +40,8 @@ def read_runs(connection: sqlite3.Connection, numbers: Iterable[int] | None = No
 
 
 def _run(row: Sequence[Any]) -> StudyRun:
-    return StudyRun(*row[:-1], json.loads(row[-1]))
+    run, scenario, variant, repetition, seed, started, config = row
+    return StudyRun(run, scenario, variant, repetition, seed, started, json.loads(config))
 
 
 def chosen_runs(connection: sqlite3.Connection, names: Sequence[str]) -> list[StudyRun]:

@@ -20,6 +20,7 @@ from decloak.store import evidence, findings
 from decloak.store.evidence import Judged
 from decloak.store.relations import Derives
 from decloak.store.results import RunAttack
+from decloak.store.rivals import Comparison, member_comparison
 from decloak.store.sandbox import Sandbox
 
 __all__ = ["ELIMINATE", "EliminateRule"]
@@ -131,6 +132,9 @@ class EliminateOperator(Operator[EliminateRule]):
 
     def findings_sql(self, derives: Derives) -> str:
         return "named_struck"
+
+    def comparison(self, connection: sqlite3.Connection, derives: Derives, finding: int) -> Comparison:
+        return member_comparison(connection, finding)
 
     def write_views(self, connection: sqlite3.Connection, rule: RuleOf[EliminateRule]) -> None:
         # The view of the first weights is over the distances themselves, so it is of no other cells.

@@ -24,6 +24,7 @@ from decloak.store.derivation import Derived
 from decloak.store.evidence import Context
 from decloak.store.relations import Derives
 from decloak.store.results import RunAttack
+from decloak.store.rivals import Comparison
 from decloak.store.sandbox import Sandbox
 from decloak.yaml.source import Source
 
@@ -198,6 +199,10 @@ class Operator(ABC, Generic[ModelT]):
     ) -> Iterator[Explanation]:
         """Why an attack found something of an item in a transaction, or not; `say` gives a finding's sentence."""
         yield from ()
+
+    def comparison(self, connection: sqlite3.Connection, derives: Derives, finding: int) -> Comparison | None:
+        """What a finding was chosen among, None where that cannot be told."""
+        return None
 
     def evidence_steps(self, model: ModelT) -> Sequence[str]:
         """The steps whose rows lie behind a fact."""

@@ -1,6 +1,7 @@
 """query: SQL over the graph in named steps, once or round by round until nothing is new."""
 
 import re
+import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -11,6 +12,7 @@ from decloak.rules.model import RuleModel, RuleName, Settings, Sql
 from decloak.rules.operators.operator import DerivedFacts, Operator, RuleOf, Sight
 from decloak.store.derivation import LAST_ROUND, THIS_ROUND, derive, fixpoint, make_steps
 from decloak.store.relations import RELATIONS, Derives
+from decloak.store.rivals import COVER, Comparison, cover_comparison
 from decloak.store.sandbox import Sandbox
 from decloak.yaml.source import Source
 
@@ -78,6 +80,9 @@ class QueryOperator(Operator[QueryRule]):
         return DerivedFacts(
             derives, fixpoint(sight.sandbox, derives.name, derives.columns, model.start, model.repeat, places)
         )
+
+    def comparison(self, connection: sqlite3.Connection, derives: Derives, finding: int) -> Comparison | None:
+        return cover_comparison(connection, derives.name, finding) if COVER.issubset(derives.columns) else None
 
     def evidence_steps(self, model: QueryRule) -> Sequence[str]:
         return model.evidence

@@ -17,6 +17,7 @@ from decloak.rules.reassociate.strategy import Reassociation
 from decloak.store import assigned, evidence, findings
 from decloak.store.relations import Derives
 from decloak.store.results import RunAttack
+from decloak.store.rivals import Comparison, row_comparison
 from decloak.store.sandbox import Sandbox
 
 if TYPE_CHECKING:
@@ -99,6 +100,9 @@ class ReassociateOperator(Operator[ReassociateRule]):
 
     def findings_sql(self, derives: Derives) -> str:
         return "named_assigned"
+
+    def comparison(self, connection: sqlite3.Connection, derives: Derives, finding: int) -> Comparison:
+        return row_comparison(connection, finding)
 
     def write_views(self, connection: sqlite3.Connection, rule: RuleOf[ReassociateRule]) -> None:
         findings.write_why(connection, rule.name, rule.digest, "named_assigned", rule.because_sql("x"))
