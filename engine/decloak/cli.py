@@ -31,6 +31,7 @@ COMMANDS = {
     "show": ("showing", "Print the measures of runs."),
     "compare": ("results", "Compare the measures of two runs."),
     "explain": ("results", "Say why an item was struck from a transaction."),
+    "report": ("reporting", "Write a page about runs."),
     "plot": ("plotting", "Draw how a figure changes with what varies."),
     "hierarchy": ("hierarchy", "Compare what a data set would lose in one hierarchy or another."),
     "publish": ("results", "Write the release of a run to a file."),

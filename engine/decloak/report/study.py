@@ -76,17 +76,16 @@ class Study:
         """The figure `y` along `x`, a series for each value of what `by` names."""
         self._check(x, y, by)
         having = [attack for attack in self.attacks if any((y, attack) in figures for figures in self.figures.values())]
-        cells: dict[tuple[Any, ...], dict[str, list[tuple[Any, float | None, float | None]]]] = {}
+        cells: dict[tuple[str, ...], dict[str, list[tuple[Any, float | None, float | None]]]] = {}
         for run in self.runs:
             for attack in having:
                 figures = self.figures[run.run]
-                panel = tuple(self._place(run, attack, key) for key in by)
+                panel = tuple(_named(key, self._place(run, attack, key)) for key in by)
                 across = self._place(run, attack, x)
                 row = across, figures.get((y, attack)), figures.get((CHANCE.get(y, ""), attack))
                 cells.setdefault(panel, {}).setdefault(compact(across), []).append(row)
         return [
-            Series(", ".join(map(_named, by, panel)), tuple(_point(rows) for rows in along.values()))
-            for panel, along in cells.items()
+            Series(", ".join(panel), tuple(_point(rows) for rows in along.values())) for panel, along in cells.items()
         ]
 
     def _place(self, run: StudyRun, attack: str, key: str) -> Any:

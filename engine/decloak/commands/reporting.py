@@ -1,0 +1,48 @@
+"""`report`: one HTML page about runs."""
+
+import re
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from decloak.commands.options import store_option
+
+__all__ = ["report_command"]
+
+
+@click.command("report")
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="The file; by default named after the run.")
+@click.option("--with-evidence", is_flag=True, help="Findings with their reasons: names of persons' items are in them.")
+@click.option("--with-originals", is_flag=True, help="What only the publisher knows: which items were won back.")
+@store_option
+def report_command(
+    runs: tuple[str, ...], output: Path | None, with_evidence: bool, with_originals: bool, store: Path
+) -> None:
+    """Write a page about RUN (a number, a variant's name, or last) and the sweep it is of, or about several runs.
+
+    The page is one file that fetches nothing. It has counts and shares and no name of any item, unless asked for.
+    """
+    from decloak.data.formats.lines import check_new, write_text
+    from decloak.report.assemble import page_of
+    from decloak.report.page import rendered
+    from decloak.store.opening import connect_readonly
+    from decloak.store.studies import chosen_runs
+
+    with closing(connect_readonly(store)) as connection:
+        chosen = chosen_runs(connection, runs or ("last",))
+        file = output or Path(f"{_slug(chosen[0].scenario)}-run-{chosen[-1].run}.html")
+        check_new(file)
+        page = page_of(connection, store, chosen, evidence=with_evidence, originals=with_originals)
+    write_text(rendered(page), file)
+    click.echo(f"wrote {file}")
+
+
+def _slug(title: str) -> str:
+    """A title as the name of a file.
+
+    >>> _slug("What comes back of a clinic's records?")
+    'what-comes-back-of-a-clinic-s-records'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", title.lower())[:60].strip("-") or "report"

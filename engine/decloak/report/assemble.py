@@ -1,0 +1,123 @@
+"""What a page about some runs says, from the store: in the order in which somebody reads it who must decide."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from decloak.measure.registry import figure_titles
+from decloak.report import charts
+from decloak.report.drawing import comparison_svg
+from decloak.report.page import Drawn, Findings, Page, Section, Table
+from decloak.report.sections import attacks_section, costs_section, limits_section, making_section, sweep_section
+from decloak.report.study import Study
+from decloak.rules.explain import compared, list_findings
+from decloak.store.exposure import Exposure, exposure
+from decloak.store.results import attacks_of, notes_of
+from decloak.store.studies import StudyRun
+
+__all__ = ["page_of"]
+
+MOST_FINDINGS, MOST_PICTURES, MOST_ITEMS = 5_000, 3, 20
+
+
+def page_of(
+    connection: sqlite3.Connection, store: Path, runs: Sequence[StudyRun], *, evidence: bool, originals: bool
+) -> Page:
+    """The page; names of items are on it with `evidence`, and which of them were won back with `originals`."""
+    study = Study.of(connection, runs)
+    notes = list(dict.fromkeys(note for run in runs for note in notes_of(connection, run.run)))
+    sections = (
+        attacks_section(study),
+        sweep_section(study),
+        costs_section(study),
+        _weakest(connection, study, originals),
+        _evidence(connection, runs[-1].run) if evidence else None,
+        limits_section(notes),
+        making_section(study, store.name),
+    )
+    shown = [text for asked, text in ((evidence, "findings about records"), (originals, "original items")) if asked]
+    return Page(
+        name=f"run-{runs[-1].run}",
+        title=runs[0].scenario,
+        word="",
+        tone="open",
+        sentences=[],
+        sections=[section for section in sections if section is not None],
+        figures=_figures(study),
+        findings=_findings(connection, runs[-1].run) if evidence else None,
+        shows=f"This page shows {' and '.join(shown)}: do not hand it out." if shown else "",
+    )
+
+
+def _weakest(connection: sqlite3.Connection, study: Study, originals: bool) -> Section | None:
+    """How what came back spreads over the records, of the attack that won most back in the newest run."""
+    run = study.runs[-1].run
+    figures = study.figures[run]
+    won = [(figures.get(("correct", attack.label)) or 0.0, attack) for attack in attacks_of(connection, run)]
+    correct, attack = max(won, key=lambda pair: pair[0])
+    spread = exposure(connection, attack.attack, MOST_ITEMS) if correct else None
+    if spread is None:
+        return None
+    drawn, lines = _histogram(spread, attack.label), []
+    tables = []
+    if originals:
+        tables = [Table("The items ruled out rightly most often", ("item", "times"), _rows(spread), frozenset({1}))]
+    else:
+        lines = ["Which items these are is left out; --with-originals lists them."]
+    return Section("weakest", "Weakest records", lines, [drawn], tables)
+
+
+def _rows(spread: Exposure) -> list[list[str]]:
+    return [[item, str(times)] for item, times in spread.items]
+
+
+def _histogram(spread: Exposure, attack: str) -> Drawn:
+    size = sum(spread.records.values())
+    hit = size - spread.records[0]
+    said = f"{hit:,} of {size:,} records lost at least one item that hid the real one to {attack}"
+    spec = charts.bars(
+        [(str(items), records) for items, records in spread.records.items()], "items ruled out rightly", "records", said
+    )
+    rows = [[str(items), f"{records:,}"] for items, records in spread.records.items()]
+    table = Table(said, ("items ruled out rightly", "records"), rows, frozenset({0, 1}))
+    return Drawn(f"{said}.", [charts.drawn(spec, "svg").decode()], table)
+
+
+def _evidence(connection: sqlite3.Connection, run: int) -> Section:
+    figures = [
+        Drawn(f"{finding.attack}: {finding.sentence}", [comparison_svg(comparison)])
+        for finding, comparison in _pictures(connection, run)
+    ]
+    return Section("evidence", "Why some of it was won back", figures=figures)
+
+
+def _pictures(connection: sqlite3.Connection, run: int) -> Iterator[tuple[Any, Any]]:
+    """The first finding of each attack, as far as it can be drawn."""
+    count = 0
+    for attack in attacks_of(connection, run):
+        for finding in list_findings(connection, run, attack.label, 1):
+            comparison = compared(connection, run, finding.finding)
+            if comparison is not None and count < MOST_PICTURES:
+                count += 1
+                yield finding, comparison
+
+
+def _findings(connection: sqlite3.Connection, run: int) -> Findings:
+    rows = list_findings(connection, run, None, MOST_FINDINGS)
+    listed = [tuple(finding) for finding in rows[:MOST_FINDINGS]]
+    said = f"The first {len(listed):,} findings of run {run}" if len(rows) > len(listed) else f"All of run {run}"
+    return Findings(f"{said}.", ("attack", "finding", "because"), listed)
+
+
+def _figures(study: Study) -> dict[str, Any]:
+    """Every figure of every run, for whoever wants numbers as numbers."""
+    columns = ["run", "variant", "repetition", "attack", *study.measures]
+    rows = [
+        [run.run, run.variant, run.repetition, attack]
+        + [study.figures[run.run].get((measure, attack)) for measure in study.measures]
+        for run in study.runs
+        for attack in study.attacks
+    ]
+    titles = figure_titles()
+    return {"columns": columns, "rows": rows, "titles": {name: titles[name].title for name in study.measures}}

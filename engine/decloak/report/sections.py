@@ -1,0 +1,170 @@
+"""The sections of a page that are made of figures: attacks beside chance, what varies, costs, how it was made."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from decloak.errors import DecloakError
+from decloak.measure.family import FigureTitle
+from decloak.measure.kernels.statistics import interval
+from decloak.measure.registry import by_name, figure_titles
+from decloak.report import charts
+from decloak.report.page import Drawn, Section, Table
+from decloak.report.study import ATTACK, Point, Series, Study
+from decloak.scenario.sweep import compact
+from decloak.version import __version__
+
+__all__ = ["attacks_section", "costs_section", "limits_section", "making_section", "number", "sweep_section"]
+
+COSTS = ("loss", "mining", "utility", "cost")
+"""The families that say what a release costs."""
+PANELS = 24
+"""Panels of one figure; beyond that its table says the same."""
+HEADLINES = ("precision", "accuracy", "breach", "findings")
+"""The figure that is drawn where nobody says which: the first that was measured."""
+
+
+def number(value: float | None, count: bool = False) -> str:
+    """A figure as people read it."""
+    if value is None:
+        return "–"
+    if count or (value == round(value) and abs(value) >= 10):
+        return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+    return f"{value:.3g}" if value and abs(value) < 0.001 else f"{value:.3f}"
+
+
+def attacks_section(study: Study) -> Section:
+    """Every attack with its figures beside chance, means over repetitions."""
+    titles = [title for title in figure_titles().values() if title.name in study.measures and title.column]
+    costs = {figure.name for family in COSTS for figure in by_name(family).figures}
+    shown = [title for title in titles if title.name not in costs]
+    rows = [
+        [
+            *([name] if study.varied else []),
+            attack,
+            *_cells(study, runs, attack, shown),
+        ]
+        for name, runs in _variants(study)
+        for attack in study.attacks
+    ]
+    heads = [*(["variant"] if study.varied else []), "attack", *(title.title for title in shown)]
+    numeric = frozenset(range(len(heads) - len(shown), len(heads)))
+    table = Table(f"Means over {_repetitions(study)}; [low, high] are 95% intervals.", heads, rows, numeric)
+    return Section("attacks", "Attacks beside chance", tables=[table])
+
+
+def sweep_section(study: Study) -> Section | None:
+    """A figure for everything that varies, or those that the scenario lists; None where nothing varies."""
+    wished = study.runs[0].config.get("report") or {}
+    plots = wished.get("plot") or list(_usual(study))
+    figures = [_figure(study, plot["x"], plot["y"], _listed(plot.get("by", ()))) for plot in plots]
+    if not figures:
+        return None
+    lines = [
+        "A panel for each attack. The band is the 95% interval over repetitions, the dashed line what chance reaches."
+    ]
+    return Section("sweep", f"What changes with {' and '.join(study.varied)}", lines, figures)
+
+
+def costs_section(study: Study) -> Section | None:
+    """What each release lost, None where nothing of it was measured."""
+    titles = figure_titles()
+    figures = [
+        titles[figure.name]
+        for family in COSTS
+        for figure in by_name(family).figures
+        if figure.column and figure.name in study.measures
+    ]
+    if not figures:
+        return None
+    rows = []
+    for name, runs in _variants(study):
+        attack = next(iter(study.attacks))
+        rows.append([name if study.varied else "this release", *_cells(study, runs, attack, figures)])
+    heads = ["release", *(figure.title for figure in figures)]
+    helps = [f"{figure.title}: {figure.help}." for figure in figures]
+    table = Table("What was lost, or what it took", heads, rows, frozenset(range(1, len(heads))))
+    return Section("costs", "What the release costs", tables=[table], items=helps)
+
+
+def limits_section(notes: Sequence[str]) -> Section:
+    """What the page does not say, the same always, and the notes of the runs."""
+    fixed = (
+        "That the release is anonymous, safe or lawful: attacks that were not tried may win back more.",
+        "What an attacker knows who has other data about these people than the attacker described here.",
+        "What other data sets of the same kind would give: intervals are about what stands beside them.",
+        "That nothing was found where an attack had nothing to go by: a dash is no zero.",
+    )
+    return Section("limits", "What this does not say", items=[*fixed, *notes])
+
+
+def making_section(study: Study, store: str) -> Section:
+    """The scenario as it ran, versions, seeds, and the command that repeats it."""
+    seeds = ", ".join(str(seed) for seed in dict.fromkeys(run.seed for run in study.runs))
+    first = study.runs[0]
+    lines = [
+        f"decloak {__version__}; {len(study.runs)} runs, first started {first.started} UTC; seeds {seeds}.",
+        f"To see it again: decloak report {' '.join(str(run.run) for run in study.runs[:1])} --store {store}",
+    ]
+    config = {key: value for key, value in first.config.items() if value not in (None, {}, [])}
+    return Section("making", "How it was made", lines, code=json.dumps(config, ensure_ascii=False, indent=1))
+
+
+def _usual(study: Study) -> Iterator[dict[str, Any]]:
+    headline = next((name for name in HEADLINES if name in study.measures), None)
+    if headline is None:
+        return
+    for key in study.varied:
+        others = [other for other in study.varied if other != key]
+        yield {"x": key, "y": headline, "by": [ATTACK, *others] if len(study.attacks) > 1 else others}
+
+
+def _listed(by: str | Sequence[str]) -> list[str]:
+    return [by] if isinstance(by, str) else list(by)
+
+
+def _figure(study: Study, x: str, y: str, by: Sequence[str]) -> Drawn:
+    series = study.series(x, y, by)
+    title = figure_titles()[y].title if y in figure_titles() else y
+    try:
+        specs = charts.panels(study, x, y, by)
+    except DecloakError:  # undefined everywhere: the table has the dashes
+        specs = []
+    panels = [charts.drawn(spec, "svg").decode() for spec in specs[:PANELS]]
+    left_out = f", the first {PANELS} of {len(specs)}" if len(specs) > PANELS else ""
+    return Drawn(f"{title} with {x}{left_out}", panels, _series_table(series, x, title, ", ".join(by)))
+
+
+def _series_table(series: Sequence[Series], x: str, y: str, by: str) -> Table:
+    rows = [[line.by, _place(point.x), *_point(point)] for line in series for point in line.points]
+    heads = [by or "all", x, y, "low", "high", "chance", "repetitions"]
+    return Table(f"{y} with {x}", heads, rows, frozenset(range(2, len(heads))))
+
+
+def _point(point: Point) -> list[str]:
+    return [*(number(value) for value in (point.value, point.low, point.high, point.chance)), str(point.n)]
+
+
+def _place(value: Any) -> str:
+    return value if isinstance(value, str) else compact(value)
+
+
+def _variants(study: Study) -> list[tuple[str, list[int]]]:
+    """The runs of each variant, by its name."""
+    named: dict[str, list[int]] = {}
+    for run in study.runs:
+        named.setdefault(run.variant, []).append(run.run)
+    return list(named.items())
+
+
+def _cells(study: Study, runs: Sequence[int], attack: str, titles: Sequence[FigureTitle]) -> Iterator[str]:
+    for title in titles:
+        mean = interval([study.figures[run].get((title.name, attack)) for run in runs])
+        bounds = mean.low is not None and mean.high is not None and mean.high > mean.low
+        around = f" [{number(mean.low, title.count)}, {number(mean.high, title.count)}]" if bounds else ""
+        yield number(mean.mean, title.count) + around
+
+
+def _repetitions(study: Study) -> str:
+    most = max(len(runs) for _, runs in _variants(study))
+    return "one repetition" if most == 1 else f"{most} repetitions"
