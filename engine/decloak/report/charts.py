@@ -48,7 +48,10 @@ def panel(series: Series, x: str, y: str, top: float, about: str = "") -> dict[s
     numeric = all(_is_number(point.x) for point in series.points)
     values = [_datum(point, numeric) for point in series.points if point.value is not None]
     across: dict[str, Any] = {"field": "x", "title": x, "type": "quantitative" if numeric else "nominal"}
-    across |= {"scale": {"zero": False}} if numeric else {"sort": None, "axis": {"labelAngle": 0, "labelLimit": 90}}
+    if numeric:
+        across |= {"scale": {"zero": False, "nice": False, "padding": 6}, "axis": {"values": _ticks(series.points)}}
+    else:
+        across |= {"sort": None, "axis": {"labelAngle": 0, "labelLimit": 90}}
     up = {"field": "y", "type": "quantitative", "title": y, "scale": {"domain": [0, top], "nice": True}}
     low, high = {"field": "low", "type": "quantitative", "title": y}, {"field": "high"}
     band: dict[str, Any] = {"type": "area" if numeric else "rule", "color": BLUE, "opacity": 0.25 if numeric else 0.8}
@@ -109,6 +112,12 @@ def _datum(point: Point, numeric: bool) -> dict[str, Any]:
     high = point.value if point.high is None else point.high
     x = point.x if numeric else str(point.x)
     return {"x": x, "y": point.value, "low": low, "high": high, "chance": point.chance}
+
+
+def _ticks(points: Sequence[Point]) -> list[Any]:
+    """The values that were tried, every other of them where they are many."""
+    values = sorted(point.x for point in points)
+    return values[:: 1 + len(values) // 8]
 
 
 def _is_number(value: object) -> bool:

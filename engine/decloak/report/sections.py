@@ -1,8 +1,9 @@
 """The sections of a page that are made of figures: attacks beside chance, what varies, costs, how it was made."""
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
+
+import yaml
 
 from decloak.errors import DecloakError
 from decloak.measure.family import FigureTitle
@@ -106,8 +107,16 @@ def making_section(study: Study, store: str) -> Section:
         f"decloak {__version__}; {len(study.runs)} runs, first started {first.started} UTC; seeds {seeds}.",
         f"To see it again: decloak report {' '.join(str(run.run) for run in study.runs[:1])} --store {store}",
     ]
-    config = {key: value for key, value in first.config.items() if value not in (None, {}, [])}
-    return Section("making", "How it was made", lines, code=json.dumps(config, ensure_ascii=False, indent=1))
+    config = _said(first.config)
+    text = yaml.safe_dump(config, default_flow_style=None, sort_keys=False, allow_unicode=True, width=100)
+    return Section("making", "How it was made", lines, code=text)
+
+
+def _said(value: Any) -> Any:
+    """A configuration without what says nothing."""
+    if not isinstance(value, dict):
+        return value
+    return {key: _said(inner) for key, inner in value.items() if inner not in (None, {}, [])}
 
 
 def _usual(study: Study) -> Iterator[dict[str, Any]]:
