@@ -1,0 +1,207 @@
+"""The page of `decloak report`: names are inert, nothing is fetched, nothing of persons is on it unless asked for."""
+
+import csv
+import io
+import json
+import re
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import decloak
+from browser import browser
+from decloak.report import charts
+from decloak.report.page import Card, Drawn, Findings, Page, Section, Table, rendered
+from decloak.report.study import Point, Series, Study
+from decloak.store.opening import connect_readonly
+from decloak.store.studies import chosen_runs
+
+HOSTILE = (
+    "</script><script>document.title='owned'</script>",
+    "<img src=x onerror=\"document.title='owned'\">",
+    "</title><svg onload=\"document.title='owned'\">",
+    "--><!-- ]]> {{ 7 * 7 }} {% raw %}",
+    "=cmd|' /C calc'!A1",
+    "@import url(http://127.0.0.1:9/x)",
+    "javascript:document.title='owned'",
+    "\u202eevil\u2066 \x9b31m &amp; \u2028 ' \" `",
+)
+SWEEP = """\
+scenario: {title}
+data: {{generate: clinic, transactions: 120, seed: 7}}
+anonymise: {{method: coat, k: 5, privacy: {{count: 10, sizes: [3]}}}}
+relate: {{measure: ngd, source: clinic-counts}}
+attack: [ra, mda, rba]
+measure: [recovery, {{link: {{k: 5, m: 2}}}}]
+vary: {{anonymise.k: [3, 5]}}
+repeat: {{times: 2, seed: 1}}
+"""
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("sweep")
+    (folder / "s.yaml").write_text(SWEEP.format(title="How much comes back?"))
+    decloak.run(folder / "s.yaml", store=folder / "s.db")
+    return folder / "s.db"
+
+
+def report(call, store: Path, out: Path, *more: str) -> str:
+    done = call("report", *more, "--store", store, "-o", out)
+    assert done.code == 0, done.err
+    return out.read_text(encoding="utf-8")
+
+
+def hostile_page() -> Page:
+    line = Series(HOSTILE[0], tuple(Point(x, 0.5, 0.4, 0.6, 3, 0.3) for x in HOSTILE))
+    spec = charts.panel(line, HOSTILE[1], HOSTILE[2], 1.0, about=HOSTILE[1])
+    table = Table(HOSTILE[0], HOSTILE, [HOSTILE])
+    section = Section("x", HOSTILE[0], HOSTILE, [Drawn(HOSTILE[1], [charts.drawn(spec, "svg").decode()], table)],
+                      [table], HOSTILE, HOSTILE[3])  # fmt: skip
+    return Page(
+        HOSTILE[2], HOSTILE[2], HOSTILE[0], "bad", HOSTILE, [("✗", name) for name in HOSTILE],
+        [Card(HOSTILE[0], HOSTILE[1], HOSTILE)], [section], {"columns": ["a"], "rows": [[name] for name in HOSTILE]},
+        Findings(HOSTILE[0], HOSTILE[:3], [HOSTILE[:3], HOSTILE[3:6]]), HOSTILE[0],
+    )  # fmt: skip
+
+
+def test_two_reports_of_a_store_are_the_same_bytes(sweep, call, tmp_path):
+    assert report(call, sweep, tmp_path / "a.html") == report(call, sweep, tmp_path / "b.html")
+
+
+def test_a_report_of_one_run_is_of_its_whole_sweep(sweep):
+    with closing(connect_readonly(sweep)) as connection:
+        assert [run.run for run in chosen_runs(connection, ["2"])] == [1, 2, 3, 4]
+        assert [run.run for run in chosen_runs(connection, ["2", "3"])] == [2, 3]
+
+
+def test_no_name_of_an_item_is_on_a_page_unless_somebody_asks(sweep, call, tmp_path):
+    with closing(connect_readonly(sweep)) as connection:
+        items = {name for (name,) in connection.execute("select name from item") if len(name) > 6}
+    quiet = report(call, sweep, tmp_path / "quiet.html")
+    assert not [item for item in items if item in quiet]
+    loud = report(call, sweep, tmp_path / "loud.html", "--with-evidence", "--with-originals")
+    assert any(item in loud for item in items)
+    assert "do not hand it out" in loud
+    assert "do not hand it out" not in quiet
+
+
+def test_the_figures_of_the_page_are_those_of_the_store(sweep, call, tmp_path):
+    text = report(call, sweep, tmp_path / "page.html")
+    data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S)[1])["figures"]
+    with closing(connect_readonly(sweep)) as connection:
+        stored = connection.execute(
+            'select run, attack, measure, value from result where "table" = -1 order by 1, 2, 3'
+        ).fetchall()
+    at = {name: number for number, name in enumerate(data["columns"])}
+    on_page = {
+        (row[at["run"]], row[at["attack"]], name): row[number]
+        for row in data["rows"]
+        for name, number in at.items()
+        if name not in ("run", "variant", "repetition", "attack")
+    }
+    assert {key: value for *key, value in map(list, stored) for key in [tuple(key)]} == {
+        key: value for key, value in on_page.items() if key in {row[:3] for row in stored}
+    }
+
+
+def test_a_page_is_small_and_readable_without_a_script(sweep, call, tmp_path):
+    text = report(call, sweep, tmp_path / "page.html")
+    assert len(text.encode()) < 600_000
+    assert text.count("<svg") >= 3
+    assert "<table>" in text
+
+
+def test_there_is_one_script_and_it_is_the_one_the_policy_names():
+    text = rendered(hostile_page())
+    assert len(re.findall(r"<script>", text)) == 1
+    assert "default-src 'none'" in text
+    assert "http://" not in re.sub(r'xmlns(:xlink)?="[^"]*"', "", text).replace("http://127.0.0.1:9/x", "")
+    island = re.search(r'id="data">(.*?)</script>', text, re.S)[1]
+    assert json.loads(island)["findings"][0][0] == HOSTILE[0]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("dark", [False, True])
+def test_hostile_names_are_inert_in_a_browser(tmp_path, width, dark):
+    (tmp_path / "page.html").write_text(rendered(hostile_page()), encoding="utf-8")
+    with browser(tmp_path) as tab:
+        tab.open(tmp_path / "page.html", width, dark=dark)
+        assert tab.complaints == []
+        assert tab.requests == []
+        assert tab.ask("document.title").endswith(HOSTILE[2])
+        assert tab.ask("document.documentElement.scrollWidth") == width
+        assert tab.ask("document.querySelectorAll('img, iframe, object, script').length") == 2
+        assert tab.ask("document.querySelector('#rows tbody td').textContent") == HOSTILE[0]
+
+
+def test_findings_are_sorted_and_filtered_in_a_browser(tmp_path):
+    rows = [("rba", number, f"row {number % 7}") for number in range(200)]
+    page = Page("n", "t", "w", "open", [], findings=Findings("All.", ("attack", "finding", "because"), rows))
+    (tmp_path / "page.html").write_text(rendered(page), encoding="utf-8")
+    with browser(tmp_path) as tab:
+        tab.open(tmp_path / "page.html", 1280)
+        first = "document.querySelector('#rows tbody tr td:nth-child(2)').textContent"
+        click = "document.querySelectorAll('#rows th button')[1].click()"
+        assert tab.ask(first) == "0"
+        assert tab.ask(f"{click}; {click}; {first}") == "199"
+        assert tab.ask("document.querySelectorAll('#rows th')[1].getAttribute('aria-sort')") == "descending"
+        typed = "const f = document.getElementById('filter'); f.value = 'ROW 3'; f.dispatchEvent(new Event('input'))"
+        tab.ask(f"(() => {{ {typed} }})()")
+        assert tab.ask("document.getElementById('shown').textContent") == "29 findings, page 1 of 1"
+        assert tab.ask("document.querySelectorAll('#rows tbody tr').length") == 29
+        assert tab.complaints == []
+
+
+def test_cells_of_the_csv_are_no_formulas(tmp_path):
+    page = Page("n", "t", "w", "open", [], figures={"columns": ["a", "b"], "rows": [[name, -1.5] for name in HOSTILE]})
+    (tmp_path / "page.html").write_text(rendered(page), encoding="utf-8")
+    with browser(tmp_path) as tab:
+        tab.open(tmp_path / "page.html", 1280)
+        catch = "window.made = []; URL.createObjectURL = b => { b.text().then(t => window.made.push(t)); return '#' }"
+        tab.ask(f"{catch}; document.getElementById('csv').click()")
+        while not tab.ask("window.made.length"):
+            pass
+        rows = list(csv.reader(io.StringIO(tab.ask("window.made[0]"), newline="")))
+    assert [row[0] for row in rows[1:]] == [f"'{name}" if name[0] in "=+-@" else name for name in HOSTILE]
+    assert {row[1] for row in rows[1:]} == {"-1.5"}
+
+
+@pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
+def test_a_plot_is_a_picture_of_the_kind_its_name_says(sweep, call, tmp_path, kind):
+    out = tmp_path / f"p.{kind}"
+    done = call("plot", "--x", "anonymise.k", "--y", "precision", "--by", "attack", "-o", out, "--store", sweep)
+    assert done.code == 0, done.err
+    assert out.read_bytes().startswith({"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}[kind])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--x", "anonymise.kk", "--y", "precision", "--by", "attack"], "did you mean 'anonymise.k'?"),
+        (["--x", "anonymise.k", "--y", "precisio", "--by", "attack"], "did you mean 'precision'?"),
+        (["--x", "anonymise.k", "--y", "precision"], "'attack' differs as well; add --by attack"),
+        (["--x", "attack", "--y", "precision"], "'anonymise.k' differs as well; add --by anonymise.k"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said_in_a_line(sweep, call, tmp_path, arguments, said):
+    done = call("plot", *arguments, "-o", tmp_path / "p.svg", "--store", sweep)
+    assert done.code == 2
+    assert said in done.err
+    assert done.err.count("\n") == 1
+    assert not (tmp_path / "p.svg").exists()
+
+
+def test_a_point_is_the_mean_over_repetitions_beside_chance(sweep):
+    with closing(connect_readonly(sweep)) as connection:
+        study = Study.of(connection, chosen_runs(connection, ["last"]))
+        values = connection.execute(
+            'select avg(value) from result where "table" = -1 and measure = ? and attack = ? and variant = ?',
+            ("precision", "rba", "anonymise.k=3"),
+        ).fetchone()
+    (line,) = [line for line in study.series("anonymise.k", "precision", ["attack"]) if line.by == "rba"]
+    assert line.points[0].x == 3
+    assert line.points[0].value == pytest.approx(values[0])
+    assert line.points[0].n == 2
+    assert line.points[0].chance is not None
