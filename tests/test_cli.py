@@ -557,7 +557,7 @@ def test_no_truth_is_in_the_graph(call, store):
 def test_the_evidence_of_a_finding_is_a_graph(call, store):
     said = call("explain", "1", "--finding", 40, "--graph", "--store", store)
     found = READERS["json"](said.out)
-    assert {data["kind"] for _, data in found.nodes(data=True)} == {"finding", "txn", "item"}
+    assert {data["kind"] for _, data in found.nodes(data=True)} == {"finding", "txn", "item", "known", "rival"}
     assert nx.is_weakly_connected(found)
 
 

@@ -248,3 +248,24 @@ because: "{item}"
         spared = dict(connection.execute("select row * 4 + col, weight from spared").fetchall())
         struck = dict(connection.execute("select row * 4 + col, weight from struck").fetchall())
     assert weights == pytest.approx(spared | struck, abs=1e-12)
+
+
+def test_what_a_member_was_struck_among_is_drawn_and_in_the_graph(store, call, tmp_path):
+    drawn = call("explain", "last", "p01", "insulin", "--attack", "rba", "--store", store, "--svg", tmp_path / "e.svg")
+    assert drawn.code == 0, drawn.err
+    picture = (tmp_path / "e.svg").read_text(encoding="utf-8")
+    for text in ("insulin", "aspirin", "chest pain", "0.80, struck in round 42"):
+        assert text in picture
+    graph = json.loads(call("explain", "last", "p01", "insulin", "--attack", "rba", "--store", store, "--graph").out)
+    rivals = {node["label"]: node for node in graph["nodes"] if node["kind"] == "rival"}
+    assert rivals["insulin"]["subject"]
+    assert rivals["insulin"]["struck"]
+    assert rivals["aspirin"]["note"] == "0.70"
+    assert not rivals["aspirin"]["struck"]
+
+
+def test_an_item_that_nothing_was_found_about_cannot_be_drawn(store, call, tmp_path):
+    done = call("explain", "last", "p01", "aspirin", "--attack", "rba", "--store", store, "--svg", tmp_path / "e.svg")
+    assert done.code == 2
+    assert "nothing was found that can be drawn" in done.err
+    assert not (tmp_path / "e.svg").exists()

@@ -40,7 +40,7 @@ def page_of(
     return Page(
         name=f"run-{runs[-1].run}",
         title=runs[0].scenario,
-        word="",
+        word="What was found",
         tone="open",
         sentences=[],
         sections=[section for section in sections if section is not None],
