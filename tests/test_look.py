@@ -38,8 +38,8 @@ def shapes():
         with_ids = [[label, *items] for label, items in zip(IDS, BASKETS, strict=True)]
         title = [["id", "items"]] if header else []
         yield f"basket{separator!r}{quoting}{header}", separated(title + with_ids, separator, quoting), data
-        if not header:
-            yield f"lists{separator!r}{quoting}", separated(BASKETS, separator, quoting), plain
+        title = [["items"]] if header else []
+        yield f"lists{separator!r}{quoting}{header}", separated(title + BASKETS, separator, quoting), plain
         pairs = [[label, item] for label, items in zip(IDS, BASKETS, strict=True) for item in items]
         if header:
             yield (
@@ -72,7 +72,7 @@ def written(path: Path, lines: list[str], bom: bool, ends: str) -> Path:
 
 
 SHAPES = [(f"{name} {ends!r} {bom}", lines, data, bom, ends)
-          for name, lines, data in shapes() for bom, ends in ((False, "\n"), (True, "\r\n"))]  # fmt: skip
+          for name, lines, data in shapes() for bom, ends in product((False, True), ("\n", "\r\n"))]  # fmt: skip
 
 
 def holds(data: Dataset) -> tuple[list[list[str]], list[str]]:
@@ -90,6 +90,40 @@ def test_none_of_the_shapes_in_the_wild_is_misread_silently(tmp_path, lines, dat
     assert read_as[0] == right if seen.sure else right in read_as, (seen.reading, seen.unsure, seen.alternatives)
     assert seen.encoding.endswith("mark") is bom
     assert seen.line_ends == ("CRLF" if "\r" in ends else "LF")
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress], ids=["gz", "xz"])
+def test_none_of_the_shapes_is_misread_when_it_is_packed(tmp_path, pack):
+    for _, lines, data, bom, ends in SHAPES[::7]:
+        path = written(tmp_path / "data", lines, bom, ends)
+        plain = look(path)
+        path.write_bytes(pack(path.read_bytes()))
+        seen = look(path)
+        assert (seen.reading, seen.unsure, seen.first) == (plain.reading, plain.unsure, plain.first)
+        if seen.sure:
+            assert holds(read(path, seen.format, **seen.reading.options._asdict())) == ([*map(sorted, data[0])], data[1])
+
+
+def test_none_of_the_shapes_is_misread_as_a_sheet(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
+    long = [["tid", "item"], *([label, item] for label, items in zip(IDS, BASKETS, strict=True) for item in items)]
+    inside = [[label, "|".join(items)] for label, items in zip(IDS, BASKETS, strict=True)]
+    with_ids = [[label, *items] for label, items in zip(IDS, BASKETS, strict=True)]
+    plain = [str(number) for number in range(1, 25)]
+    for rows, ids in (
+        (BASKETS, plain), ([["items"], *BASKETS], plain), (with_ids, IDS), ([["id", "items"], *with_ids], IDS),
+        (inside, IDS), ([["id", "items"], *inside], IDS), (long, IDS),
+    ):  # fmt: skip
+        book = openpyxl.Workbook()
+        for row in rows:
+            book.active.append(row)
+        book.save(tmp_path / "data.xlsx")
+        seen = look(tmp_path / "data.xlsx")
+        readings = [seen.reading] if seen.sure else [seen.reading, *seen.alternatives]
+        right = ([*map(sorted, BASKETS)], ids)
+        assert right in [
+            holds(read(tmp_path / "data.xlsx", one.format, **one.options._asdict())) for one in readings
+        ], (rows[:2], seen.reading, seen.unsure)
 
 
 def test_there_are_more_than_sixty_shapes_and_most_leave_no_doubt(tmp_path):

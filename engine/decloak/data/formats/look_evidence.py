@@ -5,6 +5,7 @@ person who said otherwise.
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from decloak.data.formats.lines import Line
 from decloak.errors import DecloakError
 
 __all__ = ["ID_WORDS", "INNER", "ITEM_WORDS", "NEARLY", "SEPARATORS", "Ids", "Rows", "header_of_rows", "ids_of_rows",
-           "inner_of", "is_whole", "matches", "nested", "rows_by", "split_share"]  # fmt: skip
+           "inner_of", "is_whole", "matches", "may_be_header", "nested", "rows_by", "split_share"]  # fmt: skip
 
 Rows = Sequence[Sequence[str]]
 
@@ -45,6 +46,12 @@ ITEM_WORDS = re.compile(
     re.IGNORECASE,
 )
 """What a column of items is called."""
+_COLUMN = re.compile(
+    r"(?:item|product|article|diagnos[ei]s|code|drug|tag|symptom|keyword|ingredient|basket|transaction|purchase|itemset|"
+    r"list)(?:e?s)?",
+    re.IGNORECASE,
+)
+"""What the one name above lists is called; what else could be is an item as likely."""
 _HEX = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){2,6}[0-9a-f]{0,12}", re.IGNORECASE)
 _DIGITS, _LETTERS = re.compile(r"\d+"), re.compile(r"[^\W\d_]+")
 
@@ -83,21 +90,42 @@ def header_of_rows(rows: Rows) -> bool:
     """Whether the first row is unlike all others: names of columns.
 
     None of its values occurs below; and the words are those of columns, or it has letters where all others have
-    numbers.
+    numbers. One name alone is what lists are called.
     """
     first, rest = [cell.strip() for cell in rows[0]], rows[1:]
-    if len(rest) < HEADED - 1 or len(first) < 2:
+    if len(rest) < HEADED - 1:
         return False
     below = {cell for row in rest for cell in row}
     if any(cell in below for cell in first if cell):
         return False
+    numbers = all(is_whole(cell) for row in rest for cell in row)
+    lettered = not any(char.isdigit() for cell in first for char in cell)
+    if len(first) == 1:
+        return split_share(rest) > 0 and (matches(_COLUMN, first[0]) or (numbers and lettered))
     if matches(ID_WORDS, first[0]):
         worded = any(matches(ITEM_WORDS, cell) for cell in first[1:])
         return worded or _shape([row[0] for row in rest if row]) is not None
     if all(matches(ITEM_WORDS, cell) for cell in first) and len(set(first)) == len(first):
         return len({re.sub(r"\d+", "", cell) for cell in first}) == 1
-    numbers = all(is_whole(cell) for row in rest for cell in row)
-    return numbers and not any(any(char.isdigit() for char in cell) for cell in first)
+    return numbers and lettered
+
+
+def may_be_header(rows: Rows) -> bool:
+    """Whether the first row may be one, in words nobody knows: none of its values occurs below, where nearly all do
+    again; or the first has no digit and the ids below it have, or it stands alone.
+    """
+    first, rest = [cell.strip() for cell in rows[0]], rows[1:]
+    counts = Counter(cell for row in rest for cell in row)
+    if len(rest) < HEADED - 1 or not counts.keys().isdisjoint(first):
+        return False
+    again = sum(count for count in counts.values() if count > 1)
+    if split_share(rest) > 0 and again >= NEARLY * sum(counts.values()):
+        return True
+    if any(map(str.isdigit, first[0])):
+        return False
+    ids = [row[0] for row in rest if row]
+    numbered = sum(any(map(str.isdigit, cell)) for cell in ids) >= NEARLY * len(ids)
+    return split_share(rest) > 0 if len(first) == 1 else numbered and len(set(ids)) == len(ids)
 
 
 def ids_of_rows(rows: Rows) -> Ids:
@@ -121,7 +149,8 @@ def _ids(rows: Rows) -> Ids:
         if sum(map(is_whole, others)) < (1 - NEARLY) * len(others):
             return Ids(True, True)
         counted = rises and numbers[-1] - numbers[0] == len(numbers) - 1
-        return Ids(counted, not counted and len(first) >= MANY)
+        apart = len(first) >= MANY and not set(first) & set(others)
+        return Ids(counted or apart, not (rises or apart) and len(first) >= MANY)
     shape = _shape(first)
     if shape is not None and sum(_shape_of(cell) == shape for cell in others) <= (1 - NEARLY) * len(others):
         return Ids(True, True)

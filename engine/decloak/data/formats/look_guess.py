@@ -11,6 +11,7 @@ from decloak.data.formats.lines import Line
 from decloak.data.formats.look_evidence import (
     FEWEST,
     ID_WORDS,
+    INNER,
     ITEM_WORDS,
     NEARLY,
     SEPARATORS,
@@ -20,6 +21,8 @@ from decloak.data.formats.look_evidence import (
     inner_of,
     is_whole,
     matches,
+    may_be_header,
+    nested,
     rows_by,
     split_share,
 )  # fmt: skip
@@ -95,8 +98,9 @@ def _is_spmf(lines: Sequence[Line]) -> bool:
 def _numbers(lines: Sequence[Line]) -> Guess:
     rows = [line.text.split() for line in lines]
     found = Guess("spmf")
-    if ids_of_rows(rows).there:
-        found = found.doubting("the first numbers count the lines: perhaps ids", ("basket", Options(True, " ")))
+    ids = ids_of_rows(rows)
+    if ids.there or not ids.sure:
+        found = found.doubting("no first number comes twice: perhaps ids", ("basket", Options(True, " ")))
     return found
 
 
@@ -134,6 +138,25 @@ def _with_ids(found: Guess, rows: Rows) -> Guess:
         return replace(found, options=options)
     why = "the first name of each line may be its id" if not ids.there else "the first name of each line may be no id"
     return replace(found, options=options).doubting(why, (found.format, options._replace(ids=not ids.there)))
+
+
+def _with_header(found: Guess, rows: Rows) -> Guess:
+    """The same, with a doubt where the first of all rows may be a header."""
+    if found.options.header or not may_be_header(rows):
+        return found
+    behind = found.options._replace(header=True)
+    without = _with_ids(Guess(found.format, behind._replace(ids=False)), rows[1:])
+    others = () if behind.within else ((found.format, without.options), *without.alternatives)
+    return found.doubting("the first line may name the columns", (found.format, behind), *others)
+
+
+def _with_lists(found: Guess, below: Rows) -> Guess:
+    """The same, with a doubt where every id has one value, and these may be lists."""
+    values = [row[1] for row in below if len(row) > 1]
+    if not found.options.ids or not nested(below):
+        return found
+    lists = [(found.format, found.options._replace(within=mark)) for mark in _within(values)]
+    return found.doubting("the values behind the ids may be lists", *lists) if lists else found
 
 
 def _separated(lines: Sequence[Line]) -> Guess:
@@ -174,13 +197,15 @@ def _nested(rows: Rows, below: Rows, mark: str, inner: str) -> Guess:
     found = Guess("basket", options)
     if len(below) < FEWEST:
         why = f"few lines to tell that {mark_name(mark)} separates an id from a list"
-        return found.doubting(why, ("basket", Options(separator=None if inner == "," else inner)))
-    return found
+        found = found.doubting(why, ("basket", Options(separator=None if inner == "," else inner)))
+    return _with_header(found, rows)
 
 
 def _blank(rows: Rows, others: bool) -> Guess:
     """Names with blanks between them, or one name of several words a line."""
-    found = _with_ids(Guess("basket", Options(separator=" ", header=header_of_rows(rows))), rows)
+    header = header_of_rows(rows)
+    found = _with_ids(Guess("basket", Options(separator=" ", header=header)), rows[int(header) :])
+    found = _with_header(found, rows)
     names = [cell for row in rows for cell in row]
     if others or len(set(names)) > 0.7 * len(names) or len(rows) < FEWEST:
         return found.doubting(
@@ -199,9 +224,10 @@ def guess_rows(rows: Rows, name: str) -> Guess:
     below = rows[1:] if header else rows
     found = Guess(name, Options(header=header))
     if header and matches(ID_WORDS, rows[0][0]) and len({row[0] for row in below}) == len(below):
-        return replace(found, options=Options(ids=True, header=True))
+        return _with_lists(replace(found, options=Options(ids=True, header=True)), below)
     found = _with_ids(found, below)
-    if constant and len(rows) >= FEWEST:
+    found = _with_header(_with_lists(found, below), rows)
+    if constant and (header or len(rows) >= FEWEST):
         why = f"every line has {width} values: perhaps the columns of a table, not a list"
         return found.doubting(why, ("long", Options(transaction=rows[0][0], item=rows[0][1])))
     return found
@@ -243,11 +269,23 @@ def _long(rows: Rows) -> Guess | None:
     if transaction not in again and (len(head) > 2 or not items):
         return None
     found = Guess("long", Options(transaction=head[transaction], item=head[choices[0]]))
+    if transaction not in again:
+        found = found.doubting("no id comes again: perhaps an id and a list", *_lists([row[1] for row in below]))
     others = [(at, item) for at in repeated for item in choices if (at, item) != (transaction, choices[0])]
     if others:
         named_so = tuple(("long", Options(transaction=head[at], item=head[item])) for at, item in others)
         return found.doubting("several columns may hold the ids or the items", *named_so)
     return found
+
+
+def _lists(values: Sequence[str]) -> list[tuple[str, Options]]:
+    """What else the values behind ids may be: one item each, or lists by what separates some of them."""
+    return [("basket", Options(ids=True, header=True, within=mark)) for mark in (*_within(values), None)]
+
+
+def _within(values: Sequence[str]) -> list[str]:
+    """What may separate names inside some of the values."""
+    return [mark for mark in INNER if any(mark in value.strip() for value in values)]
 
 
 def _headless(rows: Rows) -> Guess | None:

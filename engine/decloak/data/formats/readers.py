@@ -42,7 +42,8 @@ def find_format(name: str, options: Options) -> Format:
     for mark in (options.separator, options.within):
         if mark is not None:
             check_separator(mark)
-    if options.within is not None and options.within == (options.separator or ","):
+    separated = "separator" in FORMATS[name].options
+    if separated and options.within is not None and options.within == (options.separator or ","):
         raise DecloakError(f"{shown(options.within)} is the separator already", hint="leave out 'within'")
     if options.transaction == options.item:
         message = f"{shown(options.item)} cannot hold both the transaction and the item"
