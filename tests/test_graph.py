@@ -23,17 +23,35 @@ def connection(store):
 
 
 def test_the_whole_graph_has_every_node_and_edge_of_the_views(connection):
-    graph = whole(connection)
-    nodes = connection.execute("select kind, id, label from node").fetchall()
     columns = "source_kind, source_id, kind, target_kind, target_id, weight"
-    edges = connection.execute(f"select {columns} from edge").fetchall()
-    assert {(key, data["kind"], data["label"]) for key, data in graph.nodes(data=True)} == {
-        (f"{kind}:{number}", kind, label) for kind, number, label in nodes
-    }
-    assert {(a, kind, b, data.get("weight")) for a, b, kind, data in graph.edges(keys=True, data=True)} == {
-        (f"{source_kind}:{source}", kind, f"{target_kind}:{target}", weight)
-        for source_kind, source, kind, target_kind, target, weight in edges
-    }
+    for originals in (False, True):
+        graph = whole(connection, originals)
+        more = " union all select {} from truth_{}" if originals else ""
+        nodes = connection.execute(
+            "select kind, id, label from node" + more.format("kind, id, label", "node")
+        ).fetchall()
+        edges = connection.execute(f"select {columns} from edge" + more.format(columns, "edge")).fetchall()
+        names = sorted((kind, label) for kind, _, label in nodes)
+        assert sorted((data["kind"], data["label"]) for _, data in graph.nodes(data=True)) == names
+        called = {(kind, number): (kind, label) for kind, number, label in nodes}
+        label_of = {node: (data["kind"], data["label"]) for node, data in graph.nodes(data=True)}
+        assert {
+            (label_of[a], kind, label_of[b], data.get("weight"))
+            for a, b, kind, data in graph.edges(keys=True, data=True)
+        } == {
+            (called[source_kind, source], kind, called[target_kind, target], weight)
+            for source_kind, source, kind, target_kind, target, weight in edges
+        }
+
+
+def test_a_graph_of_all_has_the_numbers_of_the_store_and_one_of_what_is_published_the_order_of_names(connection):
+    numbers = {f"{kind}:{number}": label for kind, number, label in connection.execute(
+        "select * from node union all select * from truth_node")}  # fmt: skip
+    assert dict(whole(connection, True).nodes(data="label")) == numbers
+    items = [label for _, label in sorted(
+        (int(node.removeprefix("item:")), data["label"])
+        for node, data in whole(connection).nodes(data=True) if data["kind"] == "item")]  # fmt: skip
+    assert items == sorted(items)
 
 
 @pytest.mark.parametrize("hops", [1, 2, 3, 20])

@@ -101,7 +101,10 @@ def test_none_of_the_shapes_is_misread_when_it_is_packed(tmp_path, pack):
         seen = look(path)
         assert (seen.reading, seen.unsure, seen.first) == (plain.reading, plain.unsure, plain.first)
         if seen.sure:
-            assert holds(read(path, seen.format, **seen.reading.options._asdict())) == ([*map(sorted, data[0])], data[1])
+            assert holds(read(path, seen.format, **seen.reading.options._asdict())) == (
+                [*map(sorted, data[0])],
+                data[1],
+            )
 
 
 def test_none_of_the_shapes_is_misread_as_a_sheet(tmp_path):

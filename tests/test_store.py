@@ -171,6 +171,20 @@ def test_a_good_step_before_a_bad_one_stays(tmp_path):
         assert connection.execute("select name from item").fetchall() == [("half",)]
 
 
+def test_an_older_store_gets_the_views_of_this_version(tmp_path):
+    with open_store(tmp_path / "new.db") as store:
+        views = "select name, sql from sqlite_master where type = 'view' order by name"
+        right = store.connection.execute(views).fetchall()
+    open_store(tmp_path / "old.db", version=1).close()
+    with closing(sqlite3.connect(tmp_path / "old.db")) as connection:
+        for name in ("node", "edge", "published_item", "truth_node"):
+            connection.execute(f"drop view {name}")
+        connection.execute("create view node as select 'txn' as kind, id, label from txn")
+        connection.commit()
+    with open_store(tmp_path / "old.db") as store:
+        assert store.connection.execute(views).fetchall() == right
+
+
 def marked(path: Path, version: int, application: int = APPLICATION) -> Path:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"pragma application_id = {application}")
@@ -358,8 +372,14 @@ def test_the_whole_graph_is_consistent(tmp_path):
             for line in EVERYTHING.strip().splitlines():
                 connection.execute(line)
         assert not dangling(store.connection)
-        edges = {kind for (kind,) in store.connection.execute("select distinct kind from edge")}
-        nodes = {kind for (kind,) in store.connection.execute("select distinct kind from node")}
+        edges, nodes = (
+            {
+                kind
+                for view in (name, f"truth_{name}")
+                for (kind,) in store.connection.execute(f"select kind from {view}")
+            }
+            for name in ("edge", "node")
+        )
         assert store.connection.execute("select weight from edge where kind = 'related'").fetchall() == [(0.5,)]
     said = [(kind, word or table.name) for table in schema_tables() for kind, word in tags(table.meaning)]
     assert {word for kind, word in said if kind == "node"} == nodes

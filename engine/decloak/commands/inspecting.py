@@ -86,17 +86,27 @@ def sql_command(query: str, store: Path, form: str) -> None:
 @click.option("--format", "form", type=click.Choice(["graphml", "gexf", "json"]), default="graphml", show_default=True)
 @click.option("--around", metavar="NAME", help="Only what lies around the nodes of this name.")
 @click.option("--hops", type=click.IntRange(min=1, max=20), default=1, show_default=True, help="How far around.")
+@click.option("--originals", is_flag=True, help="Take in what is not published as well; the graph says so.")
 @click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file.")
-def graph_command(store: Path, form: str, around: str | None, hops: int, output: Path | None) -> None:
-    """Export the store, or a part of it, as a graph.
+def graph_command(store: Path, form: str, around: str | None, hops: int, originals: bool, output: Path | None) -> None:
+    """Export what is published and what attacks made of it, or a part of that, as a graph.
 
-    Nodes and edges are those of the views node and edge; nothing of the truth_ tables is in them.
+    Nodes and edges are those of the views node and edge. With --originals they are those of truth_node and truth_edge
+    as well: original transactions, items that only they hold, what attackers were given to know, whole hierarchies. No
+    graph says which published transaction was made from which original, but equal labels may.
     """
     from decloak.store import graph as graphs
 
     with closing(connect_readonly(store)) as connection:
-        graph = graphs.whole(connection) if around is None else graphs.around(connection, around, hops)
+        if around is None:
+            graph = graphs.whole(connection, originals)
+        else:
+            graph = graphs.around(connection, around, hops, originals)
     text = graphs.serialise(graph, form)
+    if originals:
+        click.echo(f"note: {graphs.WITH_ORIGINALS}", err=True)
+    elif not len(graph):
+        click.echo("note: nothing in the store is published; --originals takes in what is not", err=True)
     if output is None:
         click.echo(text)
         return

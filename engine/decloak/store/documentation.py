@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-__all__ = ["Column", "SchemaTable", "markdown", "schema_tables", "schema_text"]
+__all__ = ["Column", "SchemaTable", "markdown", "schema_tables", "schema_text", "view_texts"]
 
 
 class Column(NamedTuple):
@@ -39,6 +39,12 @@ _VIEW_COLUMN = re.compile(r'^.*?(?:\bAS )?"?(?P<name>[a-z_]+)"?,?\s+--\s*(?P<mea
 def schema_text() -> str:
     """The text of schema.sql."""
     return (files("decloak.store") / "schema.sql").read_text(encoding="utf-8")
+
+
+def view_texts() -> dict[str, str]:
+    """What makes each view, by its name."""
+    found = (match for match in _OBJECT.finditer(schema_text()) if match["kind"] == "VIEW")
+    return {match["name"]: f"CREATE VIEW {match['name']}{match['body']}" for match in found}
 
 
 def schema_tables(words: Mapping[str, str] | None = None) -> tuple[SchemaTable, ...]:

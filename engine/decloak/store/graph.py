@@ -1,10 +1,11 @@
-"""The store as a networkx graph: all of it, what lies around a name, or the evidence behind findings."""
+"""The store as a networkx graph: what is published, what lies around a name, or the evidence behind findings."""
 
 import io
 import json
 import re
 import sqlite3
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Any, TypeAlias
 
 import networkx as nx
@@ -12,53 +13,94 @@ import networkx as nx
 from decloak.errors import DecloakError, nearest, shown
 from decloak.store.rivals import Comparison
 
-__all__ = ["add_comparison", "around", "evidence", "facts", "serialise", "whole"]
+__all__ = ["WITH_ORIGINALS", "add_comparison", "around", "evidence", "facts", "serialise", "whole"]
 
 Graph: TypeAlias = "nx.MultiDiGraph[str]"
 
+WITH_ORIGINALS = "originals included: not to be handed out"
+"""What a graph that shows more than what is published is called in every format."""
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def whole(connection: sqlite3.Connection) -> Graph:
-    """Every node and edge of the store."""
-    graph: Graph = nx.MultiDiGraph()
-    _add_nodes(graph, connection.execute("select kind, id, label from node"))
-    _add_edges(graph, connection.execute("select * from edge"))
+def whole(connection: sqlite3.Connection, originals: bool = False) -> Graph:
+    """Every node and edge of what is published, or of the whole store: originals included."""
+    graph = _begun(originals)
+    keys = _Keys(connection, originals)
+    _add_nodes(graph, keys, connection.execute(_all("node", originals)))
+    _add_edges(graph, keys, connection.execute(_all("edge", originals)))
     return graph
 
 
-def around(connection: sqlite3.Connection, name: str, hops: int) -> Graph:
+def _begun(originals: bool) -> Graph:
+    graph: Graph = nx.MultiDiGraph()
+    if originals:
+        graph.graph["name"] = WITH_ORIGINALS
+    return graph
+
+
+class _Keys:
+    """What nodes are called in a graph: by their kind and their number in the store.
+
+    In a graph of what is published alone the numbers of names are counted anew, by the names: a gap in those of the
+    store would tell of a name that is not published, and where it stands among the others.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, originals: bool = False) -> None:
+        sql = "select kind, id from node where kind in ('item', 'generalised', 'concept') order by kind, label, id"
+        grouped = groupby(connection.execute(sql) if not originals else (), key=lambda row: row[0])
+        self._numbers = {row: number for _, rows in grouped for number, row in enumerate(rows, 1)}
+
+    def node(self, kind: str, number: int) -> tuple[str, int]:
+        return kind, self._numbers.get((kind, number), number)
+
+
+def _all(view: str, originals: bool) -> str:
+    """SQL over a view, and over what it leaves out."""
+    more = f" union all select * from truth_{view}" if originals else ""
+    return f"select * from {view}{more}"
+
+
+def around(connection: sqlite3.Connection, name: str, hops: int, originals: bool = False) -> Graph:
     """What can be reached from every node labelled `name` within so many edges, either way."""
-    start = connection.execute("select kind, id from node where label = ?", (name,)).fetchall()
+    nodes, edges = _all("node", originals), _all("edge", originals)
+    start = connection.execute(f"select kind, id from ({nodes}) where label = ?", (name,)).fetchall()
     if not start:
-        labels = [row[0] for row in connection.execute("select distinct label from node limit 100000")]
-        hint = nearest(name, labels) or '`decloak sql "select kind, label from node"` lists the names'
-        raise DecloakError(f"nothing in the store is called {shown(name)}", hint=hint)
+        raise _unknown(connection, name, nodes, originals)
     connection.execute("create temp table reached (kind text, id integer, primary key (kind, id))")
     connection.execute("create temp table frontier (kind text, id integer)")
     connection.executemany("insert into temp.frontier values (?, ?)", start)
     for _ in range(hops):
-        _widen(connection)
+        _widen(connection, edges)
     connection.execute("insert or ignore into temp.reached select * from temp.frontier")
-    graph: Graph = nx.MultiDiGraph()
-    _add_nodes(graph, connection.execute(
-        "select n.kind, n.id, n.label from temp.reached r cross join node n on n.kind = r.kind and n.id = r.id"
+    graph = _begun(originals)
+    keys = _Keys(connection, originals)
+    _add_nodes(graph, keys, connection.execute(
+        f"select n.kind, n.id, n.label from temp.reached r cross join ({nodes}) n on n.kind = r.kind and n.id = r.id"
     ))  # fmt: skip
-    _add_edges(graph, connection.execute(
-        "select e.* from temp.reached r cross join edge e on e.source_kind = r.kind and e.source_id = r.id "
+    _add_edges(graph, keys, connection.execute(
+        f"select e.* from temp.reached r cross join ({edges}) e on e.source_kind = r.kind and e.source_id = r.id "
         "join temp.reached t on t.kind = e.target_kind and t.id = e.target_id"
     ))  # fmt: skip
     return graph
 
 
-def _widen(connection: sqlite3.Connection) -> None:
+def _unknown(connection: sqlite3.Connection, name: str, nodes: str, originals: bool) -> DecloakError:
+    labels = [row[0] for row in connection.execute(f"select distinct label from ({nodes}) limit 100000")]
+    hidden = not originals and connection.execute("select 1 from truth_node where label = ?", (name,)).fetchone()
+    if hidden:
+        return DecloakError(f"nothing published is called {shown(name)}", hint="--originals takes in what is not")
+    hint = nearest(name, labels) or '`decloak sql "select kind, label from node"` lists the names'
+    return DecloakError(f"nothing in the store is called {shown(name)}", hint=hint)
+
+
+def _widen(connection: sqlite3.Connection, edges: str) -> None:
     """Move the frontier one edge further, forgetting what was reached before."""
     connection.execute("insert or ignore into temp.reached select * from temp.frontier")
     neighbours = connection.execute(
         "select e.target_kind, e.target_id from temp.frontier f "
-        "cross join edge e on e.source_kind = f.kind and e.source_id = f.id "
+        f"cross join ({edges}) e on e.source_kind = f.kind and e.source_id = f.id "
         "union select e.source_kind, e.source_id from temp.frontier f "
-        "cross join edge e on e.target_kind = f.kind and e.target_id = f.id "
+        f"cross join ({edges}) e on e.target_kind = f.kind and e.target_id = f.id "
         "except select kind, id from temp.reached"
     ).fetchall()
     connection.execute("delete from temp.frontier")
@@ -68,13 +110,16 @@ def _widen(connection: sqlite3.Connection) -> None:
 def evidence(connection: sqlite3.Connection, findings: Iterable[int]) -> Graph:
     """Findings with the nodes they rest on, and the scores between those."""
     graph: Graph = nx.MultiDiGraph()
+    keys = _Keys(connection)
     for finding in findings:
-        _add_nodes(graph, [("finding", finding, f"finding {finding}")])
-        rests_on = connection.execute("select kind, id from derived_from where finding = ?", (finding,)).fetchall()
-        for kind, number in rests_on:
-            (label,) = connection.execute("select label from node where kind = ? and id = ?", (kind, number)).fetchone()
-            _add_nodes(graph, [(kind, number, label)])
-            graph.add_edge(f"finding:{finding}", f"{kind}:{number}", key="derived_from", kind="derived_from")
+        _add_nodes(graph, keys, [("finding", finding, f"finding {finding}")])
+        rests_on = connection.execute(
+            "select f.kind, f.id, n.label from derived_from f join node n on n.kind = f.kind and n.id = f.id "
+            "where f.finding = ?", (finding,)
+        ).fetchall()  # fmt: skip
+        _add_nodes(graph, keys, rests_on)
+        edges = [("finding", finding, "derived_from", kind, number, None) for kind, number, _ in rests_on]
+        _add_edges(graph, keys, edges)
         scores = connection.execute(
             "select 'item', e.a, 'related', 'item', e.b, e.score from struck s "
             "join distance_table t on t.id = s.distance_table join scoring c on c.id = t.scoring "
@@ -84,14 +129,14 @@ def evidence(connection: sqlite3.Connection, findings: Iterable[int]) -> Graph:
             "where s.finding = ?",
             (finding,),
         )
-        _add_edges(graph, scores)
+        _add_edges(graph, keys, scores)
     return graph
 
 
 def facts(finding: int, evidence: Iterable[tuple[str, Sequence[str], Sequence[Sequence[Any]]]]) -> Graph:
     """A fact with the rows behind it, a node each: the step it is of, and its columns."""
     graph: Graph = nx.MultiDiGraph()
-    _add_nodes(graph, [("finding", finding, f"finding {finding}")])
+    graph.add_node(f"finding:{finding}", kind="finding", label=f"finding {finding}")
     for step, columns, rows in evidence:
         for number, row in enumerate(rows):
             label = ", ".join(f"{column}={value}" for column, value in zip(columns, row, strict=True))
@@ -114,12 +159,14 @@ def add_comparison(graph: Graph, finding: int, comparison: Comparison) -> None:
         )
 
 
-def _add_nodes(graph: Graph, rows: Iterable[tuple[str, int, str]]) -> None:
-    graph.add_nodes_from((f"{kind}:{number}", {"kind": kind, "label": str(label)}) for kind, number, label in rows)
+def _add_nodes(graph: Graph, keys: _Keys, rows: Iterable[tuple[str, int, str]]) -> None:
+    nodes = sorted((*keys.node(kind, number), str(label)) for kind, number, label in rows)
+    graph.add_nodes_from((f"{kind}:{number}", {"kind": kind, "label": label}) for kind, number, label in nodes)
 
 
-def _add_edges(graph: Graph, rows: Iterable[tuple[str, int, str, str, int, float | None]]) -> None:
-    for source_kind, source, kind, target_kind, target, weight in rows:
+def _add_edges(graph: Graph, keys: _Keys, rows: Iterable[tuple[str, int, str, str, int, float | None]]) -> None:
+    edges = [(*keys.node(*row[:2]), row[2], *keys.node(*row[3:5]), row[5]) for row in rows]
+    for source_kind, source, kind, target_kind, target, weight in sorted(edges, key=lambda edge: edge[:5]):
         attributes: dict[str, Any] = {"kind": kind}
         if weight is not None:
             attributes["weight"] = float(weight)

@@ -20,7 +20,20 @@ APPLICATION = 0x0DEC10AC
 """`PRAGMA application_id` of a store, so that somebody else's database is never written to."""
 
 Migration = Callable[["Database"], None]
-MIGRATIONS: dict[int, Migration] = {}
+
+
+def _renew_views(database: "Database") -> None:
+    """Make the views what schema.sql says."""
+    from decloak.store.documentation import view_texts
+
+    for name, text in view_texts().items():
+        database.conn.execute(f"drop view if exists {name}")
+        database.conn.execute(text)
+
+
+MIGRATIONS: dict[int, Migration] = {
+    2: _renew_views,  # node and edge show what is published alone
+}
 """What takes a store from version n - 1 to version n. A new store gets schema.sql, which is the last version."""
 
 VERSION = 1 + len(MIGRATIONS)

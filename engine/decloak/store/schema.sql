@@ -546,48 +546,70 @@ SELECT s.finding, 'txn', s.txn FROM assigned s
 UNION ALL
 SELECT s.finding, 'item', i.id FROM assigned s, json_each(s.unit) e JOIN item i ON i.name = e.value;
 
--- Every node of the graph.
+-- The items that something published shows; what only originals hold is not among them.
+CREATE VIEW published_item AS
+SELECT
+  c.item AS item                 -- the item
+FROM contains c
+JOIN txn x ON x.id = c.txn
+JOIN dataset d ON d.id = x.dataset AND d.kind = 'published'
+UNION SELECT m.item FROM member_of m WHERE EXISTS (SELECT 1 FROM published_as p WHERE p.generalised = m.generalised)
+UNION SELECT item FROM shows;
+
+-- The nodes of hierarchies that a release shows as labels; what else a hierarchy holds was not published.
+CREATE VIEW published_concept AS
+SELECT
+  g.id AS generalised,           -- the generalised item of the release
+  c.id AS concept                -- the node of its hierarchy
+FROM generalised g
+JOIN release r ON r.id = g.release
+JOIN concept c ON c.hierarchy = r.hierarchy AND c.label = g.label
+WHERE EXISTS (SELECT 1 FROM published_as p WHERE p.generalised = g.id);
+
+-- Every node of the graph of what is published, and of what attacks made of it. No original is in it: see truth_node.
 CREATE VIEW node AS
 SELECT
   'dataset' AS kind,             -- kind of the node
   id AS id,                      -- number within its kind
   origin AS label                -- how it is printed
-FROM dataset
-UNION ALL SELECT 'item', id, name FROM item
-UNION ALL SELECT 'txn', id, label FROM txn
+FROM dataset WHERE kind = 'published'
+UNION ALL SELECT 'item', id, name FROM item WHERE id IN (SELECT item FROM published_item)
+UNION ALL SELECT 'txn', x.id, x.label FROM txn x JOIN dataset d ON d.id = x.dataset AND d.kind = 'published'
 UNION ALL SELECT 'release', id, method FROM release
-UNION ALL SELECT 'generalised', id, label FROM generalised
+UNION ALL SELECT 'generalised', g.id, g.label FROM generalised g
+  WHERE EXISTS (SELECT 1 FROM published_as p WHERE p.generalised = g.id)
 UNION ALL SELECT 'hierarchy', id, origin FROM hierarchy
-UNION ALL SELECT 'concept', id, label FROM concept
+UNION ALL SELECT 'concept', id, label FROM concept WHERE id IN (SELECT concept FROM published_concept)
 UNION ALL SELECT 'cluster', id, 'cluster ' || number FROM cluster
 UNION ALL SELECT 'joint', id, 'joint cluster ' || number FROM joint
 UNION ALL SELECT 'chunk', id, kind || ' chunk ' || number FROM chunk
 UNION ALL SELECT 'subrecord', id, 'sub-record ' || number FROM subrecord
 UNION ALL SELECT 'attacker', id, model || ' attacker' FROM attacker
-UNION ALL SELECT 'knowledge', id, 'itemset ' || id FROM knowledge
 UNION ALL SELECT 'run', id, scenario || ': ' || variant FROM run
 UNION ALL SELECT 'finding', id, 'round ' || round FROM finding;
 
--- Every edge of the graph.
+-- Every edge of the graph of what is published, and of what attacks made of it; each joins two of its nodes.
 CREATE VIEW edge AS
 SELECT
   'txn' AS source_kind,          -- kind of the node it leaves
-  txn AS source_id,              -- number of that node
+  c.txn AS source_id,            -- number of that node
   'contains' AS kind,            -- kind of the edge
   'item' AS target_kind,         -- kind of the node it reaches
-  item AS target_id,             -- number of that node
+  c.item AS target_id,           -- number of that node
   NULL AS weight                 -- its weight: a score or distance where there is one
-FROM contains
+FROM contains c JOIN txn x ON x.id = c.txn JOIN dataset d ON d.id = x.dataset AND d.kind = 'published'
 UNION ALL SELECT 'txn', txn, 'published_as', 'generalised', generalised, NULL FROM published_as
-UNION ALL SELECT 'item', item, 'member_of', 'generalised', generalised, NULL FROM member_of
-UNION ALL SELECT 'generalised', g.id, 'stands_for', 'concept', c.id, NULL FROM generalised g
-  JOIN release r ON r.id = g.release JOIN concept c ON c.hierarchy = r.hierarchy AND c.label = g.label
+UNION ALL SELECT 'item', m.item, 'member_of', 'generalised', m.generalised, NULL FROM member_of m
+  WHERE EXISTS (SELECT 1 FROM published_as p WHERE p.generalised = m.generalised)
+UNION ALL SELECT 'generalised', generalised, 'stands_for', 'concept', concept, NULL FROM published_concept
 UNION ALL SELECT 'release', id, 'generalises_in', 'hierarchy', hierarchy, NULL FROM release WHERE hierarchy IS NOT NULL
 UNION ALL SELECT 'concept', id, 'in_hierarchy', 'hierarchy', hierarchy, NULL FROM concept
-UNION ALL SELECT 'txn', id, 'in_dataset', 'dataset', dataset, NULL FROM txn
+  WHERE id IN (SELECT concept FROM published_concept)
+UNION ALL SELECT 'txn', x.id, 'in_dataset', 'dataset', x.dataset, NULL FROM txn x
+  JOIN dataset d ON d.id = x.dataset AND d.kind = 'published'
 UNION ALL SELECT 'release', id, 'publishes', 'dataset', dataset, NULL FROM release
 UNION ALL SELECT 'concept', child, 'is_a', 'concept', parent, NULL FROM is_a
-UNION ALL SELECT 'concept', id, 'stands_for', 'item', item, NULL FROM concept WHERE item IS NOT NULL
+  WHERE child IN (SELECT concept FROM published_concept) AND parent IN (SELECT concept FROM published_concept)
 UNION ALL SELECT 'cluster', id, 'in_release', 'release', release, NULL FROM cluster
 UNION ALL SELECT 'joint', joint, 'joins', 'cluster', cluster, NULL FROM joins
 UNION ALL SELECT 'txn', txn, 'in_cluster', 'cluster', cluster, NULL FROM cluster_row
@@ -596,8 +618,50 @@ UNION ALL SELECT 'chunk', id, 'in_joint', 'joint', joint, NULL FROM chunk WHERE 
 UNION ALL SELECT 'subrecord', id, 'in_chunk', 'chunk', chunk, NULL FROM subrecord
 UNION ALL SELECT 'subrecord', subrecord, 'has_item', 'item', item, NULL FROM has_item
 UNION ALL SELECT 'chunk', chunk, 'shows', 'item', item, NULL FROM shows
-UNION ALL SELECT 'attacker', attacker, 'has', 'knowledge', id, NULL FROM knowledge
-UNION ALL SELECT 'knowledge', knowledge, 'knows', 'item', item, NULL FROM knows
 UNION ALL SELECT 'item', a, 'related', 'item', b, score FROM related
+  WHERE a IN (SELECT item FROM published_item) AND b IN (SELECT item FROM published_item)
 UNION ALL SELECT 'run', run, 'made', 'finding', f.id, NULL FROM run_attack ra JOIN finding f ON f.attack = ra.attack
 UNION ALL SELECT 'finding', finding, 'derived_from', kind, id, NULL FROM derived_from;
+
+-- Every node that is not published: originals, items that only they hold, labels that no transaction shows, what else
+-- hierarchies hold, and the itemsets an attacker is given to know, which are of originals.
+CREATE VIEW truth_node AS
+SELECT
+  'dataset' AS kind,             -- kind of the node
+  id AS id,                      -- number within its kind
+  origin AS label                -- how it is printed
+FROM dataset WHERE kind = 'original'
+UNION ALL SELECT 'item', id, name FROM item WHERE id NOT IN (SELECT item FROM published_item)
+UNION ALL SELECT 'txn', x.id, x.label FROM txn x JOIN dataset d ON d.id = x.dataset AND d.kind = 'original'
+UNION ALL SELECT 'generalised', g.id, g.label FROM generalised g
+  WHERE NOT EXISTS (SELECT 1 FROM published_as p WHERE p.generalised = g.id)
+UNION ALL SELECT 'concept', id, label FROM concept WHERE id NOT IN (SELECT concept FROM published_concept)
+UNION ALL SELECT 'knowledge', id, 'itemset ' || id FROM knowledge;
+
+-- Every edge of what is not published; each joins two nodes of truth_node or node. None says which transaction of a
+-- release was made from which original.
+CREATE VIEW truth_edge AS
+SELECT
+  'txn' AS source_kind,          -- kind of the node it leaves
+  c.txn AS source_id,            -- number of that node
+  'contains' AS kind,            -- kind of the edge
+  'item' AS target_kind,         -- kind of the node it reaches
+  c.item AS target_id,           -- number of that node
+  NULL AS weight                 -- its weight: a score or distance where there is one
+FROM contains c JOIN txn x ON x.id = c.txn JOIN dataset d ON d.id = x.dataset AND d.kind = 'original'
+UNION ALL SELECT 'item', m.item, 'member_of', 'generalised', m.generalised, NULL FROM member_of m
+  WHERE NOT EXISTS (SELECT 1 FROM published_as p WHERE p.generalised = m.generalised)
+UNION ALL SELECT 'generalised', g.id, 'stands_for', 'concept', c.id, NULL FROM generalised g
+  JOIN release r ON r.id = g.release JOIN concept c ON c.hierarchy = r.hierarchy AND c.label = g.label
+  WHERE NOT EXISTS (SELECT 1 FROM published_as p WHERE p.generalised = g.id)
+UNION ALL SELECT 'concept', id, 'in_hierarchy', 'hierarchy', hierarchy, NULL FROM concept
+  WHERE id NOT IN (SELECT concept FROM published_concept)
+UNION ALL SELECT 'txn', x.id, 'in_dataset', 'dataset', x.dataset, NULL FROM txn x
+  JOIN dataset d ON d.id = x.dataset AND d.kind = 'original'
+UNION ALL SELECT 'concept', child, 'is_a', 'concept', parent, NULL FROM is_a
+  WHERE child NOT IN (SELECT concept FROM published_concept) OR parent NOT IN (SELECT concept FROM published_concept)
+UNION ALL SELECT 'concept', id, 'stands_for', 'item', item, NULL FROM concept WHERE item IS NOT NULL
+UNION ALL SELECT 'item', a, 'related', 'item', b, score FROM related
+  WHERE a NOT IN (SELECT item FROM published_item) OR b NOT IN (SELECT item FROM published_item)
+UNION ALL SELECT 'attacker', attacker, 'has', 'knowledge', id, NULL FROM knowledge
+UNION ALL SELECT 'knowledge', knowledge, 'knows', 'item', item, NULL FROM knows;
