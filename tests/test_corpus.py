@@ -397,7 +397,7 @@ def test_what_unpacks_without_end_is_refused(tmp_path, monkeypatch, suffix, pack
     ("out", "message"),
     [("there", "something already"), ("gone", "something already"), (".", "something already"),
      ("none/index", "no such folder"), ("no\0ne/index", "no such folder"), ("no\0ne", "a zero character"),
-     ("x" * 300, "cannot write it: File name too long")],
+     ("x" * 300, "cannot write the file: File name too long")],
 )  # fmt: skip
 def test_an_index_is_written_only_where_nothing_is(tmp_path, out, message):
     (tmp_path / "there").write_text("a letter")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from decloak.data.formats.lines import check_new
-from decloak.errors import DecloakError, shown
+from decloak.data.formats.writing import check_new, made_whole, told_unwritable
+from decloak.errors import shown
 
 if TYPE_CHECKING:
     from decloak.data.formats.look import Look
@@ -49,11 +49,9 @@ def write_scenario_from(file: Path, scenario: Path, schema: Path) -> None:
     seen = look(file)
     reading = seen.sure_reading("the keys under data of a scenario of your own")
     text = scenario_of(seen, os.path.relpath(file, scenario.parent), schema.name)
-    try:
-        scenario.write_text(text, encoding="utf-8")
-        shutil.copyfile(schema, scenario.parent / schema.name)
-    except OSError as error:
-        raise DecloakError(f"cannot write: {error.strerror}", str(scenario), "choose another folder") from None
+    with told_unwritable(scenario), made_whole(scenario.parent / schema.name, scenario) as parts:
+        shutil.copyfile(schema, parts[0])
+        parts[1].write_text(text, encoding="utf-8")
     click.echo(f"note: {shown(file)[1:-1]} is read as {reading}, by the look of it", err=True)
     click.echo(f"wrote {scenario}; next: decloak run {scenario}")
 

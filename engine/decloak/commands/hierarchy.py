@@ -8,8 +8,9 @@ import click
 
 from decloak.commands.options import form_option, listed_choices
 from decloak.commands.reading import found_reading, plain_options, read_plain, reading_options
-from decloak.data.formats.lines import FilePath, check_new
+from decloak.data.formats.lines import FilePath
 from decloak.data.formats.readers import FORMATS
+from decloak.data.formats.writing import check_new
 from decloak.errors import DecloakError
 from decloak.report.table import emit
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from decloak.commands.options import form_option, store_option
+from decloak.data.formats.writing import write_text
 from decloak.errors import DecloakError, nearest, shown
 from decloak.report.table import emit, emit_json
 from decloak.store.opening import connect_readonly
@@ -110,8 +111,5 @@ def graph_command(store: Path, form: str, around: str | None, hops: int, origina
     if output is None:
         click.echo(text)
         return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DecloakError(f"cannot write: {error.strerror}", str(output), "name another file") from None
+    write_text(text, output)
     click.echo(json.dumps({"nodes": len(graph), "edges": graph.number_of_edges(), "file": str(output)}))

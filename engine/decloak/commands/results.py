@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from decloak.commands.options import form_option, store_option
-from decloak.data.formats.lines import check_new
+from decloak.data.formats.writing import check_new
 from decloak.errors import DecloakError, shown
 from decloak.report.table import emit, emit_json
 from decloak.store import results

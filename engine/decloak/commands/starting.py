@@ -11,6 +11,7 @@ from decloak.commands.reading import HEADED, found_reading, plain_options, read_
 from decloak.data.formats.lines import FilePath, place
 from decloak.data.formats.readers import FORMATS
 from decloak.data.formats.record import Options
+from decloak.data.formats.writing import made_whole, told_unwritable
 from decloak.errors import DecloakError, nearest, shown
 
 if TYPE_CHECKING:
@@ -67,16 +68,17 @@ def init_command(scenario: Path, like: str | None, data_file: Path | None) -> No
     for target in (scenario, *([scenario.parent / data] if like is None else [])):
         if target.exists() or scenario.name == data:
             raise DecloakError("there is something already", str(target), "choose another name or folder")
-    try:
-        scenario.parent.mkdir(parents=True, exist_ok=True)
-        if like is None:
-            shutil.copytree(source / data, scenario.parent / data)
-        # The first line names the schema by a path of the source tree; beside the copy lies a schema of its own.
-        _, text = begun.read_text(encoding="utf-8").split("\n", 1)
-        scenario.write_text(f"# yaml-language-server: $schema={SCHEMA}\n{text}", encoding="utf-8")
-        shutil.copyfile(source / SCHEMA, scenario.parent / SCHEMA)
-    except OSError as error:
-        raise DecloakError(f"cannot write: {error.strerror}", str(scenario), "choose another folder") from None
+    # The first line names the schema by a path of the source tree; beside the copy lies a schema of its own.
+    _, text = begun.read_text(encoding="utf-8").split("\n", 1)
+    folder = scenario.parent
+    names = [folder / SCHEMA, *([folder / data] if like is None else []), scenario]
+    with told_unwritable(scenario):
+        folder.mkdir(parents=True, exist_ok=True)
+        with made_whole(*names) as (schema, *copied, written):
+            shutil.copyfile(source / SCHEMA, schema)
+            for part in copied:
+                shutil.copytree(source / data, part)
+            written.write_text(f"# yaml-language-server: $schema={SCHEMA}\n{text}", encoding="utf-8")
     beside = f" and {scenario.parent / data}/" if like is None else ""
     click.echo(f"wrote {scenario}{beside}; next: decloak run {scenario}")
 

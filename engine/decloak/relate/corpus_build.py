@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import secrets
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -10,7 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from decloak.data.formats.lines import FilePath, check_new, place
+from decloak.data.formats.lines import FilePath, place
+from decloak.data.formats.writing import check_new, made_whole, told_unwritable
 from decloak.data.text.documents import Documents
 from decloak.errors import DecloakError, shown
 from decloak.relate.corpus_index import APPLICATION, VERSION, IndexedPart, IndexFacts
@@ -44,7 +44,7 @@ def build(
     out = Path(out)
     for source in sources:
         source.reading.check()
-    with _made_whole(out) as path, closing(sqlite3.connect(path, isolation_level=None)) as index:
+    with _new_index(out) as path, closing(sqlite3.connect(path, isolation_level=None)) as index:
         index.executescript(SCHEMA)
         tokenizer = "porter unicode61" if stem else "unicode61"
         index.execute(
@@ -89,20 +89,12 @@ def _part(source: Documents) -> IndexedPart:
 
 
 @contextmanager
-def _made_whole(out: Path) -> Iterator[Path]:
-    """A name to write to beside the one that is wanted; the file takes its place at the end, or goes away.
-
-    It begins with a dot, so that a folder of documents the index is built into does not count it.
-    """
+def _new_index(out: Path) -> Iterator[Path]:
+    """A name to write to; the file is called `out` at the end, or goes away."""
     check_new(out)
-    path = out.with_name(f".{out.name[:60]}.{secrets.token_hex(8)}.part")
     try:
-        yield path
-        check_new(out)  # another build may have put its index there in the meantime
-        path.rename(out)
+        with told_unwritable(out), made_whole(out) as (path,):
+            yield path
+            check_new(out)  # another build may have put its index there in the meantime
     except sqlite3.DatabaseError as error:
         raise DecloakError(f"SQLite says {shown(error)}", place(out), "make room, or write it elsewhere") from None
-    except OSError as error:
-        raise DecloakError(f"cannot write it: {error.strerror}", place(out), "choose another name") from None
-    finally:
-        path.unlink(missing_ok=True)

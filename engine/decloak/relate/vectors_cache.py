@@ -9,7 +9,6 @@ import hashlib
 import io
 import mmap
 import os
-import tempfile
 import zlib
 from bisect import bisect_left
 from contextlib import suppress
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decloak.data.formats.lines import FilePath
+from decloak.data.formats.writing import made_whole
 from decloak.relate.vectors_file import blocks, reading
 
 __all__ = ["VectorTable", "cache_folder", "vector_table"]
@@ -86,16 +86,10 @@ def _source(path: FilePath) -> bytes:
 
 
 def _made(cache: Path, path: FilePath, source: bytes) -> VectorTable | None:
-    """Write a cache beside where it belongs, then put it there: nobody ever sees half of one."""
+    """Write a cache; nobody ever sees half of one."""
     cache.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    number, name = tempfile.mkstemp(suffix=".part", dir=cache.parent)
-    part = Path(name)
-    try:
-        with os.fdopen(number, "wb") as file:
-            _lay_out(file, path, source)
-        part.replace(cache)
-    finally:
-        part.unlink(missing_ok=True)
+    with made_whole(cache) as (part,), part.open("wb") as file:
+        _lay_out(file, path, source)
     return _mapped(cache, source)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from decloak.anonymisers.method import NewRelease
 from decloak.data.formats.folder import Folder
-from decloak.data.formats.lines import write_text
+from decloak.data.formats.writing import write_text
 from decloak.data.forms import FormName
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError

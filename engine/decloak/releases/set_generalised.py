@@ -7,7 +7,7 @@ from pathlib import Path
 from decloak.anonymisers.method import NewRelease
 from decloak.attack.tables import needed_pairs, tables
 from decloak.data.formats.delimited import join
-from decloak.data.formats.lines import write_lines
+from decloak.data.formats.writing import write_lines
 from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised
 from decloak.data.tables import AttackTable, DistanceTable, Pair

@@ -13,8 +13,9 @@ from typing import Any
 
 from decloak.data.content import Chunk, Chunked, Cluster, Joint
 from decloak.data.formats.jsonvalue import json_value
-from decloak.data.formats.lines import FilePath, Line, place, write_lines
+from decloak.data.formats.lines import FilePath, Line, place
 from decloak.data.formats.release_header import MOST, Header, closed, header_of, whole_number
+from decloak.data.formats.writing import write_lines
 from decloak.errors import DecloakError, nearest, shown
 
 __all__ = ["LONGEST_CLUSTER", "METHOD", "chunked_schema", "parse_chunked", "write_disassociated"]

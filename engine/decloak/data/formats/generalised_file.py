@@ -15,10 +15,11 @@ from typing import Any
 
 from decloak.data.content import Labelled
 from decloak.data.formats.jsonvalue import json_value
-from decloak.data.formats.lines import FilePath, Line, check_name, place, write_lines
+from decloak.data.formats.lines import FilePath, Line, check_name, place
 from decloak.data.formats.plain.jsonl import transaction_of
 from decloak.data.formats.record import LineLabels, check_labels
 from decloak.data.formats.release_header import MOST, Header, closed, header_of
+from decloak.data.formats.writing import write_lines
 from decloak.errors import DecloakError, nearest, placed, shown
 
 __all__ = ["METHOD", "labelled_schema", "parse_labelled", "write_generalised"]

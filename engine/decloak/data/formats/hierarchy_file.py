@@ -12,7 +12,8 @@ from os import fspath
 from typing import NamedTuple
 
 from decloak.data.formats.delimited import join, split
-from decloak.data.formats.lines import FilePath, check_name, place, read_lines, write_lines
+from decloak.data.formats.lines import FilePath, check_name, place, read_lines
+from decloak.data.formats.writing import write_lines
 from decloak.errors import DecloakError, nearest, placed, shown
 from decloak.yaml.tree import Node, compose
 

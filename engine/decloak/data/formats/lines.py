@@ -18,14 +18,11 @@ __all__ = [
     "ReadFile",
     "check_lengths",
     "check_name",
-    "check_new",
     "decoded",
     "lines_of",
     "opened",
     "place",
     "read_lines",
-    "write_lines",
-    "write_text",
 ]
 
 LONGEST_LINE = 1_000_000
@@ -157,35 +154,6 @@ def decoded(data: bytes, path: FilePath, number: int, hint: str) -> str:
     except UnicodeDecodeError as error:
         message = f"not UTF-8 text: byte 0x{data[error.start]:02x}"
         raise DecloakError(message, place(path, number + data.count(b"\n", 0, error.start)), hint) from None
-
-
-def write_lines(lines: Iterable[str], path: FilePath, *, longest: int = LONGEST_LINE) -> None:
-    """Write a text file, a line feed after every line; nothing is written when a line is too long to read."""
-    texts = list(lines)
-    for number, text in enumerate(texts, 1):
-        if len(text) > longest:
-            raise DecloakError(f"line {number} would have {len(text)} characters", place(path), f"at most {longest:,}")
-    write_text("".join(text + "\n" for text in texts), path)
-
-
-def write_text(text: str, path: FilePath) -> None:
-    """Write a text file."""
-    try:
-        Path(path).write_bytes(text.encode())
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise DecloakError(f"cannot write the file: {reason}", place(path)) from None
-
-
-def check_new(path: FilePath) -> None:
-    """Refuse to write over something, or into a folder that is not there: before the work, not after it."""
-    if os.path.lexists(path):
-        raise DecloakError("there is something already", place(path), "choose another name")
-    folder = Path(path).parent
-    if not folder.is_dir():
-        raise DecloakError("there is no such folder", place(folder), "make it, or name another")
-    if "\0" in Path(path).name:
-        raise DecloakError("a zero character in the name", place(path), "remove it")
 
 
 def check_name(name: str) -> str:

@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from decloak.data.content import Element, Elements
 from decloak.data.formats.delimited import one_line, quoted_value
-from decloak.data.formats.lines import FilePath, Line, check_name, place, write_lines
+from decloak.data.formats.lines import FilePath, Line, check_name, place
 from decloak.data.formats.record import LineLabels, Names, check_labels
+from decloak.data.formats.writing import write_lines
 from decloak.errors import DecloakError, placed, shown
 
 __all__ = ["parse_elements", "write_published", "written"]

@@ -1,9 +1,10 @@
 """Plain transactions into a file that `decloak.data.formats.readers.read` reads back."""
 
 from decloak.data.dataset import Dataset
-from decloak.data.formats.lines import FilePath, check_name, place, write_lines
+from decloak.data.formats.lines import FilePath, check_name, place
 from decloak.data.formats.readers import find_format
 from decloak.data.formats.record import Options, check_labels
+from decloak.data.formats.writing import write_lines
 from decloak.errors import DecloakError, placed
 
 __all__ = ["write"]
