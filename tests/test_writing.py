@@ -13,7 +13,7 @@ from decloak.data.formats.hierarchy_file import write_hierarchy
 from decloak.data.formats.writers import write
 from decloak.data.formats.writing import made_whole, write_text
 from decloak.data.published import Published
-from decloak.data.text.documents import Documents, Reading
+from decloak.data.text.documents import Documents, TextOptions
 from decloak.errors import DecloakError
 from decloak.relate.corpus_build import build
 from decloak.relate.vectors_cache import vector_table
@@ -77,7 +77,7 @@ def test_a_full_disk_leaves_what_there_was(folder):
 def test_a_full_disk_leaves_no_part_of_an_index(folder, tmp_path):
     (tmp_path / "texts").write_text("\n".join(f"{item} of a text" for item in ITEMS))
     with full_disk(), pytest.raises(DecloakError, match="make room"):
-        build([Documents(tmp_path / "texts", Reading(lines=True))], folder / "index")
+        build([Documents(tmp_path / "texts", TextOptions(lines=True))], folder / "index")
     assert list(folder.iterdir()) == []
 
 
@@ -105,6 +105,12 @@ def test_a_command_that_fills_the_disk_leaves_no_file(folder, store, call, monke
     assert call(*arguments).code == 0
 
 
+def write_each(*paths: Path) -> None:
+    with made_whole(*paths) as parts:
+        for part in parts:
+            part.write_text("made")
+
+
 def test_files_are_written_together_or_not_at_all(folder, monkeypatch):
     names = [folder / name for name in ("first", "second", "third")]
     steps = []
@@ -117,21 +123,24 @@ def test_files_are_written_together_or_not_at_all(folder, monkeypatch):
         return replace(self, goal)
 
     monkeypatch.setattr(Path, "replace", second_fails)
-    with pytest.raises(KeyboardInterrupt), made_whole(*names) as parts:
-        for part in parts:
-            part.write_text("made")
+    with pytest.raises(KeyboardInterrupt):
+        write_each(*names)
     assert steps == names[:2]
     assert list(folder.iterdir()) == []
 
 
 def test_a_folder_is_written_whole_as_well(folder):
-    with pytest.raises(KeyError), made_whole(folder / "tree") as (part,):
-        (part / "deep").mkdir(parents=True)
-        raise KeyError
+    def write_tree(fault: Exception | None) -> None:
+        with made_whole(folder / "tree") as (part,):
+            (part / "deep").mkdir(parents=True)
+            (part / "deep" / "file").write_text("made")
+            if fault is not None:
+                raise fault
+
+    with pytest.raises(KeyError):
+        write_tree(KeyError())
     assert list(folder.iterdir()) == []
-    with made_whole(folder / "tree") as (part,):
-        (part / "deep").mkdir(parents=True)
-        (part / "deep" / "file").write_text("made")
+    write_tree(None)
     assert (folder / "tree" / "deep" / "file").read_text() == "made"
 
 

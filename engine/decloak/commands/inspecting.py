@@ -28,7 +28,7 @@ __all__ = ["graph_command", "schema_command", "sql_command"]
 def schema_command(names: tuple[str, ...], scenario: bool, relations: bool, as_markdown: bool, form: str) -> None:
     """Describe the tables of the store, or the scenario language."""
     from decloak.measure.registry import words_of_columns
-    from decloak.store.documentation import markdown, schema_tables
+    from decloak.store.documentation import WHOSE, markdown, schema_tables
 
     if scenario:
         from decloak.scenario.model import scenario_schema
@@ -51,7 +51,7 @@ def schema_command(names: tuple[str, ...], scenario: bool, relations: bool, as_m
         click.echo(markdown(chosen))
         return
     if form == "table":
-        click.echo("\n\n".join(map(_described, chosen)))
+        click.echo("\n\n".join([*([] if names else [WHOSE]), *map(_described, chosen)]))
         return
     emit(
         ("table", "kind", "about", "column", "type", "meaning"),

@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -7,7 +8,9 @@ from pathlib import Path
 
 import click
 
-__all__ = ["EXIT_EXPECTATION", "form_option", "listed_choices", "progress_bar", "store_option"]
+from decloak.data.formats.lines import place
+
+__all__ = ["EXIT_EXPECTATION", "form_option", "listed_choices", "progress_bar", "store_option", "told_of_originals"]
 
 EXIT_EXPECTATION = 3
 """The exit code where all went well and something that was expected does not hold."""
@@ -48,6 +51,24 @@ def listed_choices(names: Iterable[str]) -> str:
     """
     *rest, last = names
     return f"{', '.join(rest)} or {last}"
+
+
+@contextmanager
+def told_of_originals(store: Path) -> Iterator[None]:
+    """Tell on stderr, when all is done, that a store has come to hold original data, or that others can read them."""
+    from decloak.store.results import holds_originals
+
+    before = holds_originals(store)
+    try:
+        yield
+    finally:
+        if holds_originals(store):
+            name = place(store)
+            if os.name == "posix" and store.stat().st_mode & 0o077:
+                click.echo(f"{name} holds the original data, and others can read it: chmod 600 {name}", err=True)
+            elif not before:
+                hint = "keep it, and hand out what `decloak publish` writes"
+                click.echo(f"{name} holds the original data from now on: {hint}", err=True)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from decloak.commands.options import EXIT_EXPECTATION, form_option, store_option
+from decloak.commands.options import EXIT_EXPECTATION, form_option, store_option, told_of_originals
 from decloak.data.formats.lines import place
 from decloak.errors import shown
 from decloak.report.table import emit, emit_json
@@ -40,14 +40,15 @@ def run_command(scenario: Path, store: Path, overrides: tuple[str, ...], form: s
     """
     from decloak.runs.runner import run
 
-    with _progress() as progress:
-        done = run(scenario, store=store, overrides=overrides, progress=progress)
-    if form == "json":
-        emit_json(_as_json(done))
-    else:
-        columns, rows = measure_rows(done)
-        emit(columns, rows, form)
-    _talk(done)
+    with told_of_originals(store):
+        with _progress() as progress:
+            done = run(scenario, store=store, overrides=overrides, progress=progress)
+        if form == "json":
+            emit_json(_as_json(done))
+        else:
+            columns, rows = measure_rows(done)
+            emit(columns, rows, form)
+        _talk(done)
     return 0 if done.ok else EXIT_EXPECTATION
 
 

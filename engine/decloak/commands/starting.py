@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from decloak.commands.options import listed_choices, progress_bar, store_option
+from decloak.commands.options import listed_choices, progress_bar, store_option, told_of_originals
 from decloak.commands.reading import HEADED, found_reading, plain_options, read_plain, reading_options
 from decloak.data.formats.lines import FilePath, place
 from decloak.data.formats.readers import FORMATS
@@ -172,11 +172,12 @@ def _import_data(data: "Dataset", form: str, file: Path, store: Path) -> None:
         raise DecloakError("no transaction has any item", str(file), "see `decloak look` what the file holds")
     warning = sorted_warning(data)
     key = digest(["import", data.origin, form, data.transactions, data.labels])
-    with open_store(store) as opened:
-        if find(opened, "dataset", key) is None:
-            with opened.stage() as connection:
-                write_dataset(connection, key, data, "original", form, warning)
-    noun = "transaction" if len(data.transactions) == 1 else "transactions"
-    click.echo(f"{len(data.transactions)} {noun} of {len(data.items)} items from {file} in {store}")
-    if warning:
-        click.echo(f"note: {warning}", err=True)
+    with told_of_originals(store):
+        with open_store(store) as opened:
+            if find(opened, "dataset", key) is None:
+                with opened.stage() as connection:
+                    write_dataset(connection, key, data, "original", form, warning)
+        noun = "transaction" if len(data.transactions) == 1 else "transactions"
+        click.echo(f"{len(data.transactions)} {noun} of {len(data.items)} items from {file} in {store}")
+        if warning:
+            click.echo(f"note: {warning}", err=True)

@@ -200,7 +200,9 @@ def _connect(path: Path) -> sqlite3.Connection:
         what = "a folder, not an index" if path.is_dir() else "no index there"
         raise DecloakError(what, place(path), "build one with `decloak corpus build`")
     with _readable(path):
-        return sqlite3.connect(f"file:{pathname2url(str(path.absolute()))}?mode=ro", uri=True, isolation_level=None)
+        index = sqlite3.connect(f"file:{pathname2url(str(path.absolute()))}?mode=ro", uri=True, isolation_level=None)
+        index.execute("pragma trusted_schema = off")
+        return index
 
 
 def _check_kind(path: Path, connection: sqlite3.Connection) -> None:
@@ -211,6 +213,8 @@ def _check_kind(path: Path, connection: sqlite3.Connection) -> None:
     if version != VERSION:
         message = f"an index of version {version}; this decloak reads version {VERSION}"
         raise DecloakError(message, place(path), "build it again")
+    if connection.execute("select 1 from sqlite_master where type in ('view', 'trigger')").fetchone():
+        raise DecloakError("an index of documents with views or triggers, which may do harm", place(path), _NOT_OURS)
     (pages,), (size,) = (connection.execute(f"pragma {pragma}").fetchone() for pragma in ("page_count", "page_size"))
     if path.stat().st_size < pages * size:  # SQLite reads what is missing of the last page as zeros
         raise sqlite3.DatabaseError("malformed")

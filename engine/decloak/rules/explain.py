@@ -49,7 +49,7 @@ def explain(
 
 
 def _explained(connection: sqlite3.Connection, attack: RunAttack, transaction: str, item: str) -> list[Explanation]:
-    because = cache(lambda: _because(connection, attack.attack, attack.text))
+    because = cache(lambda: _because(attack.text))
 
     def say(finding: int) -> str:
         return evidence.sentence(connection, finding, *because())
@@ -62,7 +62,7 @@ def list_findings(connection: sqlite3.Connection, run: int, label: str | None, m
     """The first findings of each attack of a run, or of the one of that label."""
     listed = []
     for attack in _attacks(connection, run, label):
-        because, table = _because(connection, attack.attack, attack.text)
+        because, table = _because(attack.text)
         sentences = evidence.finding_sentences(connection, attack.attack, because, table, most=most)
         listed += [Finding(attack.label, finding, sentence) for finding, sentence in sentences]
     return listed
@@ -73,7 +73,7 @@ def explain_finding(
 ) -> tuple[Finding, list[Evidence]]:
     """One finding, and for a query the rows of its evidence steps, derived again from what the rule saw."""
     where = evidence.find_finding(connection, run, finding)
-    sentence = evidence.sentence(connection, finding, *_because(connection, where.attack, where.text))
+    sentence = evidence.sentence(connection, finding, *_because(where.text))
     explained = Finding(where.label, finding, sentence)
     rule = parse_rule(where.text)
     steps = rule.operator.evidence_steps(rule.model)
@@ -127,14 +127,11 @@ def _attacks(connection: sqlite3.Connection, run: int, label: str | None) -> lis
     return chosen
 
 
-def _because(connection: sqlite3.Connection, attack: int, text: str) -> tuple[str, str]:
+def _because(text: str) -> tuple[str, str]:
     """The sentence of the rule text that ran, as SQL over `x`, and the table expression that `x` is a row of.
 
-    The why_ view has it ready, unless a newer text of the rule has run since.
+    The why_ view of the store is not asked: it may be of a newer text of the rule, or of somebody else's making.
     """
-    view = evidence.why_view(connection, attack)
-    if view is not None:
-        return view
     rule = parse_rule(text)
     return rule.because_sql("x"), rule.operator.findings_sql(rule.derives)
 

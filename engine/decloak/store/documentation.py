@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-__all__ = ["Column", "SchemaTable", "markdown", "schema_tables", "schema_text", "view_texts"]
+__all__ = ["WHOSE", "Column", "SchemaTable", "markdown", "schema_tables", "schema_text", "view_texts"]
 
 
 class Column(NamedTuple):
@@ -23,6 +23,11 @@ class SchemaTable(NamedTuple):
     columns: tuple[Column, ...]
 
 
+WHOSE = """\
+A store that a run made holds the original data: the data sets of kind `original`, and the tables `truth_*`, which link
+a release to them. It is made for its owner's eyes alone (mode 0600). Hand out what `decloak publish` writes, never the
+store itself."""
+"""What is said of all tables together."""
 RULES_ADD = """\
 Rules that have run add to these. `found_<relation>` is the table of what a query or itemsets rule derived.
 `why_<rule>` is the view of a rule's findings with the sentence behind each in the column `because`.
@@ -80,7 +85,7 @@ def _read(match: re.Match[str]) -> SchemaTable:
 def markdown(chosen: Iterable[SchemaTable]) -> str:
     """The reference page of tables and views, as committed under docs/reference/."""
     parts = ["# The store", "", "Generated from schema.sql by `decloak schema --markdown`; do not edit.", ""]
-    parts += [RULES_ADD, ""]
+    parts += [WHOSE, "", RULES_ADD, ""]
     for table in chosen:
         parts += [f"## {table.name} ({table.kind})", "", textwrap.fill(table.meaning, 110), ""]
         parts += ["| column | type | meaning |", "|---|---|---|"]

@@ -10,7 +10,7 @@ from decloak.store.sandbox import quoted
 
 __all__ = [
     "NAMED", "Context", "FindingOrigin", "Judged", "anchor_scores", "attackable", "cells_named", "contexts", "fact",
-    "facts_sql", "find_finding", "finding_sentences", "node_name", "rule_text", "sentence", "units_given", "why_view",
+    "facts_sql", "find_finding", "finding_sentences", "node_name", "rule_text", "sentence", "units_given",
 ]  # fmt: skip
 
 
@@ -20,23 +20,6 @@ def rule_text(connection: sqlite3.Connection, attack: int) -> str:
         "select u.text from attack a join rule u on u.id = a.rule where a.id = ?", (attack,)
     ).fetchone()
     return str(text)
-
-
-def why_view(connection: sqlite3.Connection, attack: int) -> tuple[str, str] | None:
-    """The sentences of an attack as the view why_<rule> has them: SQL over `x`, and the view that `x` is a row of.
-
-    None where there is no such view, or one of another text of the rule.
-    """
-    row = connection.execute(
-        "select v.name, v.sql, u.digest from attack a join rule u on u.id = a.rule "
-        "join sqlite_master v on v.type = 'view' and v.name = 'why_' || u.name where a.id = ?",
-        (attack,),
-    ).fetchone()
-    if row is None or not row[1].endswith(f"u.digest = '{row[2]}'"):
-        return None
-    # The last column, for the rule itself may derive one called because.
-    *_, (column,) = connection.execute("select name from pragma_table_info(?) order by cid", (row[0],))
-    return f"x.{quoted(column)}", quoted(row[0])
 
 
 class Judged(NamedTuple):

@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from decloak.data.formats.lines import place
 from decloak.errors import DecloakError, shown
+from decloak.store.schema_check import check_schema, distrust
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -97,7 +99,9 @@ def open_store(path: str | Path, *, migrations: Mapping[int, Migration] | None =
         if present is None:
             _create(store, version)
         else:
+            check_schema(connection, path, current=False)
             _migrate(store, present, version, MIGRATIONS if migrations is None else migrations)
+        check_schema(connection, path, current=version == VERSION and migrations is None)
         connection.execute("pragma journal_mode = wal")
         connection.execute("pragma foreign_keys = on")
         # A crash of the machine may cost the last stage, never the file: enough for what can be run again.
@@ -118,6 +122,7 @@ def connect_readonly(path: str | Path) -> sqlite3.Connection:
             raise DecloakError(message, place(path), "run a scenario into it once: that brings it up to date")
         if version > VERSION:
             raise _newer(path, version, VERSION)
+        check_schema(connection, path, current=True)
     return connection
 
 
@@ -134,12 +139,18 @@ def _closed_on_error(connection: sqlite3.Connection, path: Path) -> Iterator[Non
 
 
 def add_functions(connection: sqlite3.Connection) -> None:
-    """Give a connection the functions that some builds of SQLite lack (`ln`)."""
+    """Give a connection the functions that some builds of SQLite lack (`ln`).
+
+    Only those: in the views of a store, SQLite trusts its own functions and none of ours.
+    """
 
     def ln(x: float | None) -> float | None:
         return math.log(x) if x is not None and x > 0 else None
 
-    connection.create_function("ln", 1, ln, deterministic=True)
+    try:
+        connection.execute("select ln(1)")
+    except sqlite3.OperationalError:
+        connection.create_function("ln", 1, ln, deterministic=True)
 
 
 def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
@@ -147,6 +158,8 @@ def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
         raise DecloakError("a folder, not a store", place(path), "name a file in it, such as store.db")
     if "\0" in str(path) or not path.parent.is_dir():
         raise DecloakError("no such folder", place(path.parent), "make it first")
+    if not readonly:
+        _make_private(path)
     mode = "ro" if readonly else "rwc"
     url = f"{path.absolute().as_uri()}?mode={mode}"
     try:
@@ -154,10 +167,21 @@ def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
     except sqlite3.DatabaseError as error:
         raise _unusable(path, error) from None
     with _closed_on_error(connection, path):
+        distrust(connection)
         # SQLite looks at a file only when it first reads of it.
         connection.execute("select count(*) from sqlite_master").fetchone()
     add_functions(connection)
     return connection
+
+
+def _make_private(path: Path) -> None:
+    """Make the file where there is none, for its owner's eyes alone; what SQLite writes beside it is no more open."""
+    if path.exists():
+        return
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise _unusable(path, sqlite3.OperationalError(f"unable to open: {error.strerror}")) from None
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int | None:

@@ -1,15 +1,19 @@
 """What the commands print of a store: runs, measures, and why something was found."""
 
 import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError, nearest, shown
+from decloak.store.opening import connect_readonly
 
 __all__ = [
     "RunAttack",
     "attacks_of",
     "find_run",
     "findings_count",
+    "holds_originals",
     "notes_of",
     "pooled_figures",
     "release_of",
@@ -18,6 +22,17 @@ __all__ = [
 ]
 
 Rows = list[tuple[Any, ...]]
+
+
+def holds_originals(path: Path) -> bool:
+    """Whether a file is a store with original data in it, or with marks of what was original."""
+    try:
+        connection = connect_readonly(path)
+    except DecloakError:  # there is none yet, or something else: whoever opens it will say so
+        return False
+    with closing(connection):
+        sql = "select exists (select 1 from dataset where kind = 'original') or exists (select 1 from truth_marked)"
+        return bool(connection.execute(sql).fetchone()[0])
 
 
 def runs(connection: sqlite3.Connection) -> Rows:

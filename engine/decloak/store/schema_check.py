@@ -1,0 +1,104 @@
+"""Whether the tables and views of a store are decloak's own, so that to open somebody's store runs nothing in it.
+
+A view, a trigger, a generated column, a check or an index may hold SQL that runs when a table is read or written. So
+what has a name of ours must be written as schema.sql writes it, and nothing else may be tied to it. Tables and views of
+the user's own are let be: decloak never reads them unless somebody asks for them in SQL.
+"""
+
+import re
+import sqlite3
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from decloak.data.formats.lines import place
+from decloak.errors import DecloakError, shown
+from decloak.store.documentation import schema_text
+
+__all__ = ["check_schema", "distrust"]
+
+_STATEMENT = re.compile(r"^CREATE (TABLE|VIEW|INDEX) (\w+).*?(?=;$)", re.MULTILINE | re.DOTALL)
+# Quoted text stands as it is: what looks like a comment in it is none, and may have SQL behind it.
+_BLANK_OR_QUOTED = re.compile(r"""(?P<blank>(?:--[^\n]*|\s)+)|'[^']*'|"[^"]*\"""")
+_NAME = r'(?:"(?:[^"]|"")+"|\w+)'
+_FACTS = re.compile(
+    rf"create table {_NAME} \(finding integer primary key references finding \(id\) on delete cascade(?:, {_NAME})+\)",
+    re.IGNORECASE,
+)
+"""The table of what a rule derived, as decloak makes it: columns without types."""
+_FAMILIES = {"found_": "table", "why_": "view", "start_": "view"}
+"""What the names of what rules add begin with."""
+
+Row = tuple[str, str, str, str]
+"""Of sqlite_master: type, name, the table it belongs to, SQL."""
+
+
+def distrust(connection: sqlite3.Connection) -> None:
+    """Let nothing that stands in a file call what reaches out of it; before anything of the file is read."""
+    connection.execute("pragma trusted_schema = off")
+    connection.execute("pragma cell_size_check = on")
+    if sys.version_info >= (3, 12):
+        connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
+        connection.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_TRIGGER, False)
+
+
+def check_schema(connection: sqlite3.Connection, path: Path, *, current: bool) -> None:
+    """Refuse a store with something in it that is not ours; one that is not `current` is yet to be migrated."""
+    rows: list[Row] = connection.execute(
+        "select type, lower(name), lower(tbl_name), coalesce(sql, '') from sqlite_master"
+    ).fetchall()
+    for fault in (*_strangers(rows, _modules(connection)), *(_differing(rows) if current else ())):
+        hint = "it may do harm: ask for one made by `decloak publish`, or drop from yours what was added"
+        raise DecloakError(f"not as decloak makes a store: {fault}", place(path), hint)
+
+
+def _modules(connection: sqlite3.Connection) -> frozenset[str]:
+    """The functions that are tables: a table called like one would be read in its place."""
+    return frozenset(name.lower() for (name,) in connection.execute("select name from pragma_module_list"))
+
+
+def _strangers(rows: list[Row], modules: frozenset[str]) -> Iterator[str]:
+    """What may run, or be taken for something else, whatever version the store is of."""
+    for kind, name, table, sql in rows:
+        if kind == "trigger":
+            yield f"the trigger {shown(name)}"
+        elif kind == "table" and not sql.lower().startswith("create table "):
+            yield f"the virtual table {shown(name)}"
+        elif name in modules or name.startswith("pragma_"):
+            yield f"the {kind} {shown(name)}, called like a function"
+        elif name.startswith("sqlite_") and kind == "view":
+            yield f"the view {shown(name)}, called like what is SQLite's"
+        elif kind == "index" and table in _own() and name not in _own() and sql:
+            yield f"the index {shown(name)} on {table}"
+        elif not _fits_family(kind, name, sql):
+            yield f"the {kind} {shown(name)}"
+
+
+def _fits_family(kind: str, name: str, sql: str) -> bool:
+    """Whether what is called like something that rules add is of that kind; what they found decloak reads itself."""
+    expected = next((kind for start, kind in _FAMILIES.items() if name.startswith(start)), kind)
+    return kind == expected and (not name.startswith("found_") or _FACTS.fullmatch(_plain(sql)) is not None)
+
+
+def _differing(rows: list[Row]) -> Iterator[str]:
+    """What is not as schema.sql has it: each name of ours once, with the same text but for blanks and comments."""
+    count = Counter(name for _, name, *_ in rows)
+    present = {name: (kind, sql) for kind, name, _, sql in rows}
+    for name, (kind, sql) in _own().items():
+        if count[name] != 1:
+            yield f"{'no' if name not in present else 'more than one'} {kind} {shown(name)}"
+        elif present[name] != (kind, sql) and (present[name][0], _plain(present[name][1])) != (kind, _plain(sql)):
+            yield f"another {kind} {shown(name)}"
+
+
+@cache
+def _own() -> Mapping[str, tuple[str, str]]:
+    """What schema.sql makes, by name: its kind and its text."""
+    return {match[2]: (match[1].lower(), match[0]) for match in _STATEMENT.finditer(schema_text())}
+
+
+def _plain(sql: str) -> str:
+    """SQL with one blank for every run of blanks and comments."""
+    return _BLANK_OR_QUOTED.sub(lambda match: " " if match["blank"] else match[0], sql)
