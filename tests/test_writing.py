@@ -1,5 +1,6 @@
 """Files the engine writes are there whole or not at all, and what stood there before stays until they are."""
 
+import re
 import resource
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import decloak
+from conftest import ROOT
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.data.formats.hierarchy_file import write_hierarchy
@@ -37,6 +39,16 @@ WRITERS = {
     "hierarchy": lambda path: write_hierarchy(TREE.parents(), path),
     "text": lambda path: write_text("".join(ITEMS), path),
 }
+
+
+WRITES = re.compile(r"\.write_(text|bytes)\(|copyfile\(|copytree\(|open\([^)]*[\"'][wax]")
+
+
+def test_nothing_is_written_in_another_way():
+    """A module that writes files does it inside made_whole."""
+    for module in (ROOT / "engine").rglob("*.py"):
+        text = module.read_text()
+        assert not WRITES.search(text) or "made_whole(" in text, module
 
 
 @contextmanager

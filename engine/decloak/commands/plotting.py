@@ -28,7 +28,7 @@ def plot_command(runs: tuple[str, ...], x: str, y: str, by: tuple[str, ...], out
     Several runs are drawn as they are named. Means over repetitions have a band of their 95% intervals; what chance
     would have reached is the grey dashed line.
     """
-    from decloak.data.formats.lines import check_new
+    from decloak.data.formats.writing import check_new, write_bytes
     from decloak.report import charts
     from decloak.report.study import Study
     from decloak.store.opening import connect_readonly
@@ -40,5 +40,5 @@ def plot_command(runs: tuple[str, ...], x: str, y: str, by: tuple[str, ...], out
     with closing(connect_readonly(store)) as connection:
         study = Study.of(connection, chosen_runs(connection, runs or ("last",)))
     picture = charts.drawn(charts.grid(charts.panels(study, x, y, by)), output.suffix[1:])
-    output.write_bytes(picture)
+    write_bytes(picture, output)
     click.echo(f"wrote {output}")

@@ -24,7 +24,7 @@ def report_command(
 
     The page is one file that fetches nothing. It has counts and shares and no name of any item, unless asked for.
     """
-    from decloak.data.formats.lines import check_new, write_text
+    from decloak.data.formats.writing import check_new, write_text
     from decloak.report.assemble import page_of
     from decloak.report.page import rendered
     from decloak.store.opening import connect_readonly

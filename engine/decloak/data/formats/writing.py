@@ -14,7 +14,7 @@ from pathlib import Path
 from decloak.data.formats.lines import LONGEST_LINE, FilePath, place
 from decloak.errors import DecloakError
 
-__all__ = ["check_new", "made_whole", "told_unwritable", "write_lines", "write_text"]
+__all__ = ["check_new", "made_whole", "told_unwritable", "write_bytes", "write_lines", "write_text"]
 
 
 @contextmanager
@@ -107,8 +107,15 @@ def write_lines(lines: Iterable[str], path: FilePath, *, longest: int = LONGEST_
 
 def write_text(text: str, path: FilePath) -> None:
     """Write a text file."""
+    with told_unwritable(path):
+        content = text.encode()
+    write_bytes(content, path)
+
+
+def write_bytes(content: bytes, path: FilePath) -> None:
+    """Write a file."""
     with told_unwritable(path), made_whole(path) as (part,):
-        part.write_bytes(text.encode())
+        part.write_bytes(content)
 
 
 def check_new(path: FilePath) -> None:
