@@ -13,8 +13,15 @@ import naive_reassociate as naive
 from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError
-from decloak.measure.kernels.breakage import KmBreakage, TransactionBreakage, km_breakage, transaction_breakage
+from decloak.measure.kernels.breakage import (
+    KmBreakage,
+    TransactionBreakage,
+    km_breakage,
+    km_breakage_of,
+    transaction_breakage,
+)
 from decloak.measure.kernels.reassociation import Accuracy, accuracy, reconstructed
+from decloak.measure.kernels.true_rows import TrueRows
 from decloak.measure.kernels.utility import re_chunks, tkd_chunks, tlost
 from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.strategy import Reassociation
@@ -97,6 +104,14 @@ def test_breakage_is_what_brute_force_finds(made, k, m):
     protected, by_row, by_class = naive.exposed(release, records, truth, given_rows, k, m)
     found = km_breakage(*made, k=k, m=m)
     assert found == tuple(len({itemset for _, itemset in some}) for some in (by_row, by_class, protected))
+
+
+@settings(max_examples=60)
+@given(attacked(), st.integers(2, 3))
+def test_exposed_itemsets_are_the_same_counted_item_by_item(made, m):
+    rows = TrueRows(*made[:3])
+    gifts = rows.given(made[3])
+    assert km_breakage_of(rows, gifts, k=3, m=m, piece=1) == km_breakage_of(rows, gifts, k=3, m=m)
 
 
 @settings(max_examples=120)

@@ -7,12 +7,13 @@ __all__ = ["FAMILY"]
 
 
 def _measure(attacked: AttackedRelease[HeldChunks]) -> Measured:
-    from decloak.measure.kernels.reassociation import accuracy
+    from decloak.measure.kernels.reassociation import accuracy_of
+    from decloak.measure.kernels.true_rows import TrueRows
 
-    rows = attacked.release.rows
+    rows = attacked.release.beside_truth(TrueRows)
     if rows is None:
         return [], UNKNOWN.format("accuracy")
-    counts = accuracy(attacked.release.published, *rows, attacked.assignments)
+    counts = accuracy_of(rows, attacked.assignments)
     return [
         (POOLED, "assigned", counts.assigned, counts.assigned, None),
         (POOLED, "true", counts.true, counts.true, None),

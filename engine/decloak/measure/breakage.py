@@ -7,17 +7,19 @@ __all__ = ["FAMILY"]
 
 
 def _measure(attacked: AttackedRelease[HeldChunks]) -> Measured:
-    from decloak.measure.kernels.breakage import km_breakage, transaction_breakage
+    from decloak.measure.kernels.breakage import km_breakage_of, transaction_breakage_of
+    from decloak.measure.kernels.true_rows import TrueRows
 
-    release, rows = attacked.release.published, attacked.release.rows
+    release, rows = attacked.release.published, attacked.release.beside_truth(TrueRows)
     if rows is None:
         return [], UNKNOWN.format("breakage")
-    broken = transaction_breakage(release, *rows, attacked.assignments)
+    given = rows.given(attacked.assignments)
+    broken = transaction_breakage_of(rows, given)
     figures = _shares("transaction_breakage", broken.row, broken.by_class, broken.records)
     # What a release protects depends on its k and m: a file that does not say them has no protected itemsets.
     if release.k is None or release.m is None:
         return figures, None
-    sets = km_breakage(release, *rows, attacked.assignments, k=release.k, m=release.m)
+    sets = km_breakage_of(rows, given, k=release.k, m=release.m)
     return [*figures, *_shares("km_breakage", sets.row, sets.by_class, sets.protected)], None
 
 

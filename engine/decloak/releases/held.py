@@ -6,10 +6,10 @@ Attacks are given what is published. The evaluator is given `truth` as well, Non
 import json
 import sqlite3
 from abc import ABC
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
@@ -25,6 +25,10 @@ __all__ = ["UNKNOWN", "HeldChunks", "HeldRelease", "HeldSets", "Making", "Rows"]
 UNKNOWN = "{} cannot be measured: the original transactions are not known"
 
 
+Records = tuple[tuple[str, ...], ...]
+Arranged = TypeVar("Arranged")
+
+
 class Making(NamedTuple):
     """How a release was made: the method, its settings, and what making it told of loss and cost."""
 
@@ -36,7 +40,7 @@ class Making(NamedTuple):
 class Rows(NamedTuple):
     """What is behind a disassociated release: the records, and the number of the one behind every row."""
 
-    records: tuple[tuple[str, ...], ...]
+    records: Records
     of_row: list[list[int]]
 
 
@@ -114,6 +118,10 @@ class HeldSets(HeldRelease):
 class HeldChunks(HeldRelease):
     """A disassociated release."""
 
+    def __init__(self, connection: sqlite3.Connection, number: int) -> None:
+        super().__init__(connection, number)
+        self._arranged: dict[object, object] = {}
+
     @cached_property
     def published(self) -> Disassociated:
         """What is published."""
@@ -124,3 +132,11 @@ class HeldChunks(HeldRelease):
         """Truth: the record behind every row, None where the originals are not known."""
         of_row = read_origins(self.connection, self.number)
         return None if of_row is None or self.original is None else Rows(self.original.transactions, of_row)
+
+    def beside_truth(self, arrange: Callable[[Disassociated, Records, list[list[int]]], Arranged]) -> Arranged | None:
+        """Truth: what is published and the record behind every row, arranged once for all who ask for it so."""
+        if self.rows is None:
+            return None
+        if arrange not in self._arranged:
+            self._arranged[arrange] = arrange(self.published, *self.rows)
+        return self._arranged[arrange]  # type: ignore[return-value]

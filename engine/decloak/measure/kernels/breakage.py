@@ -7,24 +7,31 @@ chunks of its cluster (items of one record chunk are published together; shared 
 exposed by row when such a record was given it, by class when the row of an identical anchor was.
 """
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
+from decloak.counting.itemsets import cost_runs
 from decloak.data.assignment import Assignment
-from decloak.data.disassociated import Cluster, Disassociated
+from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError
-from decloak.measure.kernels.reassociation import Records, Truth, added_items, check_truth
-from decloak.rules.reassociate.units import classes, rows_of_cluster
+from decloak.measure.kernels.true_rows import Given, Ints, Records, TrueRows, Truth, among, distinct, places_in
 
-__all__ = ["KmBreakage", "TransactionBreakage", "km_breakage", "transaction_breakage"]
+__all__ = [
+    "KmBreakage",
+    "TransactionBreakage",
+    "km_breakage",
+    "km_breakage_of",
+    "transaction_breakage",
+    "transaction_breakage_of",
+]
 
-Itemset = tuple[str, ...]
+PIECE = 1 << 20
+"""Pairs of items of records looked at at once, about; all those of one first item go together."""
 
 
 class TransactionBreakage(NamedTuple):
@@ -43,100 +50,121 @@ class KmBreakage(NamedTuple):
     protected: int
 
 
-class _Class(NamedTuple):
-    """The rows of one anchor: what was added to each, and what their records hold."""
-
-    anchor: Itemset
-    added: list[set[str]]
-    records: list[frozenset[str]]
-
-
 def transaction_breakage(
     release: Disassociated, records: Records, truth: Truth, assignments: Iterable[Assignment]
 ) -> TransactionBreakage:
     """Count the records that got an item they hold."""
-    check_truth(release, records, truth)
-    rows: list[int] = []
-    columns: list[int] = []
-    by_row = first = 0
-    for _, group in _classes(release, records, truth, assignments):
-        by_row += sum(not added.isdisjoint(record) for added, record in zip(group.added, group.records, strict=True))
-        for row, added in enumerate(group.added):
-            hits = [index for index, record in enumerate(group.records) if not added.isdisjoint(record)]
-            rows += [first + row] * len(hits)
-            columns += [first + hit for hit in hits]
-        first += len(group.records)
-    edges = sparse.csr_array((np.ones(len(rows), np.int8), (rows, columns)), shape=(first, first))
+    rows = TrueRows(release, records, truth)
+    return transaction_breakage_of(rows, rows.given(assignments))
+
+
+def transaction_breakage_of(rows: TrueRows, given: Given) -> TransactionBreakage:
+    """The same of rows and gifts that were looked up before."""
+    added = given.added
+    right = added[among(added, rows.held)]
+    by_row = len(distinct(right // rows.items))
     # Rows are matched with records of their own class only: nobody can tell these apart, and any others can be told.
-    matched = int((maximum_bipartite_matching(edges) >= 0).sum()) if rows else 0
-    return TransactionBreakage(by_row, matched, len(records))
+    held_in_class, column = np.unique(rows.in_class(rows.held), return_inverse=True)
+    place, there = places_in(held_in_class, rows.in_class(added))
+    got = _incidence(added[there] // rows.items, place[there], rows, len(held_in_class))
+    held = _incidence(rows.held // rows.items, column, rows, len(held_in_class))
+    edges = got @ held.T
+    matched = int((maximum_bipartite_matching(edges) >= 0).sum()) if edges.nnz else 0
+    return TransactionBreakage(by_row, matched, rows.rows)
 
 
-def _classes(
-    release: Disassociated, records: Records, truth: Truth, assignments: Iterable[Assignment]
-) -> Iterator[tuple[int, _Class]]:
-    """The classes of every cluster, with its number."""
-    added = added_items(release, assignments)
-    for number, cluster in enumerate(release.clusters):
-        rows = rows_of_cluster(cluster)
-        for anchor, members in zip(rows.anchors, classes(rows), strict=True):
-            held = [frozenset(records[truth[number][row]]) for row in members]
-            yield number, _Class(anchor, [added[number][row] for row in members], held)
+def _incidence(row: Ints, column: Ints, rows: TrueRows, columns: int) -> sparse.csr_array:
+    return sparse.csr_array((np.ones(len(row), np.int32), (row, column)), shape=(rows.rows, columns))
 
 
 def km_breakage(
     release: Disassociated, records: Records, truth: Truth, assignments: Iterable[Assignment], *, k: int, m: int
 ) -> KmBreakage:
     """Count the protected itemsets of at most m items, and those that the attack put together again."""
-    check_truth(release, records, truth)
+    rows = TrueRows(release, records, truth)
+    return km_breakage_of(rows, rows.given(assignments), k=k, m=m)
+
+
+def km_breakage_of(rows: TrueRows, given: Given, *, k: int, m: int, piece: int = PIECE) -> KmBreakage:
+    """The same of rows and gifts that were looked up before; `piece` bounds the memory."""
     if k < 1 or m < 1:
         raise DecloakError(f"k is {k} and m is {m}", hint="both are at least 1")
-    rare = _rare(records, k, m)
-    chunks = [_chunk_of(cluster) for cluster in release.clusters]
-    protected = set[Itemset]()
-    by_row, by_class = set[Itemset](), set[Itemset]()
-    for number, group in _classes(release, records, truth, assignments):
-        within = chunks[number]
-        for row, record in enumerate(group.records):
-            protected.update(_parted(record, m, rare, within))
-            by_row.update(_exposed(group, record, group.added[row : row + 1], m, rare, within))
-            by_class.update(_exposed(group, record, group.added, m, rare, within))
-    return KmBreakage(len(by_row), len(by_class), len(protected))
+    added = given.added
+    right = added[among(added, rows.held)]
+    # By class, what some record behind the anchor has is right; what none has can expose nothing.
+    held_in_class = distinct(rows.in_class(rows.held))
+    likely = added[among(rows.in_class(added), held_in_class)]
+    held = _Sets(rows, rows.held)
+    by_row, by_class = (_Sets(rows, rows.with_anchors(entries)) for entries in (right, likely))
+    totals = np.zeros(3, np.int64)
+    for first in _firsts(held, piece):
+        totals += _exposed(held, by_row, by_class, first, k, m)
+    return KmBreakage(*totals.tolist())
 
 
-def _rare(records: Records, k: int, m: int) -> set[Itemset]:
-    """Itemsets of 2..m items that fewer than k records hold."""
-    support = Counter(itemset for record in records for itemset in _itemsets(record, m))
-    return {itemset for itemset, count in support.items() if count < k}
+class _Sets:
+    """Items of rows: the row, the item, its chunk and where the row ends, of every entry."""
+
+    def __init__(self, rows: TrueRows, entries: Ints) -> None:
+        self.row, self.item = np.divmod(entries, rows.items)
+        self.chunk = rows.chunk_of(entries)
+        self.of_class = rows.of_row
+        self.items = rows.items
+        self.end = np.searchsorted(self.row, self.row, side="right")
+
+    def singles(self, first: slice) -> "_Itemsets":
+        """Every item coded within a range, in each of its rows."""
+        (entry,) = ((self.item >= first.start) & (self.item < first.stop)).nonzero()
+        return _Itemsets(entry, self.item[entry], self.chunk[entry] >= 0)
+
+    def grown(self, itemsets: "_Itemsets") -> "_Itemsets":
+        """With every later item of the row; they are named by the name they had and that item."""
+        tails = self.end[itemsets.last] - itemsets.last - 1
+        before = np.repeat(np.arange(len(tails)), tails)
+        last = np.arange(len(before)) - np.repeat(np.cumsum(tails) - tails, tails) + itemsets.last[before] + 1
+        together = itemsets.together[before] & (self.chunk[last] == self.chunk[itemsets.last[before]])
+        return _Itemsets(last, itemsets.name[before] * self.items + self.item[last], together)
 
 
-def _itemsets(items: Collection[str], m: int) -> Iterator[Itemset]:
-    ascending = sorted(items)
-    for size in range(2, m + 1):
-        yield from combinations(ascending, size)
+class _Itemsets(NamedTuple):
+    """Itemsets in rows: the entry of the last item, a number that stands for the items, whether a chunk shows them."""
+
+    last: Ints
+    name: Ints
+    together: NDArray[np.bool_]
+
+    def renamed(self, names: Ints) -> "_Itemsets":
+        """Those that are among some names, named by their place there."""
+        place, there = places_in(names, self.name)
+        return _Itemsets(self.last[there], place[there], self.together[there])
 
 
-def _chunk_of(cluster: Cluster) -> dict[str, int]:
-    return {item: j for j, chunk in enumerate(cluster.record_chunks) for item in chunk.items}
+def _firsts(held: _Sets, piece: int) -> Iterator[slice]:
+    """Ranges of items: itemsets of different first items have nothing to do with each other."""
+    tails = held.end - np.arange(len(held.end))
+    return cost_runs(np.bincount(held.item, tails, minlength=held.items), piece)
 
 
-def _parted(items: Collection[str], m: int, rare: set[Itemset], chunk_of: Mapping[str, int]) -> Iterator[Itemset]:
-    """Rare itemsets of some items that no record chunk shows."""
-    for itemset in _itemsets(items, m):
-        if itemset in rare:
-            chunks = {chunk_of.get(item) for item in itemset}
-            if len(chunks) > 1 or None in chunks:
-                yield itemset
+def _exposed(held: _Sets, by_row: _Sets, by_class: _Sets, first: slice, k: int, m: int) -> Ints:
+    """Itemsets that begin within a range of items: how many are exposed by row, by class, and protected."""
+    counts = np.zeros(3, np.int64)
+    in_held, in_row, in_class = (sets.singles(first) for sets in (held, by_row, by_class))
+    for _ in range(2, m + 1):
+        in_held, in_row, in_class = (
+            sets.grown(itemsets) for sets, itemsets in ((held, in_held), (by_row, in_row), (by_class, in_class))
+        )
+        names, name, support = np.unique(in_held.name, return_inverse=True, return_counts=True)
+        in_held = in_held._replace(name=name)
+        in_row, in_class = in_row.renamed(names), in_class.renamed(names)
+        rare = support < k
+        true = _parted(held, in_held, rare)
+        exposed = _parted(by_class, in_class, rare)
+        counted = _parted(by_row, in_row, rare), exposed[among(exposed, true)], true
+        counts += [len(distinct(named % max(1, len(names)))) for named in counted]
+    return counts
 
 
-def _exposed(
-    group: _Class,
-    record: frozenset[str],
-    added: Sequence[set[str]],
-    m: int,
-    rare: set[Itemset],
-    chunk_of: Mapping[str, int],
-) -> Iterator[Itemset]:
-    """Parted itemsets of a record that lie in its anchor with what was added to some row."""
-    for right in {frozenset(more & record) for more in added} - {frozenset()}:
-        yield from _parted(right.union(group.anchor), m, rare, chunk_of)
+def _parted(sets: _Sets, itemsets: _Itemsets, rare: NDArray[np.bool_]) -> Ints:
+    """Rare itemsets that no chunk shows, each once for every class of rows: `class * names + name`, ascending."""
+    parted = rare[itemsets.name] & ~itemsets.together
+    return distinct(sets.of_class[sets.row[itemsets.last[parted]]] * len(rare) + itemsets.name[parted])

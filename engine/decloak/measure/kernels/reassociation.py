@@ -9,23 +9,18 @@ anchor is right; correct_exp = sum of a t / |class|, what a guesser who cannot t
 have right. Accuracy = correct / assigned, recall = correct / true; clusters are pooled by summing counts.
 """
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from decloak.data.assignment import Assignment, ChunkNumber
-from decloak.data.disassociated import Cluster, Disassociated
-from decloak.errors import DecloakError
+import numpy as np
+
+from decloak.data.assignment import Assignment
+from decloak.data.disassociated import Disassociated
+from decloak.measure.kernels.true_rows import Ints, Records, TrueRows, Truth, among
 from decloak.rules.reassociate.units import rows_of_cluster
 
-__all__ = ["Accuracy", "Truth", "accuracy", "added_items", "check_truth", "reconstructed"]
-
-Truth = Sequence[Sequence[int]]
-"""The number of the record of every row of every cluster."""
-
-Records = Sequence[Collection[str]]
-Unit = tuple[ChunkNumber, tuple[str, ...]]
+__all__ = ["Accuracy", "accuracy", "accuracy_of", "added_items", "reconstructed"]
 
 
 @dataclass(frozen=True)
@@ -73,68 +68,38 @@ def _ratio(part: Fraction | int, whole: int) -> float | None:
 def accuracy(release: Disassociated, records: Records, truth: Truth, assignments: Iterable[Assignment]) -> Accuracy:
     """Count what an attack has right; units it did not give anybody count as true all the same.
 
-    >>> from decloak.data.disassociated import Chunk
+    >>> from decloak.data.disassociated import Chunk, Cluster
     >>> chunks = (Chunk(("a",), (("a",), ("a",))), Chunk(("c",), (("c",),)))
     >>> release = Disassociated((Cluster(2, chunks, ()),))
-    >>> found = accuracy(release, [["a"], ["a", "c"]], [[0, 1]], [Assignment(0, 1, ("c",), (0,))])
-    >>> found.accuracy, found.accuracy_row, found.accuracy_class
+    >>> won_back = accuracy(release, [["a"], ["a", "c"]], [[0, 1]], [Assignment(0, 1, ("c",), (0,))])
+    >>> won_back.accuracy, won_back.accuracy_row, won_back.accuracy_class
     (0.5, 0.0, 1.0)
     """
-    check_truth(release, records, truth)
-    counts: Counter[str] = Counter()
-    # Summed by denominator and divided once at the end: exact, and without a fraction for every unit.
-    exp, expected = Counter[int](), Counter[int]()
-    true = [_true_rows(cluster, [records[number] for number in truth[i]]) for i, cluster in enumerate(release.clusters)]
-    of_row = [rows_of_cluster(cluster).of_row for cluster in release.clusters]
-    sizes = [Counter(class_of_row) for class_of_row in of_row]
-    for cluster, chunk, unit, rows in assignments:
-        true_rows = true[cluster].get((chunk, unit), [])
-        counts["assigned"] += len(rows)
-        counts["row"] += len({*true_rows}.intersection(rows))
-        expected[len(of_row[cluster])] += len(rows) * len(true_rows)
-        has = Counter(of_row[cluster][row] for row in true_rows)
-        for row_class, count in Counter(of_row[cluster][row] for row in rows).items():
-            counts["class"] += min(count, has[row_class])
-            exp[sizes[cluster][row_class]] += count * has[row_class]
-    held = sum(len(rows) for units in true for rows in units.values())
-    return Accuracy(counts["assigned"], held, counts["row"], counts["class"], _summed(exp), _summed(expected))
+    return accuracy_of(TrueRows(release, records, truth), list(assignments))
 
 
-def _summed(numerators: Counter[int]) -> Fraction:
-    return sum((Fraction(top, bottom) for bottom, top in numerators.items()), Fraction(0))
+def accuracy_of(rows: TrueRows, assignments: Sequence[Assignment]) -> Accuracy:
+    """The same of rows that were looked up before."""
+    given, unit = rows.given(assignments), rows.units(assignments)
+    right = among(unit[given.assignment] * rows.rows + given.row, rows.true)
+    # How many rows of each class were given a unit, and how many of these classes truly have it.
+    classes = len(rows.class_sizes)
+    assigned, a = np.unique(given.assignment * classes + rows.of_row[given.row], return_counts=True)
+    assignment, row_class = np.divmod(assigned, classes)
+    t = rows.true_in_class(unit[assignment], row_class)
+    correct_exp = _summed(a * t, rows.class_sizes[row_class])
+    expected = _summed(given.times * rows.true_times(unit), rows.sizes[given.cluster])
+    return Accuracy(
+        len(given.row), len(rows.true), int(right.sum()), int(np.minimum(a, t).sum()), correct_exp, expected
+    )
 
 
-def check_truth(release: Disassociated, records: Records, truth: Truth) -> None:
-    """Refuse a truth that is not a record for every row, each record once."""
-    if [len(rows) for rows in truth] != [cluster.size for cluster in release.clusters]:
-        raise DecloakError("the truth does not have a record for every row", hint="is it of another release?")
-    if sorted(number for rows in truth for number in rows) != list(range(len(records))):
-        raise DecloakError(f"the truth does not name each of {len(records)} records once", hint="records count from 0")
-
-
-def _true_rows(cluster: Cluster, records: Records) -> dict[Unit, list[int]]:
-    """The rows that truly have every unit of a cluster."""
-    chunk_of: dict[str, ChunkNumber] = {
-        item: j for j, chunk in enumerate(cluster.record_chunks) for item in chunk.items
-    }
-    chunk_of |= dict.fromkeys(cluster.term_chunk, "T")
-    rows_of_unit: dict[Unit, list[int]] = {}
-    for row, record in enumerate(records):
-        for unit in _units(record, chunk_of):
-            rows_of_unit.setdefault(unit, []).append(row)
-    return rows_of_unit
-
-
-def _units(record: Collection[str], chunk_of: dict[str, ChunkNumber]) -> Iterator[Unit]:
-    """The units of a record."""
-    parts: dict[ChunkNumber, list[str]] = {}
-    for item in sorted(record):
-        chunk = chunk_of.get(item, 0)
-        if chunk == "T":
-            yield "T", (item,)
-        elif chunk:
-            parts.setdefault(chunk, []).append(item)
-    yield from ((chunk, tuple(items)) for chunk, items in parts.items())
+def _summed(numerators: Ints, denominators: Ints) -> Fraction:
+    """The exact sum, by denominator: without a fraction for every unit."""
+    bottom, place = np.unique(denominators, return_inverse=True)
+    top = np.zeros(len(bottom), np.int64)
+    np.add.at(top, place, numerators)
+    return sum(map(Fraction, top.tolist(), bottom.tolist()), Fraction(0))
 
 
 def added_items(release: Disassociated, assignments: Iterable[Assignment]) -> list[list[set[str]]]:

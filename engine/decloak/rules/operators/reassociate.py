@@ -1,9 +1,9 @@
 """reassociate: give the sub-records and terms of a disassociated cluster to its records."""
 
-import math
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -118,9 +118,15 @@ class ReassociateOperator(Operator[ReassociateRule]):
 
 def _ranked(attacked: "AttackedCluster") -> Iterator[tuple[Assignment, list[float | None]]]:
     of_row = np.array(attacked.case.rows.of_row)
-    for assignment, values in zip(attacked.assignments, attacked.values, strict=True):
-        ranks = values[of_row[list(assignment.rows)]].tolist()
-        yield assignment, [rank if math.isfinite(rank) else None for rank in ranks]
+    times = [len(rows) for rows in attacked.rows]
+    row = np.array(list(chain.from_iterable(attacked.rows)), np.int64)
+    values = attacked.values[np.repeat(np.arange(len(times)), times), of_row[row]]
+    ranks: list[float | None] = values.tolist()
+    for place in np.flatnonzero(~np.isfinite(values)).tolist():
+        ranks[place] = None
+    ends = accumulate(times)
+    for assignment, end in zip(attacked.assignments, ends, strict=True):
+        yield assignment, ranks[end - len(assignment.rows) : end]
 
 
 REASSOCIATE = ReassociateOperator()

@@ -97,8 +97,9 @@ def _subrecords(cluster: Cluster) -> Iterator[Unit]:
 
 
 def _terms(cluster: Cluster, strategy: Reassociation, k: int | None) -> Iterator[Unit]:
-    for term in sorted(cluster.term_chunk):
-        yield Unit("T", (term,), min(_term_rows(strategy, k), cluster.size))
+    if cluster.term_chunk:
+        times = min(_term_rows(strategy, k), cluster.size)
+        yield from (Unit("T", (term,), times) for term in sorted(cluster.term_chunk))
 
 
 def _items(subrecord: Items) -> Items:
