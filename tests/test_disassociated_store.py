@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import decloak
 from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.cli import _code
+from decloak.counting.inverse import enumerated
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
-from decloak.measure.kernels.inverse import enumerated
 from decloak.measure.kernels.link_probability import above
 from decloak.measure.kernels.reassociation import accuracy, reconstructed
 from decloak.measure.kernels.transport import mean_distance

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.counting.disassociation_guarantee import check_release
+from decloak.counting.inverse import guarantee_by_enumeration, largest_supports, reconstructions
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
 from decloak.errors import DecloakError
-from decloak.measure.kernels.inverse import guarantee_by_enumeration, largest_supports, reconstructions
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "disassociation.json").read_text())
 

@@ -419,7 +419,8 @@ def test_a_broken_anonymiser_publishes_nothing(folder, call, monkeypatch, method
         decloak.anonymise(data, method, **options)
     said = call("run", scenario)
     assert (said.code, said.out) == (1, "")
-    (line,) = said.err.splitlines()
+    kept, line = said.err.splitlines()
+    assert kept.startswith("store.db holds the original data from now on: ")
     assert line.startswith("decloak: a fault inside decloak: AssertionError: ")
     assert f"{method} broke its own guarantee: " in line
     for table in ("release", "published_as", "generalised", "run"):

@@ -19,6 +19,7 @@ from decloak.anonymisers.kernels.constraints import (
 from decloak.anonymisers.method import Anonymiser, Method, NewRelease, Options, Stopwatch
 from decloak.checks import check_enough
 from decloak.counting.constraints import broken_privacy, broken_utility
+from decloak.counting.promises import Constrained
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
@@ -125,6 +126,14 @@ class CoatMethod(Method):
     """The sets of items that may be generalised together."""
     suppress: float = Field(1.0, ge=0, le=1)
     """The share of the items that may be suppressed."""
+
+    @property
+    def promise(self) -> Constrained:
+        """Of the constraints that are listed."""
+        if isinstance(self.privacy, DrawnPrivacy) or isinstance(self.utility, RelatedUtility):
+            drawn = "privacy" if isinstance(self.privacy, DrawnPrivacy) else "utility"
+            raise DecloakError(f"the {drawn} constraints are drawn from the original data", hint="list them to check")
+        return Constrained(self.k, self.privacy, None if self.utility == "all" else self.utility)
 
     @property
     def random(self) -> bool:

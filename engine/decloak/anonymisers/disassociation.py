@@ -8,6 +8,7 @@ from pydantic import Field
 from decloak.anonymisers.kernels.disassociation import check_records, disassociate
 from decloak.anonymisers.method import Anonymiser, Method, NewRelease, Options
 from decloak.counting.disassociation_guarantee import check_release
+from decloak.counting.promises import Disassociation
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.folder import Folder
@@ -43,6 +44,11 @@ class DisassociationMethod(Method):
     """Records a cluster has at most, before small ones are pooled."""
     refine: bool = False
     """Whether clusters share chunks of items that are rare in each of them."""
+
+    @property
+    def promise(self) -> Disassociation:
+        """The disassociation guarantee."""
+        return Disassociation(self.k, self.m)
 
     def mistakes(self) -> Found:
         """A cluster holds k records at least."""

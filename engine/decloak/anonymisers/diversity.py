@@ -11,6 +11,7 @@ from decloak.anonymisers.kernels.constraints import item_names
 from decloak.anonymisers.kernels.diversity import diversity
 from decloak.anonymisers.method import Anonymiser, Options
 from decloak.counting.generalisation_guarantee import check_diverse
+from decloak.counting.promises import Diverse
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.generalised import Generalised
@@ -70,6 +71,11 @@ class DiversityMethod(InHierarchy):
     """The items nobody may learn; they are published as they are, the others generalised."""
     hierarchy: Tree
     """The hierarchy, of the other items."""
+
+    @property
+    def promise(self) -> Diverse:
+        """l^m-diversity."""
+        return Diverse(self.l, self.m, self.sensitive)
 
     def generalised_part(self, data: Dataset) -> Dataset:
         """The data without the sensitive items."""

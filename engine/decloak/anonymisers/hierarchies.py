@@ -13,6 +13,7 @@ from decloak.anonymisers.kernels.release import Local, generalised
 from decloak.anonymisers.method import Method, NewRelease, Options, Stopwatch
 from decloak.checks import check_enough
 from decloak.counting.generalisation_guarantee import check_generalised
+from decloak.counting.promises import Frequent
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.hierarchy_file import HIERARCHY_FORMATS
@@ -162,6 +163,11 @@ class Guarded(Hidden):
 
     m: int = Field(ge=1)
     """How many items somebody may know of a person."""
+
+    @property
+    def promise(self) -> Frequent:
+        """k^m-anonymity."""
+        return Frequent(self.k, self.m)
 
 
 def everywhere(find: Callable[..., Ints], method: str, data: Dataset, options: Options) -> Generalised:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from decloak.counting.promises import Promise
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
@@ -106,6 +107,11 @@ class Method(Part):
     def anonymiser(self) -> Anonymiser:
         """The one it names."""
         return next(anonymiser for anonymiser in self.anonymisers if anonymiser.name == self.method)
+
+    @property
+    @abstractmethod
+    def promise(self) -> Promise[Any]:
+        """What it promises of every release, to be checked from the release alone; an error where that cannot be."""
 
     @abstractmethod
     def check(self, data: Dataset, folder: Folder) -> None:

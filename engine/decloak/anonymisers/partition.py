@@ -8,6 +8,7 @@ from decloak.anonymisers.hierarchies import Hidden, in_parts
 from decloak.anonymisers.kernels.top_down import partition
 from decloak.anonymisers.method import Anonymiser, Options
 from decloak.counting.generalisation_guarantee import check_alike
+from decloak.counting.promises import Alike
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 
@@ -27,3 +28,8 @@ class PartitionMethod(Hidden):
 
     method: Literal["partition"]
     """The name of the method."""
+
+    @property
+    def promise(self) -> Alike:
+        """k-anonymity of whole records."""
+        return Alike(self.k)

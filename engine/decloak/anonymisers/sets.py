@@ -6,6 +6,7 @@ from pydantic import AfterValidator, Field
 
 from decloak.anonymisers.kernels.sets import by_sets, random_sets
 from decloak.anonymisers.method import Anonymiser, Method, NewRelease
+from decloak.counting.promises import WholeSets
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
@@ -38,6 +39,11 @@ class SetsMethod(Method):
         """Sets are drawn or given."""
         if (self.size is None) == (self.sets is None):
             yield (), DecloakError("sets are drawn by 'size' or listed under 'sets'", hint="write one of the two")
+
+    @property
+    def promise(self) -> WholeSets:
+        """That sets are whole, and nothing more."""
+        return WholeSets(self.sets)
 
     @property
     def random(self) -> bool:

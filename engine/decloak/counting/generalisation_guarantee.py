@@ -20,7 +20,10 @@ from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.errors import shown
 
-__all__ = ["Negative", "check_alike", "check_diverse", "check_generalised", "negative_violations"]
+__all__ = [
+    "Negative", "alone", "certain", "check_alike", "check_diverse", "check_generalised", "disguised",
+    "negative_violations",
+]  # fmt: skip
 
 Transactions = Sequence[tuple[str, ...]]
 Counts = NDArray[np.int64]
@@ -33,7 +36,8 @@ def check_generalised(original: Dataset, release: Generalised, k: int, m: int) -
 
 def check_alike(original: Dataset, release: Generalised, k: int) -> list[str]:
     """What is wrong; nothing when every transaction with labels is published like k - 1 others or more."""
-    return [*_lost(original, release), *_alone(release.transactions, k)]
+    unlike = [f"only {alike} have just {_named(labels)}" for labels, alike in alone(release.transactions, k)]
+    return [*_lost(original, release), *unlike]
 
 
 def check_diverse(
@@ -48,7 +52,14 @@ def check_diverse(
     Sensitive items are published as they are.
     """
     hidden = frozenset(sensitive)
-    return [*_lost(original, release), *_disguised(release, hidden), *_certain(release.transactions, hidden, l, m)]
+    return [
+        *_lost(original, release),
+        *(f"{shown(label)} is a sensitive item, or stands for one" for label, _ in disguised(release, hidden)),
+        *(
+            f"of {whole} with {_named(labels)}, {support} have {shown(item)}"
+            for labels, item, support, whole in certain(release.transactions, hidden, l, m)
+        ),
+    ]
 
 
 def _lost(original: Dataset, release: Generalised) -> Iterator[str]:
@@ -94,27 +105,34 @@ def _rare(transactions: Transactions, k: int, m: int) -> Iterator[str]:
                 yield f"together {_named(labels[code] for code in itemset)} have support {support}"
 
 
-def _alone(transactions: Transactions, k: int) -> Iterator[str]:
+def alone(transactions: Transactions, k: int) -> Iterator[tuple[tuple[str, ...], int]]:
+    """What fewer than k transactions show, and nothing beside it; with how many do."""
     for labels, alike in Counter(map(frozenset, transactions)).items():
         if labels and alike < k:
-            yield f"only {alike} have just {_named(sorted(labels))}"
+            yield tuple(sorted(labels)), alike
 
 
-def _disguised(release: Generalised, hidden: frozenset[str]) -> Iterator[str]:
+def disguised(release: Generalised, hidden: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Labels that are called like a sensitive item, or stand for one, though these are published as they are."""
     for label, members in release.members.items():
-        if members != (label,) and not hidden.isdisjoint((label, *members)):
-            yield f"{shown(label)} is a sensitive item, or stands for one"
+        if members != (label,) and (items := hidden.intersection((label, *members))):
+            yield label, min(items)
 
 
-def _certain(transactions: Transactions, hidden: frozenset[str], l: int, m: int) -> Iterator[str]:  # noqa: E741
-    """Label sets whose transactions hold a sensitive item more often than one in l times."""
+def certain(
+    transactions: Transactions,
+    hidden: frozenset[str],
+    l: int,  # noqa: E741
+    m: int,
+) -> Iterator[tuple[tuple[str, ...], str, int, int]]:
+    """Label sets whose transactions hold a sensitive item more often than one in l times: how many do, of how many."""
     plain = [frozenset(row) - hidden for row in transactions]
     whole = _supports(plain, m)
     for item in sorted(hidden.intersection(chain.from_iterable(transactions))):
         having = _supports((row for row, published in zip(plain, transactions, strict=True) if item in published), m)
         for labels, support in having.items():
             if support * l > whole[labels]:
-                yield f"of {whole[labels]} with {_named(labels)}, {support} have {shown(item)}"
+                yield labels, item, support, whole[labels]
 
 
 def _supports(rows: Iterable[frozenset[str]], m: int) -> Counter[tuple[str, ...]]:
