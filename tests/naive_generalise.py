@@ -93,13 +93,11 @@ def optimal(tree, data, k, m):
 
 
 class Heuristic:
-    """DA and AA; `within` are the leaves that rules may be above, all of them unless said otherwise."""
+    """DA and AA."""
 
-    def __init__(self, tree, data, k, rules=(), within=None):
+    def __init__(self, tree, data, k, rules=()):
         self.tree, self.k, self.rules = tree, k, set(rules)
-        within = frozenset(tree.items if within is None else within)
-        self.data = [frozenset(row) & within for row in data]
-        self.allowed = {node for node in tree.nodes if tree.leaves[node] <= within}
+        self.data = [frozenset(row) for row in data]
         order = sorted(tree.nodes, key=lambda node: (-self.support([node]), -tree.level[node], tree.nodes.index(node)))
         self.rank = {node: at for at, node in enumerate(order)}
         self.trace = []
@@ -119,7 +117,7 @@ class Heuristic:
         return frozenset(tops)
 
     def extended(self, row):
-        nodes = {node for item in row for node in (item, *self.tree.ancestors(item))} & self.allowed - {self.tree.root}
+        nodes = {node for item in row for node in (item, *self.tree.ancestors(item))} - {self.tree.root}
         return sorted((node for node in nodes if not self.dead(node)), key=self.rank.get)
 
     def count_tree(self, sizes):
@@ -152,7 +150,7 @@ class Heuristic:
         for choice in product(*([node, *self.tree.ancestors(node)] for node in itemset)):
             new = self.maximal(to for node, to in zip(itemset, choice, strict=True) if to != node)
             published = self.maximal(choice)
-            if new and published <= self.allowed and self.support(published) >= self.k:
+            if new and self.support(published) >= self.k:
                 rules = self.committed(new)
                 leaves = sum(len(self.tree.leaves[node]) for node in new)
                 ranks = sorted(map(self.rank.get, new))
@@ -174,8 +172,8 @@ def da(tree, data, k, m):
     return heuristic
 
 
-def aa(tree, data, k, m, rules=(), within=None):
-    heuristic = Heuristic(tree, data, k, rules, within)
+def aa(tree, data, k, m, rules=()):
+    heuristic = Heuristic(tree, data, k, rules)
     for size in range(1, m + 1):
         heuristic.run([size])
     return heuristic
@@ -184,8 +182,9 @@ def aa(tree, data, k, m, rules=(), within=None):
 def vpa(tree, data, k, m, parts, level):
     rules = set()
     for part in classes_in_parts(tree, parts, level):
-        rules |= aa(tree, data, k, m, within=part).rules
-    return aa(tree, data, k, m, rules).cut()
+        rules |= aa(tree, [set(row) & set(part) for row in data], k, m).rules
+    widest = {node for node in rules if rules.isdisjoint(tree.ancestors(node))}
+    return aa(tree, data, k, m, widest).cut()
 
 
 def classes_in_parts(tree, parts, level):

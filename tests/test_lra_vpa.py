@@ -1,5 +1,6 @@
 """AA in parts, of the records (LRA) or of the items (VPA): golden releases, the paper's examples, naive twins."""
 
+import gzip
 import json
 import os
 from fractions import Fraction
@@ -95,6 +96,21 @@ def test_vpa_finds_what_the_definition_finds_and_is_anonymous(case, parts, level
     assert naive.anonymous(rows, k, m)
     assert naive.anonymous_on_items(twin, rows, k, m)
     assert loss(tree, records, cut) >= loss(tree, records, oa(tree, records, k, m))
+
+
+@pytest.fixture(scope="module")
+def clicks(shared_data):
+    """BMS-WebView-2 with groups of five in the order of the items' numbers, and its records."""
+    with gzip.open(shared_data / "bms_webview2.dat.gz", "rt") as lines:
+        data = [line.split() for line in lines]
+    tree = Hierarchy.balanced(sorted({item for row in data for item in row}, key=int), 5)
+    return tree, tree.code(data)
+
+
+@pytest.mark.parametrize(("parts", "expected"), [(2, "0.0358"), (3, "0.0373"), (10, "0.0567")])
+def test_figure_14_and_18_vpa_loses_little_more_than_aa(clicks, parts, expected):
+    tree, records = clicks
+    assert f"{float(loss(tree, records, vpa(tree, records, 5, 3, parts=parts))):.4f}" == expected
 
 
 @settings(max_examples=100)

@@ -4,6 +4,8 @@ LRA orders the records as Gray codes: the signature of a record has a bit for ev
 With p1 < p2 < ... the positions of its items and n leaves, that is the order of (-p1, p2, -p3, ...) with n to end it,
 negative after an even number of items. A border is the last place of a part in that order; places are weighed by the
 itemsets of m items of their records. VPA cuts the classes of one level into runs of about the same number of leaves.
+What the records hold of a run is anonymised as if it were all; a run says which itemsets are looked at, and a rule may
+well be wider than the run.
 """
 
 from bisect import bisect_left
@@ -15,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from decloak.anonymisers.kernels.apriori import aa, confined
+from decloak.anonymisers.kernels.apriori import aa
 from decloak.anonymisers.kernels.parallel import in_parallel
 from decloak.anonymisers.kernels.release import Local
 from decloak.checks import check_feasible, check_km, check_whole
@@ -42,10 +44,12 @@ def vpa(
     check_whole(1, parts=parts, processes=processes)
     check_whole(0, level=level)
     check_feasible(records, k)
-    runs = runs_of_classes(tree, parts, level)
-    tasks = [(tree, _of_items(records, first, end), k, m, first, end) for first, end in runs]
-    cuts = in_parallel(confined, tasks, processes)
-    return aa(tree, records, k, m, np.concatenate(cuts))
+    shares = [_of_items(records, first, end) for first, end in runs_of_classes(tree, parts, level)]
+    # What fewer than k records hold anything of, no rule cures: it is left to the walk over all items.
+    tasks = [(tree, share, k, m) for share in shares if np.count_nonzero(np.diff(share.indptr)) >= k]
+    covers = [tree.above(cut) for cut in in_parallel(aa, tasks, processes)]
+    # Nodes come after the nodes above them: of those above a leaf, the least is the widest.
+    return aa(tree, records, k, m, np.unique(np.min([tree.leaf, *covers], axis=0)))
 
 
 def runs_of_classes(tree: Hierarchy, parts: int, level: int) -> list[tuple[int, int]]:
