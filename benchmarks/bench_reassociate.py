@@ -27,6 +27,7 @@ ATTACKS = {
     "assignment": Reassociation.build(combine="mean", match="assignment"),
     "consistent": Reassociation.build(combine="mean", match="assignment", consistent=True),
     "bayes": Reassociation.build(combine="bayes", match="assignment"),
+    "expectation": Reassociation.build(combine="fitted", give="expected", match="expectation", consistent=True),
 }
 
 

@@ -204,7 +204,7 @@ BAD_CHOICES = [
     ({"units": ["term"], "match": "random"}, "units: chance gives terms and sub-records"),
     ({"combine": "mean", "give": "k"}, "give: unknown choice 'k'"),
     ({"combine": "mean", "match": "assign"}, "match: unknown choice 'assign'"),
-    ({"combine": "mean", "consistent": True}, "consistent: only an assignment"),
+    ({"combine": "mean", "consistent": True}, "consistent: only what decides"),
 ]
 
 

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 __all__ = ["Assignment", "ChunkNumber", "Closer"]
 
 ChunkNumber = int | str
-"""The number of a record chunk from 0, or "T" for the term chunk."""
+"""The number of a record chunk from 0, "T" for the term chunk, "S0.1" for shared chunk 1 of joint cluster 0."""
 Closer = Literal["larger", "smaller"]
 """Whether larger or smaller scores are of closer items."""
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Union
 from pydantic import Discriminator
 
 from decloak.relate.clinic import ClinicSource
+from decloak.relate.clusters import ClustersSource
 from decloak.relate.ngd_sources import CorpusSource, CountsSource, ReleaseSource, ScoresSource
 from decloak.relate.provider import ProviderSource
 from decloak.relate.relatedness import Relatedness
@@ -14,7 +15,7 @@ __all__ = ["NGD", "SIMILARITIES", "Relate"]
 
 NGD = (CountsSource, CorpusSource, ClinicSource, ReleaseSource, ProviderSource, ScoresSource)
 """The sources of normalised Google distances, told apart by `source`."""
-SIMILARITIES = (EmbeddingSource, WordnetSource)
+SIMILARITIES = (EmbeddingSource, WordnetSource, ClustersSource)
 """The sources that are a measure of their own."""
 
 if TYPE_CHECKING:

@@ -30,13 +30,14 @@ Cap = Annotated[float, Field(gt=0)] | Literal["none"]
 
 class Supplies(NamedTuple):
     """What a source goes by: the folder its paths start from, what items stand together in, and where answers are
-    kept; and who is told how many of them there are.
+    kept; who is told how many of them there are; and of how many records each document is, one unless told.
     """
 
     folder: Folder
     documents: Documents = lambda: ()
     cache: Cache | None = None
     progress: Progress = lambda answered, total: None
+    sizes: Callable[[], Sequence[int]] | None = None
 
 
 class Related(NamedTuple):
@@ -55,6 +56,8 @@ class Relatedness(Part):
     """Whether it knows anything beside the release itself."""
     asks: ClassVar[bool] = False
     """Whether somebody else is asked, whose answers a store keeps."""
+    unrelated: ClassVar[float | None] = None
+    """The score of items that have nothing in common; None where the mean of the scores has to stand for it."""
 
     if TYPE_CHECKING:
         measure: str

@@ -63,6 +63,9 @@ class DisassociatedForm(Form[HeldChunks]):
     def documents(self, held: HeldChunks) -> Iterable[Iterable[str]]:
         return [cluster.items for cluster in held.published.clusters]
 
+    def sizes(self, held: HeldChunks) -> Sequence[int]:
+        return [cluster.size for cluster in held.published.clusters]
+
     def knowledge(self, held: HeldChunks, attacker: Attacker, folder: Folder, seed: int) -> Knowledge:
         return what_is_known(attacker, folder, seed, held)
 

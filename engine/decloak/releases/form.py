@@ -69,6 +69,10 @@ class Form(ABC, Generic[Held]):
     def documents(self, held: Held) -> Iterable[Iterable[str]]:
         """What items are seen together in, for who knows the release alone."""
 
+    def sizes(self, held: Held) -> Sequence[int]:
+        """Of how many records each of the documents is."""
+        return [1 for _ in self.documents(held)]
+
     def tables(
         self,
         held: Held,

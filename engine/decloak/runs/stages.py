@@ -141,6 +141,7 @@ class Execution:
         supplies = Supplies(
             self.inputs.folder,
             documents=lambda: form.documents(held),
+            sizes=lambda: form.sizes(held),
             cache=StoredCounts(self.store),
             progress=lambda count, total: self.progress(f"relatedness: {count:,} of {total:,} counts"),
         )
@@ -216,8 +217,8 @@ class Execution:
 
     def _sight(self, sandbox: Sandbox) -> Sight:
         relate = self.scenario.relate
-        closer = "smaller" if relate is None else relate.closer
-        return Sight(sandbox, lambda: self.held.published, lambda: self.scores or {}, closer)
+        sight = Sight(sandbox, lambda: self.held.published, lambda: self.scores or {})
+        return sight if relate is None else replace(sight, closer=relate.closer, unrelated=relate.unrelated)
 
     def attacked(self, planned: Planned, attack: int) -> AttackedRelease[HeldRelease]:
         """An attack of a number, for those who measure it."""

@@ -46,7 +46,9 @@ def read_assigned(connection: sqlite3.Connection, attack: int) -> list[Assignmen
         (attack,),
     )
     return [
-        Assignment(cluster, chunk if chunk == "T" else int(chunk), tuple(json.loads(unit)), tuple(r for *_, r in group))
+        Assignment(
+            cluster, int(chunk) if chunk.isdigit() else chunk, tuple(json.loads(unit)), tuple(r for *_, r in group)
+        )
         for (cluster, chunk, unit), group in groupby(rows, key=lambda row: row[:3])
     ]
 

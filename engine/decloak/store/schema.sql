@@ -361,7 +361,7 @@ CREATE TABLE spared (
 CREATE TABLE assigned (
   finding INTEGER PRIMARY KEY REFERENCES finding (id) ON DELETE CASCADE, -- the finding
   txn INTEGER NOT NULL REFERENCES txn (id) ON DELETE CASCADE, -- the record it was given to
-  chunk TEXT NOT NULL,           -- number of the record chunk the unit is of, T for the term chunk
+  chunk TEXT NOT NULL,           -- the chunk of the unit: a record chunk's number, T for terms, S0.1 for a shared one
   unit TEXT NOT NULL,            -- the items of the unit, as a JSON list
   value REAL                     -- what the row was ranked by, larger is closer; null where no score is known
 ) STRICT;
@@ -493,7 +493,7 @@ SELECT
   x.label AS "transaction",      -- the record: cluster and row
   l.number AS cluster,           -- the cluster
   r.row AS row,                  -- the row of the cluster
-  s.chunk AS chunk,              -- number of the record chunk the unit is of, T for the term chunk
+  s.chunk AS chunk,              -- the chunk of the unit: a record chunk's number, T for terms, S0.1 for a shared one
   (SELECT group_concat(value, ', ') FROM json_each(s.unit)) AS unit, -- the items of the unit
   s.value AS value,              -- what the row was ranked by, larger is closer
   f.id AS finding                -- the finding

@@ -6,7 +6,8 @@ rows of the class were given the unit and t truly have it:
 
 correct_row = rows given that truly have it; correct_class = sum of min(a, t), for which any record behind an identical
 anchor is right; correct_exp = sum of a t / |class|, what a guesser who cannot tell identical anchors apart expects to
-have right. Accuracy = correct / assigned, recall = correct / true; clusters are pooled by summing counts.
+have right. Accuracy = correct / assigned, recall = correct / true; clusters are pooled by summing counts. Units of
+shared chunks count as true ones where an attack gives any; most ignore shared chunks.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,6 +19,7 @@ import numpy as np
 from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Disassociated
 from decloak.measure.kernels.true_rows import Ints, Records, TrueRows, Truth, among
+from decloak.rules.reassociate.shared import is_shared
 from decloak.rules.reassociate.units import rows_of_cluster
 
 __all__ = ["Accuracy", "accuracy", "accuracy_of", "added_items", "reconstructed"]
@@ -88,10 +90,9 @@ def accuracy_of(rows: TrueRows, assignments: Sequence[Assignment]) -> Accuracy:
     assignment, row_class = np.divmod(assigned, classes)
     t = rows.true_in_class(unit[assignment], row_class)
     correct_exp = _summed(a * t, rows.class_sizes[row_class])
+    held = len(rows.true) if any(is_shared(chunk) for _, chunk, _, _ in assignments) else rows.own
     expected = _summed(given.times * rows.true_times(unit), rows.sizes[given.cluster])
-    return Accuracy(
-        len(given.row), len(rows.true), int(right.sum()), int(np.minimum(a, t).sum()), correct_exp, expected
-    )
+    return Accuracy(len(given.row), held, int(right.sum()), int(np.minimum(a, t).sum()), correct_exp, expected)
 
 
 def _summed(numerators: Ints, denominators: Ints) -> Fraction:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from decloak.data.assignment import Assignment, ChunkNumber
 from decloak.data.disassociated import Cluster, Disassociated
 from decloak.errors import DecloakError
+from decloak.rules.reassociate.shared import is_shared, shared_places
 from decloak.rules.reassociate.units import rows_of_cluster
 
 __all__ = ["Given", "Ints", "Records", "TrueRows", "Truth", "among", "distinct", "places_in"]
@@ -27,8 +28,10 @@ Ints = NDArray[np.int64]
 Unit = tuple[int, ChunkNumber, tuple[str, ...]]
 """A cluster, a chunk of it, and the unit's items by name."""
 
-TERM, NOWHERE = -1, -2
-"""The chunk of an item that is in the term chunk, and of one that its cluster publishes nowhere."""
+TERM, NOWHERE, SHARED = -1, -2, -3
+"""The chunk of an item that is in the term chunk, of one that its cluster publishes nowhere, and of one in the first
+shared chunk; those of further ones lie below.
+"""
 
 
 class Given(NamedTuple):
@@ -132,9 +135,13 @@ class TrueRows:
 
     @cached_property
     def _units(self) -> tuple[dict[Unit, int], Ints]:
-        """The units that rows truly have, each a number, and the rows of units: `unit * rows + row`, ascending."""
+        """The units that rows truly have, each a number, and the rows of units: `unit * rows + row`, ascending.
+
+        Those of shared chunks are among them.
+        """
         chunk = self.chunk_of(self.held)
-        taken_off = (chunk > 0) | (chunk == TERM)
+        chunk = np.where(chunk == NOWHERE, self._shared_of(self.held), chunk)
+        taken_off = (chunk != 0) & (chunk != NOWHERE)
         row, item = np.divmod(self.held[taken_off], self.items)
         chunk = chunk[taken_off]
         # The items of a row in a record chunk are one unit, each of its terms is one.
@@ -146,7 +153,7 @@ class TrueRows:
         names = [self.names[code] for code in item.tolist()]
         numbers: dict[Unit, int] = {}
         of_start = [
-            numbers.setdefault((cluster, "T" if number == TERM else number, tuple(names[start:stop])), len(numbers))
+            numbers.setdefault((cluster, self._name(number), tuple(names[start:stop])), len(numbers))
             for cluster, number, (start, stop) in zip(
                 self.cluster[row[starts]].tolist(),
                 chunk[starts].tolist(),
@@ -155,6 +162,36 @@ class TrueRows:
             )
         ]
         return numbers, np.sort(np.array(of_start, np.int64) * self.rows + row[starts])
+
+    @cached_property
+    def _shared(self) -> tuple[list[str], Ints, Ints]:
+        """The names of shared chunks; the items of clusters that are in one, ascending, and which."""
+        entries = [
+            (cluster * self.items + self._code[item], chunk)
+            for cluster, named in enumerate(shared_places(self.release))
+            for item, chunk in named.items()
+            if item in self._code
+        ]
+        names = sorted({chunk for _, chunk in entries})
+        place = {chunk: SHARED - at for at, chunk in enumerate(names)}
+        keys, chunks = zip(*sorted((key, place[chunk]) for key, chunk in entries), strict=True) if entries else ((), ())
+        return names, np.array(keys, np.int64), np.array(chunks, np.int64)
+
+    def _shared_of(self, entries: Ints) -> Ints:
+        """The shared chunk of every item of a row."""
+        row, item = np.divmod(entries, self.items)
+        _, key, chunk = self._shared
+        place, there = places_in(key, self.cluster[row] * self.items + item)
+        return np.where(there, np.append(chunk, NOWHERE)[place], NOWHERE)
+
+    def _name(self, chunk: int) -> ChunkNumber:
+        return "T" if chunk == TERM else chunk if chunk > 0 else self._shared[0][SHARED - chunk]
+
+    @cached_property
+    def own(self) -> int:
+        """How many rows of units there are without those of shared chunks."""
+        shared = np.array([is_shared(chunk) for _, chunk, _ in self._units[0]], np.bool_)
+        return int((~shared[self.true // max(1, self.rows)]).sum()) if len(shared) else 0
 
     @property
     def true(self) -> Ints:

@@ -37,13 +37,15 @@ ModelT = TypeVar("ModelT", bound=RuleModel)
 class Sight:
     """What an attack may see; the release and the scores are read only by an attack that calls for them.
 
-    The scores are of pairs of items, `closer` says whether smaller or larger ones are of closer items.
+    The scores are of pairs of items, `closer` says whether smaller or larger ones are of closer items, `unrelated`
+    which one items have that have nothing in common, where that is known.
     """
 
     sandbox: Sandbox
     release: Callable[[], Disassociated] = lambda: Disassociated(())
     scores: Callable[[], Mapping[tuple[str, str], float | None]] = dict
     closer: Closer = "smaller"
+    unrelated: float | None = None
 
 
 class Result(ABC):

@@ -33,12 +33,12 @@ class ReassociateRule(RuleModel):
     units: list[Literal["term", "subrecord"]] = Field(
         ["term", "subrecord"], min_length=1, description="the units `combine` is for; others go by the mean"
     )
-    combine: Literal["mean", "upper_half", "best", "bayes"] | None = Field(
+    combine: Literal["mean", "upper_half", "best", "bayes", "fitted"] | None = Field(
         None, description="how the scores of a unit with the items of an anchor make one value"
     )
-    give: Literal["k - 1", "multiplicity"] = Field("k - 1", description="to how many records a term goes")
-    match: Literal["best", "assignment", "random"] = Field(
-        "best", description="each unit on its own, all sub-records of a chunk at once, or by chance"
+    give: Literal["k - 1", "multiplicity", "expected"] = Field("k - 1", description="to how many records a term goes")
+    match: Literal["best", "assignment", "expectation", "random"] = Field(
+        "best", description="each unit on its own, all sub-records of a chunk at once, by probabilities, or by chance"
     )
     consistent: bool = Field(False, description="rule out what the algorithm could not have published")
 
@@ -84,13 +84,21 @@ class ReassociateOperator(Operator[ReassociateRule]):
         return bool(rule.compiled.match == "random")
 
     def by_relatedness(self, rule: RuleOf[ReassociateRule]) -> bool:
-        return not self.by_chance(rule)
+        return not self.by_chance(rule) and rule.compiled.combine != "fitted"  # lifts are the release's own
 
     def run(self, rule: RuleOf[ReassociateRule], sight: Sight, settings: Settings) -> RankedAssignments:
         from decloak.rules.reassociate.kernel import attack  # imports scipy.optimize; rules are listed without
 
         release, scores = sight.release(), sight.scores()
-        clusters = attack(release, scores, rule.compiled, closer=sight.closer, k=settings.k, seed=settings.seed)
+        clusters = attack(
+            release,
+            scores,
+            rule.compiled,
+            closer=sight.closer,
+            k=settings.k,
+            seed=settings.seed,
+            unrelated=sight.unrelated,
+        )
         # Clusters are attacked in batches of a size; findings are numbered as the release numbers its clusters.
         in_order = sorted(clusters, key=lambda attacked: attacked.case.number)
         return RankedAssignments([ranked for attacked in in_order for ranked in _ranked(attacked)])
@@ -124,7 +132,7 @@ def _ranked(attacked: "AttackedCluster") -> Iterator[tuple[Assignment, list[floa
     ranks: list[float | None] = values.tolist()
     for place in np.flatnonzero(~np.isfinite(values)).tolist():
         ranks[place] = None
-    ends = accumulate(times)
+    ends = accumulate(filter(None, times))
     for assignment, end in zip(attacked.assignments, ends, strict=True):
         yield assignment, ranks[end - len(assignment.rows) : end]
 

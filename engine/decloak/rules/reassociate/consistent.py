@@ -25,7 +25,7 @@ from decloak.rules.reassociate.flow import Rule, by_chunk, capacities, deal_rows
 from decloak.rules.reassociate.scores import Array, ClusterCase, Integers
 from decloak.rules.reassociate.units import classes
 
-__all__ = ["RuledOut", "consistent", "limits"]
+__all__ = ["RuledOut", "consistent", "cover_rules", "limits"]
 
 UNBOUNDED = np.iinfo(np.int64).max
 
@@ -51,7 +51,7 @@ def consistent(
 ) -> list[tuple[int, ...]]:
     """Return the rows of every unit of a cluster, with as little loss of value as the rules allow."""
     z = _counted(case, rows, values.shape[1])
-    covers, empty, chunks = list(_covers(case, ruled_out)), list(_no_empty_record(case)), list(by_chunk(case.units))
+    covers, empty, chunks = list(cover_rules(case, ruled_out)), list(_no_empty_record(case)), list(by_chunk(case.units))
     # Most assignments break nothing, and a programme is costly: only the chunks of broken rules are solved anew.
     broken = [rule for rule in covers if not rule.obeyed(z)]
     for chunk in chunks:
@@ -75,7 +75,8 @@ def _counted(case: ClusterCase, rows: Sequence[tuple[int, ...]], anchors: int) -
     return np.array([np.bincount(of_row[list(unit_rows)], minlength=anchors) for unit_rows in rows], dtype=np.int64)
 
 
-def _covers(case: ClusterCase, ruled_out: RuledOut) -> Iterator[Rule]:
+def cover_rules(case: ClusterCase, ruled_out: RuledOut) -> Iterator[Rule]:
+    """How many rows of a cluster may join the units with an item to the anchors with one that it covers."""
     for chunk, x, y in ruled_out.covered:
         units = np.array([unit.chunk == chunk and x in unit.items for unit in case.units])
         anchors = np.array([y in anchor for anchor in case.rows.anchors])

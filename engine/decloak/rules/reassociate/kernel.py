@@ -1,8 +1,8 @@
 """The one re-association attack: give what was taken off the records of a disassociated release back to them.
 
 Each cluster is attacked on its own. The value of a row for a unit comes from the scores of the unit's items with those
-of the row's anchor in the first record chunk, never from what the attack has given it (`scores`). The
-rows are matched as the strategy says (`match`), and made consistent if it says so.
+of the row's anchor in the first record chunk, never from what the attack has given it (`scores`, `fitted`). The
+rows are matched as the strategy says (`match`, `expected`), and made consistent if it says so.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,8 +14,11 @@ from decloak.data.assignment import Assignment, Closer
 from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError
 from decloak.rules.reassociate.consistent import RuledOut, consistent, limits
+from decloak.rules.reassociate.expected import expectation, term_counts
+from decloak.rules.reassociate.fitted import fitted_scores
 from decloak.rules.reassociate.match import assign, best, by_chance
-from decloak.rules.reassociate.scores import Array, ClusterCase, batches, coded_scores, values
+from decloak.rules.reassociate.scores import Array, ClusterCase, Scores, batches, coded_scores, values
+from decloak.rules.reassociate.shared import joint_cases
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.rules.reassociate.units import rows_of_cluster, units_of
 
@@ -28,7 +31,7 @@ class AttackedCluster(NamedTuple):
     """A cluster under attack.
 
     `values` has the value of each unit with each anchor, which its rows are ranked by: larger is closer, -inf where
-    nothing is known. `rows` are the rows of each unit.
+    nothing is known; for an expectation it is the probability. `rows` are the rows of each unit.
     """
 
     case: ClusterCase
@@ -37,9 +40,10 @@ class AttackedCluster(NamedTuple):
 
     @property
     def assignments(self) -> Iterator[Assignment]:
-        """Who gets what."""
+        """Who gets what; nothing is said of a shared unit that is given to other clusters only."""
         for unit, rows in zip(self.case.units, self.rows, strict=True):
-            yield Assignment(self.case.number, unit.chunk, unit.items, rows)
+            if rows:
+                yield Assignment(self.case.number, unit.chunk, unit.items, rows)
 
 
 def reassociate(
@@ -82,14 +86,48 @@ def attack(
     unrelated: float | None = None,
 ) -> Iterator[AttackedCluster]:
     """The same with the values, cluster by cluster in any order."""
-    coded = coded_scores(scores, closer, _items(release), unrelated)
+    coded = coded_scores(scores, closer, _items(release, strategy), unrelated)
+    if strategy.combine == "fitted":
+        coded = fitted_scores(release, coded)
     k = release.k if k is None else k
     ruled_out = _limits(release, k) if strategy.consistent else None
-    for batch in batches(list(_cases(release, strategy, k))):
+    counts = term_counts(release, _known(k)) if strategy.give == "expected" else None
+    for batch in batches(list(_cases(release, strategy, k, counts))):
         unit_values = _unknown(batch) if strategy.match == "random" else values(batch, strategy, coded)
+        if strategy.match == "expectation":
+            unit_values = expectation(batch, unit_values, _targets(batch, counts), ruled_out)
         rows = _matched(batch, strategy, unit_values, seed, ruled_out)
         for case, units in _by_case(batch):
             yield AttackedCluster(case, unit_values[units, : len(case.rows.anchors)], rows[units])
+    if strategy.match == "expectation":
+        yield from _shared(release, strategy, coded)
+
+
+def _shared(release: Disassociated, strategy: Reassociation, coded: Scores) -> Iterator[AttackedCluster]:
+    """What shared chunks give to the clusters of each joint cluster."""
+    for joint in joint_cases(release):
+        batch = [joint.case]
+        unit_values = joint.masked(values(batch, strategy, coded))
+        p = expectation(batch, unit_values, _targets(batch, None))
+        yield from (AttackedCluster(*part) for part in joint.parts(p, best(batch, p)))
+
+
+def _targets(batch: list[ClusterCase], counts: Mapping[int, float] | None) -> Array:
+    """How many rows each unit has: of terms the expected number, where that is what they are given to."""
+    return np.array(
+        [
+            counts[len(case.rows.of_row)] if counts and unit.chunk == "T" else unit.times
+            for case in batch
+            for unit in case.units
+        ],
+        dtype=np.float64,
+    )
+
+
+def _known(k: int | None) -> int:
+    if k is None:
+        raise DecloakError("the release does not say its k", hint="give k, or choose give: multiplicity")
+    return k
 
 
 def _by_case(batch: list[ClusterCase]) -> Iterator[tuple[ClusterCase, slice]]:
@@ -101,18 +139,22 @@ def _by_case(batch: list[ClusterCase]) -> Iterator[tuple[ClusterCase, slice]]:
         first = units.stop
 
 
-def _items(release: Disassociated) -> list[str]:
-    """Every item of a cluster's own chunks, in order."""
+def _items(release: Disassociated, strategy: Reassociation) -> list[str]:
+    """Every item of a cluster's own chunks, in order; and of shared ones for who attacks these."""
     items: set[str] = set()
     for cluster in release.clusters:
         items.update(
             cluster.term_chunk, *(subrecord for chunk in cluster.record_chunks for subrecord in chunk.subrecords)
         )
+    if strategy.match == "expectation":
+        items.update(item for joint in release.joints for chunk in joint.shared_chunks for item in chunk.items)
     return sorted(items)
 
 
-def _cases(release: Disassociated, strategy: Reassociation, k: int | None) -> Iterator[ClusterCase]:
-    for number, units in units_of(release, strategy, k):
+def _cases(
+    release: Disassociated, strategy: Reassociation, k: int | None, counts: Mapping[int, float] | None
+) -> Iterator[ClusterCase]:
+    for number, units in units_of(release, strategy, k, counts):
         if units:
             yield ClusterCase(number, rows_of_cluster(release.clusters[number]), units)
 
@@ -139,7 +181,7 @@ def _matched(
     """The rows of every unit of a batch, cluster after cluster."""
     if strategy.match == "random":
         return by_chance(batch, seed)
-    if strategy.match == "best":
+    if strategy.match in ("best", "expectation"):
         return best(batch, unit_values)
     rows = assign(batch, unit_values)
     return rows if ruled_out is None else _consistent(batch, unit_values, rows, ruled_out)

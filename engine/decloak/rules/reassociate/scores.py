@@ -2,7 +2,7 @@
 
 SC(a, y): the score of two items, larger is closer. v_a: the mean of SC(a, y) over the items y of a unit. The value of
 a unit and an anchor: mean(v), the mean of {v >= median(v)}, or max(v), over the items a of the anchor; -inf without
-any. A missing score is skipped. How `bayes` combines is said in `bayes`.
+any. A missing score is skipped. How `bayes` and `fitted` combine is said there.
 
 Arrays are padded: U units by C anchors by L items of an anchor; I items of all anchors of a cluster, column I is for
 what is not there. NaN is no score.
@@ -28,6 +28,9 @@ Number = TypeVar("Number", np.float64, np.int64)
 
 EPSILON = 1e-9
 """Values no further apart than this are equal."""
+
+ODDS = ("bayes", "fitted")
+"""Ways to combine that add up log odds."""
 
 AT_ONCE = 1 << 20
 """Numbers in the largest array of a batch, about: bounds the memory."""
@@ -183,12 +186,12 @@ def _related(codes: Integers, items: Integers, scores: Scores, combine: Combine)
     for y in codes.T:
         present = np.flatnonzero(y >= 0)
         score = scores.of(items[present], y[present, None])
-        x = score - scores.neutral if combine == "bayes" else score  # theta of `bayes`: how far above unrelated items
+        x = score - scores.neutral if combine in ODDS else score  # theta of `bayes`: how far above unrelated items
         seen = ~np.isnan(x)
         total[present, :-1] += np.where(seen, x, 0.0)
         count[present, :-1] += seen
     with np.errstate(invalid="ignore"):
-        return np.where(count > 0, total, np.nan) if combine == "bayes" else total / count
+        return np.where(count > 0, total, np.nan) if combine in ODDS else total / count
 
 
 def _combined(v: Array, anchors: Integers, combine: Combine) -> Array:
@@ -203,6 +206,8 @@ def _combined(v: Array, anchors: Integers, combine: Combine) -> Array:
     total: Array = np.where(seen, x, 0.0).sum(axis=2)
     if combine == "bayes":
         return total
+    if combine == "fitted":
+        return np.asarray(total / np.sqrt(np.maximum((anchors < v.shape[1] - 1).sum(axis=2), 1)))
     count = seen.sum(axis=2)
     return np.where(count > 0, total / np.maximum(count, 1), -np.inf)
 

@@ -14,9 +14,9 @@ from decloak.rules.choices import one_of
 __all__ = ["Combine", "Reassociation"]
 
 Unit = Literal["term", "subrecord"]
-Combine = Literal["mean", "upper_half", "best", "bayes"]
-Give = Literal["k - 1", "multiplicity"]
-Match = Literal["best", "assignment", "random"]
+Combine = Literal["mean", "upper_half", "best", "bayes", "fitted"]
+Give = Literal["k - 1", "multiplicity", "expected"]
+Match = Literal["best", "assignment", "expectation", "random"]
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,13 @@ class Reassociation:
     """A re-association attack.
 
     `combine` makes one value of a unit's scores with the items of an anchor: their `mean`, the mean of the
-    `upper_half`, the `best`, or the log odds of `bayes`. It is for the kinds of `units`; the others go by the mean.
-    A sub-record goes to as many rows as it was published. A term, published once, goes to `k - 1` rows, the most it
-    can be in, or to one (`multiplicity`). `best` matches every unit on its own, `assignment` all sub-records of a
-    chunk at once, `random` by chance. `consistent` rules out what the algorithm could not have published.
+    `upper_half`, the `best`, or log odds: those of `bayes`, or `fitted` ones, for which scores and the lifts of the
+    release's own record chunks are weighted by what these chunks show. It is for the kinds of `units`; the others go
+    by the mean. A sub-record goes to as many rows as it was published. A term, published once, goes to `k - 1` rows,
+    the most it can be in, to one (`multiplicity`), or to as many as are `expected` of supports like the published
+    ones. `best` matches every unit on its own, `assignment` all sub-records of a chunk at once, `expectation` by the
+    probability of every row with all units of a chunk at once, shared chunks among them, `random` by chance.
+    `consistent` rules out what the algorithm could not have published.
 
     >>> rga = Reassociation.build(units=["term"], combine="upper_half")
     >>> rga.combine_for("T"), rga.combine_for(1)
@@ -77,6 +80,9 @@ def _misfits(attack: Reassociation, combine_chosen: bool) -> Iterator[tuple[str,
         yield "units", "chance gives terms and sub-records alike", "write [term, subrecord]"
     if attack.match != "random" and not combine_chosen:
         yield "combine", "nothing says how scores are combined", f"write one of {', '.join(get_args(Combine))}"
-    if attack.consistent and attack.match != "assignment":
-        message = "only an assignment can be consistent, for it decides all at once"
-        yield "consistent", message, "write match: assignment"
+    if attack.consistent and attack.match not in ("assignment", "expectation"):
+        message = "only what decides all at once can be consistent"
+        yield "consistent", message, "write match: assignment or match: expectation"
+    if attack.match == "expectation" and (attack.combine not in ("bayes", "fitted") or len(attack.units) < 2):
+        message = "probabilities come of log odds of terms and sub-records alike"
+        yield "match", message, "write combine: bayes or combine: fitted, and leave units out"

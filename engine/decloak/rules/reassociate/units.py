@@ -3,19 +3,19 @@
 The rows of a cluster are the sub-records of its first record chunk in published order, then rows of which nothing is
 published, up to its size. A row's *anchor* is what it shows; rows of the same anchor form a *class*. Units are the
 distinct sub-records of later record chunks and the terms. A cluster without a record chunk has no anchors and is
-skipped; shared chunks are ignored.
+skipped. Shared chunks are ignored, but by an expectation (`shared`).
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from decloak.data.assignment import ChunkNumber
-from decloak.data.disassociated import Cluster, Disassociated
+from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError
 from decloak.rules.reassociate.strategy import Reassociation
 
-__all__ = ["AnchoredRows", "Unit", "classes", "rows_of_cluster", "units_of"]
+__all__ = ["AnchoredRows", "Unit", "classes", "rows_of_cluster", "subrecord_units", "units_of"]
 
 Items = tuple[str, ...]
 
@@ -61,12 +61,18 @@ def classes(rows: AnchoredRows) -> list[list[int]]:
     return members
 
 
-def units_of(release: Disassociated, strategy: Reassociation, k: int | None) -> Iterator[tuple[int, list[Unit]]]:
-    """Yield every cluster with anchors and its units, by chunk and items, terms last."""
+def units_of(
+    release: Disassociated, strategy: Reassociation, k: int | None, expected: Mapping[int, float] | None = None
+) -> Iterator[tuple[int, list[Unit]]]:
+    """Yield every cluster with anchors and its units, by chunk and items, terms last.
+
+    `expected` has in how many records a term of a cluster of each size is expected, for who gives it to as many.
+    """
     for number, cluster in enumerate(release.clusters):
         _check(number, cluster)
         if cluster.record_chunks:
-            yield number, [*_subrecords(cluster), *_terms(cluster, strategy, k)]
+            terms = _terms(cluster, strategy, k, expected) if cluster.term_chunk else ()
+            yield number, [*_subrecords(cluster), *terms]
 
 
 def _check(number: int, cluster: Cluster) -> None:
@@ -92,14 +98,21 @@ def _term_rows(strategy: Reassociation, k: int | None) -> int:
 
 def _subrecords(cluster: Cluster) -> Iterator[Unit]:
     for j, chunk in enumerate(cluster.record_chunks[1:], 1):
-        for items, times in sorted(Counter(map(_items, chunk.subrecords)).items()):
-            yield Unit(j, items, times)
+        yield from subrecord_units(j, chunk)
 
 
-def _terms(cluster: Cluster, strategy: Reassociation, k: int | None) -> Iterator[Unit]:
-    if cluster.term_chunk:
-        times = min(_term_rows(strategy, k), cluster.size)
-        yield from (Unit("T", (term,), times) for term in sorted(cluster.term_chunk))
+def subrecord_units(name: ChunkNumber, chunk: Chunk) -> Iterator[Unit]:
+    """The distinct sub-records of a chunk, in order."""
+    for items, times in sorted(Counter(map(_items, chunk.subrecords)).items()):
+        yield Unit(name, items, times)
+
+
+def _terms(
+    cluster: Cluster, strategy: Reassociation, k: int | None, expected: Mapping[int, float] | None
+) -> Iterator[Unit]:
+    rows = _term_rows(strategy, k) if expected is None else round(expected[cluster.size])
+    for term in sorted(cluster.term_chunk):
+        yield Unit("T", (term,), min(rows, cluster.size))
 
 
 def _items(subrecord: Items) -> Items:

@@ -1,0 +1,111 @@
+"""What a disassociated release tells of itself, beside what half of the population tells.
+
+    python benchmarks/effect_clusters.py RECORDS.dat.gz [--seeds N] [--refine]
+
+A file has one record a line, its items apart by blanks. k = 3, m = 2, clusters of at most 50; of the records a random
+half is published, and every seed draws another one. `clusters` is `bayes` by the relatedness that `measure: clusters`
+finds in the release, `expectation` the attack that learns from the release, `half` is `bayes` by the log odds ratios in
+the other half. `minus half` is the difference from it in accuracy, seed by seed. A mean stands with half of its 95%
+interval.
+
+Below: of the rows a unit may be in, those that `expectation` thinks to have it with a probability in each range, how
+many of them truly do, and of how many records. They are pooled over the seeds.
+"""
+
+import argparse
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from decloak.anonymisers.kernels.disassociation import disassociate
+from decloak.data.assignment import Assignment
+from decloak.data.disassociated import Disassociated
+from decloak.measure.kernels.reassociation import accuracy
+from decloak.measure.kernels.statistics import paired_difference
+from decloak.measure.kernels.true_rows import TrueRows, among
+from decloak.relate.clusters import company
+from decloak.rules.load import Catalogue
+from decloak.rules.reassociate.kernel import AttackedCluster, attack
+from effect_reassociate import Records, asked, cell, knowledge, load
+
+EDGES = (0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.001)
+Pair = tuple[str, str]
+
+
+def by_clusters(release: Disassociated) -> dict[Pair, float]:
+    vectors = company([one.items for one in release.clusters], [one.size for one in release.clusters], 20)
+    return {(a, b): 1 - float(vectors[a] @ vectors[b]) for a, b in asked(release)}
+
+
+def outcomes(
+    attacked: Sequence[AttackedCluster], records: Records, truth: Sequence[Sequence[int]], release: Disassociated
+) -> Iterator[tuple[float, bool, int]]:
+    """The probability of every row of every unit, whether it has it, and the number of its record."""
+    behind = TrueRows(release, records, truth)
+    for part in attacked:
+        number, of_row = part.case.number, np.array(part.case.rows.of_row)
+        units = behind.units(Assignment(number, unit.chunk, unit.items, ()) for unit in part.case.units)
+        rows = behind.first[number] + np.arange(len(of_row))
+        having = among(units[:, None] * behind.rows + rows, behind.true)
+        for mine, p in zip(having.tolist(), part.values, strict=True):
+            yield from zip(p[of_row].tolist(), mine, truth[number], strict=True)
+
+
+def run(records: Records, seed: int, refine: bool) -> tuple[dict[str, float], float, list[tuple[float, bool, int]]]:
+    mixed = random.Random(seed).sample(records, len(records))
+    known, others = mixed[: len(mixed) // 2], mixed[len(mixed) // 2 :]
+    made = disassociate(others, k=3, m=2, max_cluster=50, refine=refine)
+    catalogue, release, scores = Catalogue(), made.release, by_clusters(made.release)
+    bayes, learned = (catalogue.rule(name).compiled for name in ("bayes", "expectation"))
+    parts = list(attack(release, scores, learned, closer="smaller", unrelated=1.0))
+    attacks: Mapping[str, list[Assignment]] = {
+        "clusters": _given(attack(release, scores, bayes, closer="smaller", unrelated=1.0)),
+        "expectation": _given(parts),
+        "half": _given(attack(release, knowledge(known, release), bayes, unrelated=0.0)),
+    }
+    right = {name: accuracy(release, others, made.truth, given) for name, given in attacks.items()}
+    figures = {name: one.accuracy or 0.0 for name, one in right.items()}
+    figures |= {f"chance of {name}": one.chance or 0.0 for name, one in right.items()}
+    return figures, len(others), list(outcomes(parts, others, made.truth, release))
+
+
+def _given(parts: Iterator[AttackedCluster] | list[AttackedCluster]) -> list[Assignment]:
+    return [assignment for part in parts for assignment in part.assignments]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--seeds", type=int, default=10, help="how many halves are drawn")
+    parser.add_argument("--refine", action="store_true", help="with joint clusters and their shared chunks")
+    arguments = parser.parse_args()
+    records = load(arguments.file)
+    runs = [run(records, seed, arguments.refine) for seed in range(arguments.seeds)]
+    print(f"{arguments.file.name}: {len(records):,} records, {arguments.seeds} seeds, 95% intervals")
+    for name in ("clusters", "expectation", "half"):
+        ours, half = ([figures[one] for figures, *_ in runs] for one in (name, "half"))
+        mean, _, high, *_ = paired_difference(ours, half)
+        against = "" if name == "half" or mean is None else f"minus half {mean:+.4f}±{(high or mean) - mean:.4f}"
+        chance = cell([figures[f"chance of {name}"] for figures, *_ in runs])
+        print(f"{name:12} accuracy {cell(ours)}  by chance {chance}  {against}")
+    calibrated([(p, right, (seed, person)) for seed, (*_, every) in enumerate(runs) for p, right, person in every])
+
+
+def calibrated(every: list[tuple[float, bool, tuple[int, int]]]) -> None:
+    p, right = np.array([one[0] for one in every]), np.array([one[1] for one in every])
+    print("probability    unit and row    mean p   truly     of records")
+    for low, high in pairwise(EDGES):
+        within = (p >= low) & (p < high)
+        if within.any():
+            people = len({every[at][2] for at in np.flatnonzero(within)}) if low >= 0.5 else 0
+            shares = f"{p[within].mean():9.4f} {right[within].mean():7.4f}"
+            print(f"[{low:.2f}, {min(high, 1):.2f})  {within.sum():14,} {shares}     {people or '':>10}")
+    chance = right.mean()
+    print(f"Brier score {np.mean((p - right) ** 2):.6f}, of the mean for all {chance * (1 - chance):.6f}")
+
+
+if __name__ == "__main__":
+    main()

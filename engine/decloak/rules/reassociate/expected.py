@@ -1,0 +1,172 @@
+"""Units given to rows in shares that add up to what is published: who has what with which probability.
+
+Row r of a cluster has unit u with probability p(u, r). Rows of one anchor are alike. z(u, r) is the value of the unit
+with the row's anchor, in log odds up to a constant of the unit. A row has at most one sub-record of a chunk, so that
+
+    p(u, r) = l(u) exp z(u, r) / (1 + sum over the units v of u's chunk of l(v) exp z(v, r))
+
+and l(u) is such that the sum of p(u, r) over the rows is how often u was published; terms are chunks of their own. It
+is the distribution of largest entropy around z with these sums. How many rows a term has is not published; it is
+expected from the supports that are: items differ in how frequent they are, rare ones being the most, by a density
+x^-1 (1-x)^(b-1) over the share x of records, so that an item of a cluster of n records has support s with probability
+proportional to C(n, s) B(s, n-s+b). b is what makes the supports in record chunks, and the number of terms, which have
+1 to k-1, most likely. Items that every record of a cluster has are left out: clusters are made by them.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaln, gammaln
+
+from decloak.data.disassociated import Disassociated
+from decloak.rules.reassociate.consistent import RuledOut, cover_rules
+from decloak.rules.reassociate.scores import Array, ClusterCase, Integers
+
+__all__ = ["expectation", "term_counts"]
+
+ROUNDS = 200
+CLOSE = 1e-5
+"""How far the sums may be off, of what they should be."""
+
+LARGEST = 1e12
+"""What no unit's odds are scaled beyond."""
+
+RULINGS = 20
+"""How often rows that the algorithm rules out are looked for again."""
+
+WIDEST = 1e4
+GRID = np.geomspace(0.1, WIDEST, 121)
+"""The values of b that are tried: each is less than a tenth above the one before."""
+
+
+def term_counts(release: Disassociated, k: int) -> dict[int, float]:
+    """In how many records a term of a cluster of each size is expected."""
+    supports, terms = _supports(release)
+    likelihood = np.zeros(len(GRID))
+    for n in {*terms, *(n for n, _ in supports)}:
+        logs = _log_chances(n)
+        seen = Counter({s: count for (size, s), count in supports.items() if size == n})
+        for s, count in seen.items():
+            likelihood += count * logs[:, s - 1]
+        if terms[n]:
+            likelihood += terms[n] * np.logaddexp.reduce(logs[:, : k - 1], axis=1)
+    at = int(likelihood.argmax())
+    return {n: _mean(_log_chances(n)[at, : k - 1]) for n in {cluster.size for cluster in release.clusters}}
+
+
+def _supports(release: Disassociated) -> tuple[Counter[tuple[int, int]], Counter[int]]:
+    """How many items of record chunks have each support in a cluster of each size, and how many terms these have."""
+    supports: Counter[tuple[int, int]] = Counter()
+    terms: Counter[int] = Counter()
+    for cluster in release.clusters:
+        terms[cluster.size] += len(cluster.term_chunk)
+        for chunk in cluster.record_chunks:
+            counts = Counter(item for subrecord in chunk.subrecords for item in subrecord)
+            supports.update((cluster.size, s) for s in counts.values() if s < cluster.size)
+    return supports, terms
+
+
+def _log_chances(n: int) -> Array:
+    """ln P(s | n) for s = 1 to n-1 (1 for n = 1), a row for each b."""
+    s, b = np.arange(1, max(2, n)), GRID[:, None]
+    logs = betaln(s, np.maximum(n - s, 0) + b) - gammaln(s + 1) - gammaln(n - s + 1)
+    return np.asarray(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
+
+
+def _mean(logs: Array) -> float:
+    chances = np.exp(logs - logs.max())
+    return float(chances @ np.arange(1, len(logs) + 1) / chances.sum())
+
+
+def expectation(
+    batch: Sequence[ClusterCase], values: Array, targets: Array, ruled_out: Mapping[int, RuledOut] | None = None
+) -> Array:
+    """p of every unit of the batch and every anchor of its cluster, from values and how many rows each unit has.
+
+    With `ruled_out` no row is without anything, and covered items are together in as few rows as the algorithm allows.
+    """
+    owner = np.repeat(np.arange(len(batch)), [len(case.units) for case in batch])
+    group = _groups(batch)
+    sizes, empty = np.zeros((len(batch), values.shape[1])), np.zeros((len(batch), values.shape[1]), np.bool_)
+    for number, case in enumerate(batch):
+        sizes[number, : len(case.rows.anchors)] = np.bincount(case.rows.of_row, minlength=len(case.rows.anchors))
+        empty[number, : len(case.rows.anchors)] = [not anchor for anchor in case.rows.anchors]
+    with np.errstate(invalid="ignore"):
+        odds = np.exp(values - values.max(axis=1, keepdims=True))
+    odds = np.nan_to_num(odds)  # a unit that no row can have
+    if ruled_out is None:
+        return _shares(odds, sizes[owner], targets, group, None)
+    p = _shares(odds, sizes[owner], targets, group, (owner, empty))
+    for _ in range(RULINGS):
+        if not _ruled(batch, p, odds, ruled_out):
+            break
+        p = _shares(odds, sizes[owner], targets, group, (owner, empty))
+    return p
+
+
+def _groups(batch: Sequence[ClusterCase]) -> Integers:
+    """The number of each unit's chunk; a term is a chunk of its own."""
+    groups, number, last = [], -1, None
+    for at, case in enumerate(batch):
+        for unit in case.units:
+            if unit.chunk == "T" or (at, unit.chunk) != last:
+                number += 1
+            last = at, unit.chunk
+            groups.append(number)
+    return np.array(groups, np.int64)
+
+
+def _shares(
+    odds: Array, sizes: Array, targets: Array, group: Integers, filled: tuple[Integers, NDArray[np.bool_]] | None
+) -> Array:
+    """p by scaling every unit's odds until its rows add up."""
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    reach = (odds * sizes).sum(axis=1)
+    scale = np.divide(targets, reach, out=np.zeros_like(targets), where=reach > 0)
+    p = np.zeros_like(odds)
+    for _ in range(ROUNDS):
+        weight = scale[:, None] * odds
+        none = 1 / (1 + np.add.reduceat(weight, starts, axis=0))
+        p = weight * none[group]
+        if filled is not None:
+            p = _never_empty(p, none, group[starts], starts, *filled)
+        total = (p * sizes).sum(axis=1)
+        if (np.abs(total - targets) <= CLOSE * targets).all():
+            break
+        # Where every row has a unit of the chunk there is no finite scale that leaves none over.
+        scale = np.minimum(scale * np.divide(targets, total, out=np.ones_like(total), where=total > 0), LARGEST)
+    return p
+
+
+def _never_empty(
+    p: Array, none: Array, groups: Integers, starts: Integers, owner: Integers, empty: NDArray[np.bool_]
+) -> Array:
+    """p given that a row that shows nothing has something: over the probability that it has."""
+    nothing = np.zeros(empty.shape)
+    np.add.at(nothing, owner[starts], np.log(none[groups]))
+    share = np.where(empty, np.maximum(-np.expm1(nothing), CLOSE), 1.0)
+    return np.asarray(np.minimum(p / share[owner], 1.0))
+
+
+def _lowered(joined: float, most: int, rows: int) -> float:
+    """By what to multiply odds so that about so many at most of these rows are joined."""
+    q, t = min(joined / rows, 1 - CLOSE), min(most / rows, 0.5)
+    return min(most / joined, t * (1 - q) / (q * (1 - t)))
+
+
+def _ruled(batch: Sequence[ClusterCase], p: Array, odds: Array, ruled_out: Mapping[int, RuledOut]) -> bool:
+    """Lower the odds where more rows join a covered item than the algorithm allows; whether there were such."""
+    first, broken = 0, False
+    for case in batch:
+        units = slice(first, first + len(case.units))
+        sizes = np.bincount(case.rows.of_row, minlength=len(case.rows.anchors))
+        for rule in cover_rules(case, ruled_out[case.number]):
+            cells = np.ix_(np.flatnonzero(rule.units) + first, np.flatnonzero(rule.anchors))
+            joined = float((p[cells] * sizes[rule.anchors]).sum())
+            if joined > rule.high * (1 + 1e-3):
+                odds[cells] *= _lowered(joined, rule.high, int(sizes[rule.anchors].sum()))
+                broken = True
+        first = units.stop
+    return broken

@@ -1,0 +1,206 @@
+"""What scores are worth, learned from the release itself: its record chunks show what they have not torn apart.
+
+For two items a and y of the same record chunks, seen together in T records where their supports would give E if they
+were independent within each chunk, lift(a, y) = ln((T + 2) / (E + 2)); theta(a, y) is how far their score is above that
+of unrelated items. A row with the anchor A has a unit u with odds proportional to exp(z),
+
+    z(u | A) = sum over a in A and y in u of (w1 theta(a, y) + w2 lift(a, y)) / sqrt(|A|)
+
+The root, because the items of an anchor are no independent witnesses. w is learned by tearing: each item of a record
+chunk is taken off its sub-records in turn, and w makes it most likely that it goes back to those that had it (softmax
+over the records of the cluster; the lift is then without that chunk, and w has the prior N(0, 1) in units of the
+standard deviation of what it is for). So what tells nothing gets a weight near 0, and nobody needs the truth.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decloak.data.disassociated import Chunk, Disassociated
+from decloak.rules.reassociate.scores import Array, Integers, Scores
+
+__all__ = ["fitted_scores", "softmax_weights"]
+
+PRIOR = 2.0
+"""Added to the records of a pair, seen and expected, as in each of as many records."""
+
+ENTRIES = 2_000_000
+"""Sub-records by items of their chunk that weights are learned from, about; of more, every so many chunks are taken."""
+
+ROUNDS = 50
+
+
+class _Chunks(NamedTuple):
+    """Record chunks of one width as one array: chunks × sub-records × items, False beyond a chunk's sub-records."""
+
+    codes: Integers  # chunks × items
+    records: Integers  # of each chunk's cluster
+    holds: NDArray[np.bool_]
+
+    def every(self, step: int) -> "_Chunks":
+        """Every so many of them, the first among them."""
+        return _Chunks(self.codes[::step], self.records[::step], self.holds[::step])
+
+
+class _Pairs(NamedTuple):
+    """Pairs of items of the same chunks: their key, and T and E over all chunks."""
+
+    keys: Integers
+    together: Array
+    expected: Array
+
+    def of(self, keys: Integers) -> tuple[Array, Array]:
+        """T and E of keys that are there."""
+        index = np.searchsorted(self.keys, keys)
+        return self.together[index], self.expected[index]
+
+
+def fitted_scores(release: Disassociated, scores: Scores) -> Scores:
+    """Scores and lifts in one, weighted by what the release's own record chunks say they are worth."""
+    chunks = list(_by_width(release, scores))
+    pairs = _pairs(chunks, len(scores.code))
+    lifts = _lift(pairs.together, pairs.expected)
+    weights = _weights(chunks, pairs, scores)
+    keys = np.union1d(scores.keys, pairs.keys)
+    values = np.zeros(len(keys))
+    values[np.searchsorted(keys, scores.keys)] += weights[0] * (scores.values - scores.neutral)
+    values[np.searchsorted(keys, pairs.keys)] += weights[1] * lifts
+    return Scores(scores.code, keys, values, 0.0)
+
+
+def _lift(together: Array, expected: Array) -> Array:
+    return np.asarray(np.log((together + PRIOR) / (expected + PRIOR)))
+
+
+def _by_width(release: Disassociated, scores: Scores) -> Iterator[_Chunks]:
+    """The record chunks of two items or more that show something, those of as many items and about as many rows."""
+    alike: dict[tuple[int, int], list[tuple[int, Chunk]]] = {}
+    for cluster in release.clusters:
+        for chunk in cluster.record_chunks:
+            if len(chunk.items) > 1 and chunk.subrecords:
+                sides = len(chunk.items), len(chunk.subrecords).bit_length()
+                alike.setdefault(sides, []).append((cluster.size, chunk))
+    for (width, bits), chunks in alike.items():
+        most = max(1, ENTRIES // (width << bits))
+        for low in range(0, len(chunks), most):
+            yield _chunks(chunks[low : low + most], width, scores)
+
+
+def _chunks(chunks: Sequence[tuple[int, Chunk]], width: int, scores: Scores) -> _Chunks:
+    longest = max(len(chunk.subrecords) for _, chunk in chunks)
+    holds = np.zeros((len(chunks), longest, width), np.bool_)
+    for number, (_, chunk) in enumerate(chunks):
+        place = {item: index for index, item in enumerate(chunk.items)}
+        lengths = [len(subrecord) for subrecord in chunk.subrecords]
+        rows = np.repeat(np.arange(len(lengths)), lengths)
+        holds[number, rows, [place[item] for subrecord in chunk.subrecords for item in subrecord]] = True
+    codes = np.array([[scores.code[item] for item in chunk.items] for _, chunk in chunks], np.int64)
+    return _Chunks(codes, np.array([size for size, _ in chunks], np.int64), holds)
+
+
+def _keys(chunks: _Chunks, items: int) -> Integers:
+    """The key of every pair of items of every chunk: chunks × items × items."""
+    a, b = chunks.codes[:, :, None], chunks.codes[:, None, :]
+    return np.asarray(np.minimum(a, b) * items + np.maximum(a, b))
+
+
+def _counts(chunks: _Chunks) -> tuple[Array, Array]:
+    """T and E within each chunk: chunks × items × items, 0 for an item with itself."""
+    held = chunks.holds.astype(np.float64)
+    together = np.swapaxes(held, 1, 2) @ held
+    support = held.sum(axis=1)
+    expected = support[:, :, None] * support[:, None, :] / chunks.records[:, None, None]
+    apart = 1 - np.eye(held.shape[2])
+    return together * apart, expected * apart
+
+
+def _pairs(chunks: Sequence[_Chunks], items: int) -> _Pairs:
+    keys, together, expected = [np.zeros(0, np.int64)], [np.zeros(0)], [np.zeros(0)]
+    for some in chunks:
+        upper = np.triu_indices(some.codes.shape[1], 1)
+        counts = _counts(some)
+        keys.append(_keys(some, items)[:, *upper].ravel())
+        together.append(counts[0][:, *upper].ravel())
+        expected.append(counts[1][:, *upper].ravel())
+    distinct, index = np.unique(np.concatenate(keys), return_inverse=True)
+    t, e = (np.bincount(index, np.concatenate(part), len(distinct)).astype(float) for part in (together, expected))
+    return _Pairs(distinct, t, e)
+
+
+def _weights(chunks: Sequence[_Chunks], pairs: _Pairs, scores: Scores) -> Array:
+    """w of the scores and of the lifts."""
+    step = max(1, -(-sum(some.holds.size for some in chunks) // ENTRIES))
+    torn = [_torn(some.every(step), pairs, scores) for some in chunks]
+    if not torn:
+        return np.zeros(2)
+    features, alike, chosen, units = zip(*torn, strict=True)
+    return softmax_weights(np.concatenate(features), np.concatenate(alike), np.concatenate(chosen), _numbered(units))
+
+
+def _numbered(units: Sequence[Integers]) -> Integers:
+    """The numbers of units, those of each part counted on from the part before."""
+    first, numbered = 0, []
+    for part in units:
+        numbered.append(part + first)
+        first += int(part.max(initial=-1)) + 1
+    return np.concatenate(numbered)
+
+
+def _torn(chunks: _Chunks, pairs: _Pairs, scores: Scores) -> tuple[Array, Array, Array, Integers]:
+    """Features, how many records are alike, how many of them had the item, and the unit, of every candidate row."""
+    count, _, width = chunks.holds.shape
+    keys, (own_t, own_e) = _keys(chunks, len(scores.code)), _counts(chunks)
+    apart = ~np.eye(width, dtype=np.bool_)
+    theta = np.nan_to_num(scores.of(chunks.codes[:, :, None], chunks.codes[:, None, :]) - scores.neutral) * apart
+    lift = np.zeros(theta.shape)
+    t, e = pairs.of(keys[:, apart])
+    # Rounding may leave a sum without one of its parts a little below 0.
+    lift[:, apart] = _lift(np.maximum(t - own_t[:, apart], 0), np.maximum(e - own_e[:, apart], 0))
+    held = chunks.holds.astype(np.float64)
+    length = np.sqrt(np.maximum(held.sum(axis=2, keepdims=True) - held, 1))
+    features = np.stack([held @ theta / length, held @ lift / length], axis=-1)
+    shown: NDArray[np.bool_] = np.asarray(chunks.holds.any(axis=2))
+    alike = np.repeat(shown[:, :, None].astype(np.float64), width, axis=2)
+    unit = np.broadcast_to(np.arange(count)[:, None, None] * width + np.arange(width), alike.shape)
+    # The records of a cluster that show nothing in the chunk, as one row.
+    silent = np.repeat((chunks.records - shown.sum(axis=1))[:, None].astype(np.float64), width, axis=1)
+    return (
+        np.concatenate([features.reshape(-1, 2), np.zeros((count * width, 2))]),
+        np.concatenate([alike.ravel(), silent.ravel()]),
+        np.concatenate([held.ravel(), np.zeros(count * width)]),
+        np.concatenate([unit.ravel(), np.arange(count * width)]),
+    )
+
+
+def softmax_weights(features: Array, alike: Array, chosen: Array, unit: Integers) -> Array:
+    """The weights under which the rows chosen for every unit are most likely, each standing for so many alike ones.
+
+    Newton's method on a concave sum; a feature that is the same in all rows has weight 0.
+    """
+    count = int(unit.max(initial=-1)) + 1
+    scale = np.sqrt(np.average(features**2, axis=0, weights=alike)) if alike.sum() else np.zeros(features.shape[1])
+    x = np.divide(features, scale, out=np.zeros_like(features), where=scale > 0)
+    draws: Array = np.bincount(unit, chosen, count).astype(np.float64)
+    weights = np.zeros(x.shape[1])
+    for _ in range(ROUNDS):
+        gradient, curvature = _slope(x, alike, chosen, unit, draws, weights)
+        step = np.linalg.solve(curvature, gradient)
+        weights = weights + step * min(1.0, 2.0 / max(1e-12, float(np.abs(step).max())))  # no step may overshoot
+        if np.abs(step).max() < 1e-9:
+            break
+    return np.asarray(np.divide(weights, scale, out=np.zeros_like(weights), where=scale > 0))
+
+
+def _slope(x: Array, alike: Array, chosen: Array, unit: Integers, draws: Array, weights: Array) -> tuple[Array, Array]:
+    """The gradient of the log likelihood with its prior, and the negative of its second derivative."""
+    z = x @ weights
+    top = np.full(len(draws), -np.inf)
+    np.maximum.at(top, unit, z)
+    mass = alike * np.exp(z - top[unit])
+    p = mass / np.bincount(unit, mass, len(draws))[unit] * draws[unit]
+    means = np.stack([np.bincount(unit, p * column, len(draws)) for column in x.T], axis=1)
+    gradient = x.T @ (chosen - p) - weights
+    inner = means.T @ np.divide(means, draws[:, None], out=np.zeros_like(means), where=draws[:, None] > 0)
+    return gradient, x.T @ (x * p[:, None]) - inner + np.eye(x.shape[1])

@@ -1,0 +1,97 @@
+"""Shared chunks: what a joint cluster publishes of all its clusters at once.
+
+A sub-record of a shared chunk is of any record of the joint cluster whose own cluster, or a smaller joint cluster that
+it is in, does not publish one of its items elsewhere. To attack it, the rows of all clusters of the joint one are laid
+side by side.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from decloak.data.assignment import ChunkNumber
+from decloak.data.disassociated import Disassociated
+from decloak.rules.reassociate.scores import Array, ClusterCase
+from decloak.rules.reassociate.units import AnchoredRows, Unit, rows_of_cluster, subrecord_units
+
+__all__ = ["JointCase", "is_shared", "joint_cases", "shared_places"]
+
+
+class JointCase(NamedTuple):
+    """The rows of the clusters of a joint cluster as those of one, its shared chunks, and where each cluster begins.
+
+    `row_starts` and `anchor_starts` have one number more than clusters; `barred` lists units and clusters, by their
+    places, that do not go together.
+    """
+
+    case: ClusterCase
+    clusters: tuple[int, ...]
+    row_starts: tuple[int, ...]
+    anchor_starts: tuple[int, ...]
+    barred: tuple[tuple[int, int], ...]
+
+    def masked(self, values: Array) -> Array:
+        """Values, -inf where a unit cannot be."""
+        values = values.copy()
+        for unit, cluster in self.barred:
+            values[unit, self.anchor_starts[cluster] : self.anchor_starts[cluster + 1]] = -np.inf
+        return values
+
+    def parts(
+        self, values: Array, rows: Sequence[tuple[int, ...]]
+    ) -> Iterator[tuple[ClusterCase, Array, list[tuple[int, ...]]]]:
+        """What falls to each of the clusters: a case of it, the values of its anchors, and its rows of every unit."""
+        for place, number in enumerate(self.clusters):
+            low, high = self.row_starts[place : place + 2]
+            of_row = tuple(anchor - self.anchor_starts[place] for anchor in self.case.rows.of_row[low:high])
+            anchors = slice(*self.anchor_starts[place : place + 2])
+            case = ClusterCase(number, AnchoredRows(self.case.rows.anchors[anchors], of_row), self.case.units)
+            mine = [tuple(row - low for row in unit_rows if low <= row < high) for unit_rows in rows]
+            yield case, values[:, anchors], mine
+
+
+def is_shared(chunk: ChunkNumber) -> bool:
+    """Whether the chunk of a unit is a shared one."""
+    return str(chunk).startswith("S")
+
+
+def shared_places(release: Disassociated) -> list[dict[str, str]]:
+    """For each cluster the shared chunk of every item that a record of it may have in one: `S<joint>.<chunk>`."""
+    places: list[dict[str, str]] = [dict.fromkeys(cluster.items, "") for cluster in release.clusters]
+    # Smaller joint clusters first: an item stays where the innermost one publishes it.
+    for number, joint in sorted(enumerate(release.joints), key=lambda entry: len(entry[1].clusters)):
+        for j, chunk in enumerate(joint.shared_chunks):
+            for cluster in joint.clusters:
+                for item in chunk.items:
+                    places[cluster].setdefault(item, f"S{number}.{j}")
+    return [{item: chunk for item, chunk in named.items() if chunk} for named in places]
+
+
+def joint_cases(release: Disassociated) -> Iterator[JointCase]:
+    """Every joint cluster with a shared chunk; rows of clusters without a record chunk show nothing."""
+    places = shared_places(release)
+    for number, joint in enumerate(release.joints):
+        units = [
+            unit for j, chunk in enumerate(joint.shared_chunks) for unit in subrecord_units(f"S{number}.{j}", chunk)
+        ]
+        if units:
+            yield _joint_case(release, joint.clusters, units, places)
+
+
+def _joint_case(
+    release: Disassociated, members: tuple[int, ...], units: list[Unit], places: list[dict[str, str]]
+) -> JointCase:
+    rows = [rows_of_cluster(release.clusters[number]) for number in members]
+    anchor_starts = np.cumsum([0, *(len(part.anchors) for part in rows)]).tolist()
+    row_starts = np.cumsum([0, *(len(part.of_row) for part in rows)]).tolist()
+    anchors = tuple(anchor for part in rows for anchor in part.anchors)
+    of_row = tuple(anchor + start for part, start in zip(rows, anchor_starts, strict=False) for anchor in part.of_row)
+    barred = tuple(
+        (at, place)
+        for at, unit in enumerate(units)
+        for place, number in enumerate(members)
+        if any(places[number].get(item) != unit.chunk for item in unit.items)
+    )
+    case = ClusterCase(-1, AnchoredRows(anchors, of_row), units)
+    return JointCase(case, members, tuple(row_starts), tuple(anchor_starts), barred)
