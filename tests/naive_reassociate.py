@@ -157,6 +157,17 @@ def accuracy(release, records, truth, attacked):
     return found
 
 
+def reachable(release, records, truth):
+    """Rows that truly have a unit of a later chunk, or a term, of a cluster that has anchors."""
+    return sum(
+        any(item in records[number] for item in part)
+        for cluster, numbers in zip(release.clusters, truth, strict=True)
+        if cluster.record_chunks
+        for part in (*(chunk.items for chunk in cluster.record_chunks[1:]), *((term,) for term in cluster.term_chunk))
+        for number in numbers
+    )
+
+
 def reconstructed(release, attacked):
     """The items of every row of every cluster, and those of them that the attack added."""
     rows = [anchors(cluster) or [frozenset()] * cluster.size for cluster in release.clusters]

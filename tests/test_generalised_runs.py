@@ -298,6 +298,7 @@ def test_a_rule_that_has_something_to_go_by_or_goes_by_something_else_says_nothi
     assert clear_notes(folder, f"{hidden}x, (c, d)\n", "rba") == []
     assert clear_notes(folder, hidden, "{rule: km_violation, k: 2, m: 2}") == []
     assert clear_notes(folder, "a, b\nc\n", "rba") == []  # nothing is generalised
+    assert clear_notes(folder, "()\n", "{rule: km_violation, k: 2, m: 2}") == []
 
 
 def test_scores_that_are_lacking_are_not_taken_for_a_context_that_is(folder):

@@ -12,10 +12,10 @@ from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.attack.breach import hit_records, risky_items, total
 from decloak.attack.cover import covers
 from decloak.cli import _code
-from decloak.commands.running import measure_rows
 from decloak.errors import DecloakError
 from decloak.measure.registry import FAMILIES, choosable, figure_titles
 from decloak.releases import held
+from decloak.report.run_table import measure_rows
 from decloak.store.attackers import read_knowledge
 from decloak.store.opening import open_store
 from test_disassociated_store import ORIGINAL, SCENARIO, clinic  # noqa: F401

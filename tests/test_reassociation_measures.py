@@ -50,6 +50,7 @@ def test_golden_accuracy_and_breakage(case):
         assert found == Accuracy(
             metrics["assigned"],
             metrics["true"],
+            naive.reachable(release, records, truth),
             metrics["correct_row"],
             metrics["correct_class"],
             Fraction(metrics["correct_exp"]),
@@ -93,6 +94,10 @@ def test_accuracy_is_what_counting_row_by_row_gives(made):
     assert found.assigned == wanted["assigned"]
     assert (found.correct_row, found.correct_class) == (wanted["correct_row"], wanted["correct_class"])
     assert (found.correct_exp, found.expected) == (wanted["correct_exp"], wanted["expected"])
+    assert found.reachable == naive.reachable(*made[:3]) <= found.true
+    assert found.recall is None or found.recall == float(found.correct_exp / found.reachable) <= 1
+    if found.gain is not None:
+        assert found.gain == pytest.approx((found.accuracy - found.chance) / (1 - found.chance))
 
 
 @settings(max_examples=80)
@@ -160,6 +165,16 @@ def test_units_given_to_nobody_lower_recall_not_accuracy():
         None,
         0.0,
     )
+
+
+def test_recall_is_of_what_an_anchor_lets_somebody_give():
+    torn = Cluster(2, (Chunk(("a",), (("a",), ("a",))), Chunk(("x",), (("x",), ("x",)))), ())
+    terms = Cluster(2, (), ("s", "t"))
+    records, truth = [["a", "x"], ["a", "x"], ["s"], ["s", "t"]], [[0, 1], [2, 3]]
+    found = accuracy(Disassociated((torn, terms)), records, truth, [Assignment(0, 1, ("x",), (0, 1))])
+    assert (found.true, found.reachable, found.recall) == (5, 2, 1.0)
+    nobody = accuracy(Disassociated((terms,)), records[2:], [[0, 1]], [])
+    assert (nobody.true, nobody.recall) == (3, None)
 
 
 @settings(max_examples=60)

@@ -1,7 +1,10 @@
 """A run, end to end: what it finds, what it does not do twice, and what is left of it when it is killed."""
 
+import csv
 import json
+import math
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -14,6 +17,7 @@ import pytest
 import decloak
 from conftest import DISTANCES, MEMBERS, ORIGINALS, ROOT
 from decloak.errors import DecloakError
+from decloak.measure.registry import figure_titles
 from decloak.runs.runner import Progress
 from decloak.store.documentation import schema_tables
 from decloak.store.opening import connect_readonly
@@ -318,11 +322,42 @@ repeat: {times: 3, seed: 1}
 def test_the_table_shows_an_interval_where_repetitions_differ_and_the_value_where_they_do_not(example, tmp_path, call):
     path = edited(example, "attack: [mda, tba, wba, gba, rba]", "attack: [ra, rba]\nrepeat: {times: 6, seed: 1}")
     path.write_text(path.read_text().replace("measure: [recovery, {link: {k: 2, m: 2}}]", "measure: [recovery]"))
-    head, *lines = call("run", path, "--store", tmp_path / "s.db", "--format", "csv").out.splitlines()
-    cells = {line.split(",")[0]: dict(zip(head.split(","), line.split(","), strict=True)) for line in lines}
-    assert "±" in cells["ra"]["correct"]
-    assert not any("±" in cell for cell in cells["rba"].values())
+    head, _, *lines = (
+        re.split(r" {2,}", line) for line in call("run", path, "--store", tmp_path / "s.db").out.splitlines()
+    )
+    cells = {line[0]: dict(zip(head, line, strict=True)) for line in lines}
+    assert re.fullmatch(r"[\d.]+ \([\d.]+–[\d.]+\)", cells["ra"]["correct"])
+    assert re.fullmatch(r"0\.\d{3} \(0\.\d\d–[01]\.\d\d\)", cells["ra"]["recall"])
+    assert not any("(" in cell for cell in cells["rba"].values())
     assert cells["rba"]["correct"].isdecimal()
+
+
+def test_csv_and_json_have_every_number_in_a_column_of_its_own(example, tmp_path, call):
+    path = edited(example, "attack: [mda, tba, wba, gba, rba]", "attack: [ra, rba]\nrepeat: {times: 6, seed: 1}")
+    said = call("run", path, "--store", tmp_path / "s.db", "--format", "csv")
+    measured = list(csv.DictReader(said.out.splitlines()))
+    assert list(measured[0]) == ["variant", "attack", "measure", "value", "low", "high", "n", "part", "of"]
+    for row in measured:
+        for name in ("value", "low", "high", "n", "part", "of"):
+            assert row[name] == "" or math.isfinite(float(row[name]))
+    cells = {(row["attack"], row["measure"]): row for row in measured}
+    assert float(cells["ra", "recall"]["low"]) < float(cells["ra", "recall"]["value"])
+    assert float(cells["rba", "correct"]["of"]) == float(cells["rba", "struck"]["value"])
+    assert cells["rba", "unique"]["of"] == "4.0"
+    as_json = json.loads(call("run", path, "--store", tmp_path / "s.db", "--json").out)["measures"]
+    assert [{name: "" if cell is None else str(cell) for name, cell in row.items()} for row in as_json] == measured
+
+
+def test_intervals_stay_within_what_can_be(example, tmp_path):
+    run = decloak.run(ROOT / "scenarios" / "gallery" / "clinic-coat.yaml", store=tmp_path / "s.db")
+    titles = figure_titles()
+    between = [one for one in run.measures if one.low is not None]
+    assert len(between) > 100
+    for one in between:
+        assert one.low < one.value < one.high
+        low, high = titles[one.measure].bounds_of(one.of if one.of == 800 else None)
+        assert low is None or one.low > low
+        assert high is None or one.high < high
 
 
 def test_the_same_seed_gives_the_same_result_and_another_another(example, tmp_path):
@@ -349,7 +384,7 @@ def test_what_has_no_chance_in_it_is_not_repeated(example, tmp_path):
     assert rows(tmp_path / "s.db")["release"] == 1
     measured = {(one.measure, one.attack): one for one in run.measures}
     precision = measured["precision", "rba"]
-    assert (precision.low, precision.value, precision.high, precision.n) == (1.0, 1.0, 1.0, 4)
+    assert (precision.low, precision.value, precision.high, precision.n) == (None, 1.0, None, 4)
     assert measured["recall", "ra"].n == 4
     assert measured["recall", "ra"].low < measured["recall", "ra"].value < measured["recall", "ra"].high
 
@@ -428,14 +463,19 @@ def test_unmarked_data(example, tmp_path):
     assert measured["recall", "rba"] == measured["precision", "rba"] == 1
 
 
-def test_a_release_without_any_score_is_attacked_in_vain(example, tmp_path):
+def test_an_attack_with_nothing_to_score_has_no_figures_and_says_why(example, tmp_path, call):
     (example / "scores.csv").write_text("a,b,ngd\nsome,thing,0.5\n")
     text = (example / "scenario.yaml").read_text().replace("cap: none", "cap: none, unseen: none")
     (example / "scenario.yaml").write_text(text)
     run = decloak.run(example / "scenario.yaml", store=tmp_path / "s.db", overrides=["expect=['precision(rba) > 0']"])
     measured = figures(run)
-    assert measured["struck", "rba"] == 0
-    assert measured["precision", "rba"] is None
+    undefined = {measure for (measure, attack), value in measured.items() if attack == "rba" and value is None}
+    assert undefined == {name for name, _ in measured} - {"unique_before"}
+    assert measured["unique_before", "rba"] == 4
+    said = call("show", "last", "--store", tmp_path / "s.db")
+    assert "note: no cell has a score, so there was nothing to strike\n" in said.err
+    printed = call("run", example / "scenario.yaml", "--store", tmp_path / "s.db", "--set", "expect=[]").out
+    assert re.search(r"^rba +(– +)+4 → – of 4$", printed, re.MULTILINE)
     assert [verdict.holds for verdict in run.verdicts] == [None]
     assert not run.ok
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decloak.errors import DecloakError
-from decloak.measure.kernels.statistics import Interval, interval, paired_difference
+from decloak.measure.kernels.statistics import COUNT, GAIN, SHARE, Bounds, Interval, interval, paired_difference
 
 NUMBERS = st.floats(-1e6, 1e6)
 
@@ -52,8 +52,40 @@ def test_below_two_values_there_is_no_interval():
     assert interval([None, 0.5, None]) == Interval(0.5, None, None, 1, 2)
 
 
-def test_equal_values_have_an_interval_without_width():
-    assert interval([0.1] * 3) == Interval(pytest.approx(0.1), pytest.approx(0.1), pytest.approx(0.1), 3, 0)
+def test_equal_values_have_no_interval_for_chance_may_change_them_yet():
+    assert interval([0.1] * 3) == Interval(pytest.approx(0.1), None, None, 3, 0)
+    assert interval([1.0] * 3, bounds=SHARE) == Interval(1.0, None, None, 3, 0)
+
+
+BOUNDED = st.sampled_from([SHARE, COUNT, GAIN, Bounds(0.0, 800.0), Bounds(-3.0, 2.0)])
+
+
+@given(BOUNDED, st.lists(st.floats(0, 1), min_size=2, max_size=8), st.sampled_from([0.5, 0.95, 0.999]))
+def test_a_mean_lies_in_its_interval_and_the_interval_within_what_can_be(bounds, places, level):
+    start, stop = (0.0 if bounds.low is None else bounds.low), (1.0 if bounds.high is None else bounds.high)
+    values = [start + place * (stop - start) for place in places]
+    found = interval(values, level, bounds)
+    if found.low is not None:
+        assert found.low <= found.mean <= found.high
+        assert bounds.low is None or found.low >= bounds.low
+        assert bounds.high is None or found.high <= bounds.high
+
+
+def test_the_width_is_students_on_a_scale_without_bounds():
+    shares, counts = [0.7, 0.8, 0.95], [3.0, 5.0, 10.0]
+    half = 4.303 / math.sqrt(3)
+    mean, s = statistics.mean(shares), statistics.stdev(shares)
+    found = interval(shares, bounds=SHARE)
+    width = half * s / (mean * (1 - mean))
+    assert math.log(found.high / (1 - found.high)) == pytest.approx(math.log(mean / (1 - mean)) + width, rel=1e-3)
+    assert math.log(found.low / (1 - found.low)) == pytest.approx(math.log(mean / (1 - mean)) - width, rel=1e-3)
+    mean, s = statistics.mean(counts), statistics.stdev(counts)
+    found = interval(counts, bounds=COUNT)
+    assert (found.low, found.high) == pytest.approx(
+        (mean * math.exp(-half * s / mean), mean * math.exp(half * s / mean)), rel=1e-3
+    )
+    gains = [1 - count for count in counts]
+    assert interval(gains, bounds=GAIN)[:3] == pytest.approx((1 - found.mean, 1 - found.high, 1 - found.low))
 
 
 def test_missing_values_are_left_out_and_counted():
@@ -66,14 +98,17 @@ def test_missing_values_are_left_out_and_counted():
 @given(st.lists(NUMBERS, min_size=2, max_size=8), st.sampled_from([0.5, 0.9, 0.99]))
 def test_a_higher_level_gives_an_interval_around_the_lower(values, level):
     inner, outer = interval(values, level), interval(values, level + 0.005)
-    assert outer.low <= inner.low <= inner.mean <= inner.high <= outer.high
+    if inner.low is not None:
+        assert outer.low <= inner.low <= inner.mean <= inner.high <= outer.high
 
 
 @given(st.lists(st.tuples(NUMBERS, NUMBERS), min_size=2, max_size=8))
 def test_swapping_the_attacks_turns_the_difference_round(pairs):
     first, second = ([pair[side] for pair in pairs] for side in (0, 1))
     there, back = paired_difference(first, second), paired_difference(second, first)
-    assert (back.mean, back.low, back.high) == (-there.mean, -there.high, -there.low)
+    assert back.mean == -there.mean
+    if there.low is not None:
+        assert (back.low, back.high) == (-there.high, -there.low)
 
 
 def test_series_of_different_length_cannot_be_paired():

@@ -79,6 +79,16 @@ def test_unknown_words_are_dropped_and_records_without_known_ones_skipped():
     assert mean_distance([], [], {}) == MeanDistance(None, 0, 0)
 
 
+def test_records_are_compared_that_every_attack_can_be_compared_on():
+    space = {"a": [0.0], "b": [2.0]}
+    records, anchors = [["a"], ["a"], ["a"]], [["a"], [], ["?"]]
+    careful, bold = [["a"], [], ["?"]], [["a", "b"], ["b"], ["b"]]
+    assert mean_distance(records, careful, space, anchors) == MeanDistance(0.0, 1, 2)
+    assert mean_distance(records, bold, space, anchors) == MeanDistance(1.0, 1, 2)
+    with pytest.raises(DecloakError, match="3 records have 3 reconstructions and 2 anchors"):
+        mean_distance(records, bold, space, anchors[:2])
+
+
 def test_the_mean_is_that_of_the_records_whatever_their_order():
     rng = np.random.default_rng(5)
     space = {word: rng.normal(size=3) for word in WORDS}

@@ -42,7 +42,8 @@ def compare_command(first: str, second: str, store: Path, form: str) -> None:
     """Compare the pooled measures of two runs, attack by attack."""
     with closing(connect_readonly(store)) as connection:
         before, after = (
-            results.pooled_figures(connection, results.find_run(connection, run)) for run in (first, second)
+            {key: figure.value for key, figure in results.pooled_figures(connection, number).items()}
+            for number in (results.find_run(connection, run) for run in (first, second))
         )
     rows = []
     for measure, attack in dict.fromkeys((*before, *after)):

@@ -14,7 +14,7 @@ from decloak.errors import shown
 from decloak.report.table import emit, emit_json
 
 if TYPE_CHECKING:
-    from decloak.runs.runner import Measure, Progress, Run, RunVariant
+    from decloak.runs.runner import Progress, Run, RunVariant
 
 __all__ = ["run_command", "validate_command"]
 
@@ -38,7 +38,8 @@ def run_command(scenario: Path, store: Path, overrides: tuple[str, ...], form: s
     What the store has already is not done again. `decloak show --help` says what the figures mean. Exit code 3: an
     expectation does not hold.
     """
-    from decloak.runs.runner import run
+    from decloak.report.run_table import measure_rows
+    from decloak.runs.runner import Measure, run
 
     with told_of_originals(store):
         with _progress() as progress:
@@ -46,7 +47,7 @@ def run_command(scenario: Path, store: Path, overrides: tuple[str, ...], form: s
         if form == "json":
             emit_json(_as_json(done))
         else:
-            columns, rows = measure_rows(done)
+            columns, rows = measure_rows(done) if form == "table" else (Measure._fields, done.measures)
             emit(columns, rows, form)
         _talk(done)
     return 0 if done.ok else EXIT_EXPECTATION
@@ -63,35 +64,6 @@ def validate_command(scenarios: tuple[Path, ...], overrides: tuple[str, ...]) ->
     for scenario in scenarios:
         count = len(plans(load(scenario, overrides)))
         click.echo(f"{scenario}: valid, {count} {'run' if count == 1 else 'runs'}")
-
-
-def measure_rows(done: "Run") -> tuple[list[str], list[list[Any]]]:
-    """The results as a table: a row per variant and attack, a column per measure."""
-    from decloak.measure.registry import figure_titles
-
-    several = len({variant.name for variant in done.variants}) > 1
-    cells = {(measure.variant, measure.attack, measure.measure): measure for measure in done.measures}
-    measured = {measure.measure for measure in done.measures}
-    # Every strike is a finding: the column says something new only beside rules that strike nothing.
-    strikers = {measure.attack for measure in done.measures if measure.measure in ("struck", "assigned")}
-    telling = measured if any(measure.attack not in strikers for measure in done.measures) else measured - {"findings"}
-    present = [figure for figure in figure_titles().values() if figure.column and figure.name in telling]
-    columns = [*(["variant"] if several else []), "attack", *(figure.title for figure in present)]
-    rows = []
-    for variant, attack in dict.fromkeys((measure.variant, measure.attack) for measure in done.measures):
-        values = [_with_interval(cells.get((variant, attack, figure.name)), figure.count) for figure in present]
-        rows.append([*([variant] if several else []), attack, *values])
-    return columns, rows
-
-
-def _with_interval(measure: "Measure | None", count: bool) -> str | float | int | None:
-    """The mean with its 95% interval where repetitions differ, a whole number where it counts something."""
-    if measure is None or measure.value is None:
-        return None
-    if measure.low is not None and measure.value - measure.low > 1e-9:
-        digits = 1 if measure.value >= 100 else 3
-        return f"{measure.value:.{digits}f} ±{measure.value - measure.low:.{digits}f}"
-    return round(measure.value) if count else measure.value
 
 
 def _as_json(done: "Run") -> dict[str, Any]:

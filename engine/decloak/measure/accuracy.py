@@ -1,6 +1,7 @@
 """How much of what a disassociated release took apart an attack put back where it belongs."""
 
 from decloak.measure.family import CHUNKS, POOLED, AttackedRelease, Family, FigureTitle, Measured
+from decloak.measure.kernels.statistics import GAIN
 from decloak.releases.held import UNKNOWN, HeldChunks
 
 __all__ = ["FAMILY"]
@@ -21,7 +22,8 @@ def _measure(attacked: AttackedRelease[HeldChunks]) -> Measured:
         (POOLED, "accuracy_row", counts.accuracy_row, counts.correct_row, counts.assigned),
         (POOLED, "accuracy_class", counts.accuracy_class, counts.correct_class, counts.assigned),
         (POOLED, "chance", counts.chance, float(counts.expected), counts.assigned),
-        (POOLED, "recall", counts.recall, float(counts.correct_exp), counts.true),
+        (POOLED, "gain", counts.gain, float(counts.won), float(counts.assigned - counts.expected)),
+        (POOLED, "recall", counts.recall, float(counts.correct_exp), counts.reachable),
     ], None
 
 
@@ -35,7 +37,8 @@ FAMILY = Family(
         FigureTitle("accuracy_row", "by row", "the same, identical anchors told apart", column=False),
         FigureTitle("accuracy_class", "by class", "the same, any record behind an identical anchor right"),
         FigureTitle("chance", "by chance", "what rows drawn at random would have right of as many"),
-        FigureTitle("recall", "recall", "given to the right record, of all there was to give"),
+        FigureTitle("gain", "gain", "of what chance has wrong, right; 0: no better than blind", bounds=GAIN),
+        FigureTitle("recall", "recall", "given to the right record, of all that can be given"),
     ),
     measure=_measure,
     fits=CHUNKS,

@@ -10,6 +10,11 @@ from decloak.yaml.part import Part
 __all__ = ["FAMILY", "BreachSettings"]
 
 
+ALONE = (
+    "no cluster has two record chunks, so no item could cover another: that there are no cover problems says nothing"
+)
+
+
 class BreachSettings(Part):
     """How privacy breaches by cover problems are added up."""
 
@@ -27,6 +32,8 @@ def _measure(attacked: AttackedRelease[HeldChunks], *, reading: str) -> Measured
     if note is not None:
         return [], None  # the run says it of the attacker
     release, rows = attacked.release.published, attacked.release.rows
+    if all(len(cluster.record_chunks) < 2 for cluster in release.clusters):
+        return [], ALONE
     knowledge = read_knowledge(attacked.connection, attacker)
     relation = attacked.derives.name
     problems = gathered(release, relation, read_covers(attacked.connection, attacked.number, relation))

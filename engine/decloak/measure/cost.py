@@ -1,13 +1,14 @@
 """What making a release took."""
 
 from decloak.measure.family import POOLED, SETS, AttackedRelease, Family, Figure, FigureTitle, Measured
+from decloak.measure.kernels.statistics import COUNT
 from decloak.releases.held import HeldRelease
 
 __all__ = ["FAMILY"]
 
 FIGURES = (
-    FigureTitle("cpu_seconds", "CPU s", "seconds of work that making the release took"),
-    FigureTitle("seconds", "seconds", "the same by the clock"),
+    FigureTitle("cpu_seconds", "CPU s", "seconds of work that making the release took", bounds=COUNT),
+    FigureTitle("seconds", "seconds", "the same by the clock", bounds=COUNT),
 )
 
 

@@ -5,7 +5,7 @@ them is derived from it: what a scenario may measure, columns of tables, texts o
 """
 
 import sqlite3
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, TypeVar
@@ -13,8 +13,10 @@ from typing import Generic, TypeVar
 from decloak.data.assignment import Assignment
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
+from decloak.measure.kernels.statistics import SHARE, Bounds
 from decloak.releases.held import HeldRelease
 from decloak.store.assigned import read_assigned
+from decloak.store.reading import idle
 from decloak.store.relations import Derives
 from decloak.yaml.part import Part
 
@@ -45,6 +47,13 @@ class FigureTitle:
     help: str  # what it says, in a line
     count: bool = False  # whether it is a whole number
     column: bool = True  # whether the table of a run shows it; `show` always does
+    bounds: Bounds = SHARE  # what it can be at all; of a count that is known, from 0 to of how many
+    before: str | None = None  # the figure of the same before the attack, shown beside it, of how many
+    published: bool = False  # whether it is known though an attack had nothing to do: it is of the release alone
+
+    def bounds_of(self, of: float | None) -> Bounds:
+        """What it can be, of so many where they are known."""
+        return Bounds(0.0, of) if self.count else self.bounds
 
 
 @dataclass(frozen=True)
@@ -78,6 +87,14 @@ class Family:
         """The settings that name files."""
         return () if self.settings is None else self.settings.FILES
 
+    def undefined(self, figures: Sequence[Figure]) -> list[Figure]:
+        """The same without the values that an attack with nothing to do cannot have: a zero would pass for safety."""
+        published = {title.name for title in self.figures if title.published}
+        return [
+            (scope, name, value if name in published else None, part, whole)
+            for scope, name, value, part, whole in figures
+        ]
+
     def says_of(self, rule_form: str, columns: Collection[str]) -> bool:
         """Whether it says something of the findings of a rule, given by its form and what its relation has."""
         return (self.rule_forms is None or rule_form in self.rule_forms) and self.columns.issubset(columns)
@@ -95,6 +112,11 @@ class AttackedRelease(Generic[Held]):
     derives: Derives
     release: Held
     folder: Folder
+
+    @cached_property
+    def idle(self) -> str | None:
+        """Why it had nothing to do, None where it had: what it did not find then says nothing."""
+        return idle(self.connection, self.number)
 
     @cached_property
     def assignments(self) -> list[Assignment]:

@@ -17,8 +17,8 @@ HIDDEN = (
 def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
     """How much an attack found, and why it can have found nothing."""
     count = findings_count(attacked.connection, attacked.number)
-    hidden = count == 0 and lacks_context(attacked.connection, attacked.number)
-    return [(POOLED, "findings", count, count, None)], HIDDEN if hidden else None
+    hidden = attacked.idle and lacks_context(attacked.connection, attacked.number)
+    return [(POOLED, "findings", count, count, None)], HIDDEN if hidden else attacked.idle
 
 
 FAMILY = Family(

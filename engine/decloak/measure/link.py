@@ -31,12 +31,14 @@ def _measure(attacked: AttackedRelease[HeldSets], *, k: int, m: int) -> Measured
     figures: list[Figure] = [(POOLED, "exposed", counts.exposed, counts.exposed, None)]
     if counts.exposed_true is not None:
         figures.append((POOLED, "exposed_true", counts.exposed_true, counts.exposed_true, counts.exposed))
-    unique = len(counts.unique)
+    unique, unique_before = len(counts.unique), len(counts.unique_before)
+    unique_new = len(set(counts.unique).difference(counts.unique_before))
     return [
         *figures,
         (POOLED, "vanished", counts.vanished, counts.vanished, None),
         (POOLED, "unique", unique, unique, len(before)),
-        (POOLED, "unique_before", counts.unique_before, counts.unique_before, len(before)),
+        (POOLED, "unique_before", unique_before, unique_before, len(before)),
+        (POOLED, "unique_new", unique_new, unique_new, len(before)),
     ], None
 
 
@@ -47,8 +49,9 @@ FAMILY = Family(
         FigureTitle("exposed", "exposed", "itemsets left with 1 to k-1 candidates", count=True),
         FigureTitle("exposed_true", "truly exposed", "those that one of these really has", count=True, column=False),
         FigureTitle("vanished", "vanished", "itemsets left with none", count=True, column=False),
-        FigureTitle("unique", "unique", "records that an itemset newly singles out", count=True),
-        FigureTitle("unique_before", "unique before", "records singled out as published", count=True, column=False),
+        FigureTitle("unique", "unique", "records that an itemset singles out", count=True, before="unique_before"),
+        FigureTitle("unique_before", "unique before", "those as published", count=True, column=False, published=True),
+        FigureTitle("unique_new", "newly unique", "those that were not before", count=True, column=False),
     ),
     measure=_measure,
     fits=SETS,

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 from decloak.data.dataset import Dataset
 from decloak.measure.family import POOLED, SETS, AttackedRelease, Family, Figure, FigureTitle, Measured
+from decloak.measure.kernels.statistics import COUNT, REAL
 from decloak.releases.held import UNKNOWN, HeldSets
 
 __all__ = ["FAMILY"]
@@ -62,8 +63,10 @@ FAMILY = Family(
         FigureTitle("labels", "labels", "labels left, items among them", count=True),
         FigureTitle("largest", "largest", "the share of items the widest label stands for"),
         FigureTitle("suppressed", "suppressed", "items COAT left out", count=True),
-        FigureTitle("support_error", "support error", "how far off supports are as reckoned from the release"),
-        FigureTitle("ul_log10", "log10 UL", "log10 of all that COAT lost"),
+        FigureTitle(
+            "support_error", "support error", "how far off supports are as reckoned from the release", bounds=COUNT
+        ),
+        FigureTitle("ul_log10", "log10 UL", "log10 of all that COAT lost", bounds=REAL),
     ),
     measure=_measure,
     fits=SETS,

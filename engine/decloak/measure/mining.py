@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from decloak.measure.family import POOLED, SETS, AttackedRelease, Family, Figure, FigureTitle, Measured
+from decloak.measure.kernels.statistics import COUNT
 from decloak.releases.held import UNKNOWN, HeldSets
 from decloak.yaml.part import Part
 
@@ -40,8 +41,8 @@ FAMILY = Family(
     about="What mining still finds at every level of the hierarchy",
     figures=(
         FigureTitle("ml2", "ML2", "frequent itemsets no longer found, of those of all levels"),
-        FigureTitle("dml2", "dML2", "levels higher they are found"),
-        FigureTitle("dml2_lost", "dML2 of lost", "the same of those not found at their own level"),
+        FigureTitle("dml2", "dML2", "levels higher they are found", bounds=COUNT),
+        FigureTitle("dml2_lost", "dML2 of lost", "the same of those not found at their own level", bounds=COUNT),
         FigureTitle("tkd", "top lost", "the most frequent itemsets that are no longer among these"),
     ),
     measure=_measure,

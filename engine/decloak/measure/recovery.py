@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from decloak.measure.family import POOLED, SETS, AttackedRelease, Family, Figure, FigureTitle, Measured
+from decloak.measure.kernels.statistics import COUNT, GAIN
 from decloak.releases.held import UNKNOWN, HeldSets
 from decloak.store.outcomes import outcomes, scoring_of
 from decloak.store.reading import knows_originals
@@ -43,6 +44,7 @@ def _figures(scope: int, counts: "Recovery", density: float | None, has_original
     yield scope, "f", counts.f, 2 * counts.correct, counts.struck + counts.added
     yield scope, "density", density, counts.originals, counts.cells
     yield scope, "chance", counts.chance_precision, counts.expected, counts.struck
+    yield scope, "gain", counts.gain, counts.correct - counts.expected, counts.struck - counts.expected
     yield scope, "lift", counts.lift, counts.correct, counts.expected
     yield scope, "auc", counts.auc, counts.concordance / 2, counts.pairs
 
@@ -56,7 +58,8 @@ FAMILY = Family(
         FigureTitle("added", "added", "members that are not meant, struck or not", count=True, column=False),
         FigureTitle("precision", "precision", "correct of the struck"),
         FigureTitle("chance", "by chance", "what striking blindly would have correct of as many"),
-        FigureTitle("lift", "lift", "precision / chance; 1 is no better than blind"),
+        FigureTitle("gain", "gain", "of what chance has wrong, right; 0: no better than blind", bounds=GAIN),
+        FigureTitle("lift", "lift", "precision / chance, which is 1 / chance at most", column=False, bounds=COUNT),
         FigureTitle("recall", "recall", "correct of all there was to win back"),
         FigureTitle("f", "F", "precision and recall in one"),
         FigureTitle("auc", "AUC", "1: members not meant are struck first; 0.5: the order is chance"),

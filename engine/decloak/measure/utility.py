@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from decloak.measure.family import CHUNKS, POOLED, AttackedRelease, Family, FigureTitle, Measured
+from decloak.measure.kernels.statistics import Bounds
 from decloak.releases.held import UNKNOWN, HeldChunks
 from decloak.yaml.part import Part
 
@@ -35,7 +36,9 @@ FAMILY = Family(
     about="What a disassociated release loses, the higher the more",
     figures=(
         FigureTitle("tkd", "top lost", "the most frequent itemsets that are no longer among these"),
-        FigureTitle("re", "pair error", "how far off supports of pairs are as counted in the chunks"),
+        FigureTitle(
+            "re", "pair error", "how far off supports of pairs are as counted in the chunks", bounds=Bounds(0.0, 2.0)
+        ),
         FigureTitle("tlost", "items lost", "items in k records or more that no record or shared chunk shows"),
     ),
     measure=_measure,

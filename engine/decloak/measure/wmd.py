@@ -6,6 +6,7 @@ from decloak.data.formats.delimited import records
 from decloak.data.formats.distance_file import read_number
 from decloak.data.formats.lines import FilePath, read_lines
 from decloak.measure.family import CHUNKS, POOLED, AttackedRelease, Family, FigureTitle, Measured
+from decloak.measure.kernels.statistics import COUNT
 from decloak.releases.held import UNKNOWN, HeldChunks
 from decloak.yaml.part import File, Part
 
@@ -30,7 +31,9 @@ def _measure(attacked: AttackedRelease[HeldChunks], *, vectors: str) -> Measured
     if rows is None:
         return [], UNKNOWN.format("wmd")
     rebuilt = reconstructed(release, rows.of_row, attacked.assignments)
-    distance = mean_distance(rows.records, rebuilt, _vectors(attacked.folder / vectors, rebuilt, rows.records))
+    anchors = reconstructed(release, rows.of_row, [])
+    known = _vectors(attacked.folder / vectors, rebuilt, rows.records)
+    distance = mean_distance(rows.records, rebuilt, known, anchors)
     return [(POOLED, "wmd", distance.mean, None, distance.compared)], None
 
 
@@ -55,7 +58,9 @@ def _vectors(path: FilePath, *transactions: Records) -> Mapping[str, Sequence[fl
 FAMILY = Family(
     name="wmd",
     about="How far reconstructed records are from the true ones",
-    figures=(FigureTitle("wmd", "WMD", "the mean cost of moving a record's items to its reconstruction's"),),
+    figures=(
+        FigureTitle("wmd", "WMD", "the mean cost of moving a record's items to its reconstruction's", bounds=COUNT),
+    ),
     measure=_measure,
     fits=CHUNKS,
     settings=WmdSettings,

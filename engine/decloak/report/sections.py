@@ -168,7 +168,7 @@ def _variants(study: Study) -> list[tuple[str, list[int]]]:
 
 def _cells(study: Study, runs: Sequence[int], attack: str, titles: Sequence[FigureTitle]) -> Iterator[str]:
     for title in titles:
-        mean = interval([study.figures[run].get((title.name, attack)) for run in runs])
+        mean = interval([study.figures[run].get((title.name, attack)) for run in runs], bounds=title.bounds_of(None))
         bounds = mean.low is not None and mean.high is not None and mean.high > mean.low
         around = f" [{number(mean.low, title.count)}, {number(mean.high, title.count)}]" if bounds else ""
         yield number(mean.mean, title.count) + around

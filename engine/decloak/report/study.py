@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError, nearest, shown
 from decloak.measure.kernels.statistics import interval
+from decloak.measure.registry import figure_titles
 from decloak.scenario.sweep import compact
 from decloak.store.results import pooled_figures
 from decloak.store.studies import StudyRun
@@ -51,7 +52,9 @@ class Study:
     @classmethod
     def of(cls, connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> "Study":
         """Runs of a store."""
-        return cls(tuple(runs), {run.run: pooled_figures(connection, run.run) for run in runs})
+        figures = {run.run: pooled_figures(connection, run.run) for run in runs}
+        values = {run: {key: figure.value for key, figure in of_run.items()} for run, of_run in figures.items()}
+        return cls(tuple(runs), values)
 
     @cached_property
     def varied(self) -> dict[str, list[Any]]:
@@ -85,7 +88,8 @@ class Study:
                 row = across, figures.get((y, attack)), figures.get((CHANCE.get(y, ""), attack))
                 cells.setdefault(panel, {}).setdefault(compact(across), []).append(row)
         return [
-            Series(", ".join(panel), tuple(_point(rows) for rows in along.values())) for panel, along in cells.items()
+            Series(", ".join(panel), tuple(_point(rows, y) for rows in along.values()))
+            for panel, along in cells.items()
         ]
 
     def _place(self, run: StudyRun, attack: str, key: str) -> Any:
@@ -114,8 +118,8 @@ def setting(config: Mapping[str, Any], key: str) -> Any:
     return value
 
 
-def _point(rows: Sequence[tuple[Any, float | None, float | None]]) -> Point:
-    mean = interval([value for _, value, _ in rows])
+def _point(rows: Sequence[tuple[Any, float | None, float | None]], y: str) -> Point:
+    mean = interval([value for _, value, _ in rows], bounds=figure_titles()[y].bounds_of(None))
     chance = interval([level for *_, level in rows]).mean
     return Point(rows[0][0], mean.mean, mean.low, mean.high, mean.n, chance)
 

@@ -19,7 +19,8 @@ GAP = 3
 """Blanks between two columns of a table."""
 WORD = 24
 """Longer words may be folded."""
-INTERVAL = re.compile(r"-?[\d.]+( ±| to -?)[\d.]+")
+FIGURES = re.compile(r"(?=.*( to | → | of |±))[-–\d.,()→±]+( (to|of|[-–\d.,()→±]+))*")
+"""Several numbers that belong together, such as 0.9 (0.8–0.95), or 12 → 40 of 800."""
 
 
 def emit(columns: Sequence[str], rows: Iterable[Sequence[Any]], form: str = "table") -> None:
@@ -72,7 +73,7 @@ def _table(columns: Sequence[str], rows: list[list[Any]]) -> None:
     drawn = []
     for index, name in enumerate(columns):
         values, texts = [row[index] for row in rows], [name, *(row[index] for row in cells)]
-        # Digits and intervals are never folded; words may be, so a column needs only its longest word.
+        # Numbers and what joins them are never folded; words may be, so a column needs only its longest word.
         figures = bool(rows) and all(map(_is_figure, values))
         words = texts if figures else [word[:WORD] for text in texts for word in text.split()]
         numeric = bool(rows) and all(isinstance(value, (int, float, type(None))) for value in values)
@@ -153,8 +154,8 @@ def _drawn(columns: Sequence[_Column], widths: Sequence[int]) -> "Table":
 
 
 def _is_figure(value: Any) -> bool:
-    """A number, or one with its interval."""
-    return value is None or isinstance(value, (int, float)) or bool(INTERVAL.fullmatch(str(value)))
+    """A number, or some with what joins them."""
+    return value is None or isinstance(value, (int, float)) or bool(FIGURES.fullmatch(str(value)))
 
 
 def _cell(value: Any) -> str:

@@ -1,5 +1,6 @@
 """Run a scenario: every variant, what was measured, and whether what was expected holds."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -8,7 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from decloak.data.formats.folder import Folder
-from decloak.measure.kernels.statistics import Interval, interval
+from decloak.measure.family import FigureTitle
+from decloak.measure.kernels.statistics import interval
+from decloak.measure.registry import figure_titles
 from decloak.runs.checking import plans
 from decloak.runs.inputs import Inputs
 from decloak.runs.stages import Session, execute
@@ -17,7 +20,7 @@ from decloak.scenario.variant import Variant
 from decloak.store.counts import kept_counts
 from decloak.store.inserting import find
 from decloak.store.opening import connect_readonly, open_store
-from decloak.store.results import notes_of, pooled_figures
+from decloak.store.results import PooledFigure, notes_of, pooled_figures
 from decloak.store.sandbox_guard import one_process
 
 __all__ = ["Measure", "Progress", "Run", "RunVariant", "Verdict", "run"]
@@ -34,7 +37,11 @@ class Progress:
 
 
 class Measure(NamedTuple):
-    """A figure of one attack in one variant, over its repetitions."""
+    """A figure of one attack in one variant: the mean over its repetitions, between the bounds of its 95% interval.
+
+    The bounds are None where repetitions do not differ. `n` of them have a value. `part` and `of` are the counts above
+    and below the line of a ratio, or a count and of how many it is one, on the mean.
+    """
 
     variant: str
     attack: str
@@ -43,6 +50,8 @@ class Measure(NamedTuple):
     low: float | None
     high: float | None
     n: int
+    part: float | None
+    of: float | None
 
 
 @dataclass(frozen=True)
@@ -54,8 +63,13 @@ class RunVariant:
     repetition: int
     seed: int
     fresh: bool
-    measures: Mapping[tuple[str, str], float | None]
+    figures: Mapping[tuple[str, str], PooledFigure]
     notes: tuple[str, ...]
+
+    @property
+    def measures(self) -> dict[tuple[str, str], float | None]:
+        """The values of the figures, by measure and attack."""
+        return {key: figure.value for key, figure in self.figures.items()}
 
 
 class Verdict(NamedTuple):
@@ -137,8 +151,22 @@ def _summed_up(document: Document, store: Path, runs: tuple[RunVariant, ...]) ->
 
 
 def _over_repetitions(runs: Iterable[RunVariant]) -> Iterable[Measure]:
+    titles = figure_titles()
     for name, group in groupby(runs, key=lambda run: run.name):
         repetitions = list(group)
-        for measure, attack in repetitions[0].measures:
-            mean: Interval = interval([repetition.measures.get((measure, attack)) for repetition in repetitions])
-            yield Measure(name, attack, measure, mean.mean, mean.low, mean.high, mean.n)
+        for measure, attack in repetitions[0].figures:
+            figures = [figure for run in repetitions if (figure := run.figures.get((measure, attack))) is not None]
+            yield _mean(name, attack, titles[measure], figures)
+
+
+def _mean(variant: str, attack: str, title: FigureTitle, figures: Sequence[PooledFigure]) -> Measure:
+    wholes = {figure.whole for figure in figures}
+    bounds = title.bounds_of(wholes.pop() if len(wholes) == 1 else None)
+    mean = interval([figure.value for figure in figures], bounds=bounds)
+    part, of = (_average([figure[column] for figure in figures]) for column in (1, 2))
+    return Measure(variant, attack, title.name, mean.mean, mean.low, mean.high, mean.n, part, of)
+
+
+def _average(counts: Sequence[float | None]) -> float | None:
+    known = [count for count in counts if count is not None]
+    return math.fsum(known) / len(known) if known else None

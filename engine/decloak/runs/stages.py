@@ -206,6 +206,8 @@ class Execution:
         def write(connection: Any) -> int:
             text = findings.write_rule(connection, rule.digest, rule.name, rule.model.form, rule.text)
             parameters = planned.settings.model_dump(exclude_none=True) | {"reads": reads}
+            if result.idle is not None:
+                parameters["idle"] = result.idle
             attack = findings.write_attack(
                 connection, planned.digest, text, scope.release, scope.scoring, scope.attacker, parameters
             )
@@ -237,7 +239,8 @@ class Execution:
 
     def _figures(self, family: Family, settings: Mapping[str, Any], attacked: AttackedRelease[HeldRelease]) -> Measured:
         if not family.of_release:
-            return family.measure(attacked, **settings)
+            figures, note = family.measure(attacked, **settings)
+            return (figures if attacked.idle is None else family.undefined(figures)), note
         if family.name not in self.of_release:
             self.of_release[family.name] = family.measure(attacked, **settings)
         return self.of_release[family.name]

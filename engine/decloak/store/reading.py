@@ -12,6 +12,7 @@ from decloak.data.published import Element, Published
 from decloak.store.sandbox import quoted
 
 __all__ = [
+    "idle",
     "knows_originals",
     "lacks_context",
     "read_dataset",
@@ -116,6 +117,14 @@ def knows_originals(connection: sqlite3.Connection, release: int) -> bool:
         (release,),
     ).fetchone()
     return bool(knows)
+
+
+def idle(connection: sqlite3.Connection, attack: int) -> str | None:
+    """Why an attack had nothing to do, None where it had."""
+    (reason,) = connection.execute(
+        "select json_extract(parameters, '$.idle') from attack where id = ?", (attack,)
+    ).fetchone()
+    return None if reason is None else str(reason)
 
 
 def lacks_context(connection: sqlite3.Connection, attack: int) -> bool:

@@ -9,6 +9,7 @@ from decloak.errors import DecloakError, nearest, shown
 from decloak.store.opening import connect_readonly
 
 __all__ = [
+    "PooledFigure",
     "RunAttack",
     "attacks_of",
     "find_run",
@@ -92,14 +93,22 @@ def findings_count(connection: sqlite3.Connection, attack: int) -> int:
     return int(count)
 
 
-def pooled_figures(connection: sqlite3.Connection, run: int) -> dict[tuple[str, str], float | None]:
-    """The pooled figures of a run: (measure, attack) → value, in the order of its attacks."""
+class PooledFigure(NamedTuple):
+    """A figure of all tables together, with the counts above and below the line of a ratio."""
+
+    value: float | None
+    part: float | None
+    whole: float | None
+
+
+def pooled_figures(connection: sqlite3.Connection, run: int) -> dict[tuple[str, str], PooledFigure]:
+    """The pooled figures of a run by (measure, attack), in the order of its attacks."""
     rows = connection.execute(
-        'select v.measure, v.attack, v.value from result v where v.run = ? and v."table" = -1 '
+        'select v.measure, v.attack, v.value, v.part, v.whole from result v where v.run = ? and v."table" = -1 '
         "order by (select position from run_attack a where a.run = v.run and a.label = v.attack)",
         (run,),
     )
-    return {(measure, attack): value for measure, attack, value in rows}
+    return {(measure, attack): PooledFigure(*figure) for measure, attack, *figure in rows}
 
 
 def notes_of(connection: sqlite3.Connection, run: int) -> list[str]:

@@ -47,7 +47,7 @@ class Link:
     `exposed` counts the itemsets that fell from at least k transactions to 1..k-1, `vanished` those that fell
     to none. `exposed_true` counts the exposed ones that a transaction still holding them truly contains; None
     when the originals are unknown. `unique` are the transactions that at most m items single out after the
-    attack and none did before; `unique_before` counts those singled out already. `examples` are exposed
+    attack, `unique_before` those that as many singled out as published. `examples` are exposed
     itemsets: least support first, then the smaller, then alphabetically.
     """
 
@@ -55,7 +55,7 @@ class Link:
     exposed_true: int | None
     vanished: int
     unique: tuple[int, ...]
-    unique_before: int
+    unique_before: tuple[int, ...]
     examples: tuple[Exposed, ...]
 
 
@@ -99,14 +99,16 @@ def link(
     _check_struck(states[0], states[1])
     records = _coded(states[0], states[1], states[-1])  # without originals all that is left passes for true
     exposed, exposed_true, vanished, least = _exposed(records, k, m, examples)
-    alone = _singled_out(records.before, m)
-    unique = _singled_out(records.after, m, records.leading) & ~alone
+    # Of itemsets without a struck item as many may contain them after as before: they are counted once.
+    spared = _singled_out(records.before[:, records.leading :], m)
+    alone_before = spared | _singled_out(records.before, m, records.leading)
+    alone_after = spared | _singled_out(records.after, m, records.leading)
     return Link(
         exposed=exposed,
         exposed_true=None if originals is None else exposed_true,
         vanished=vanished,
-        unique=tuple(np.flatnonzero(unique).tolist()),
-        unique_before=int(alone.sum()),
+        unique=tuple(np.flatnonzero(alone_after).tolist()),
+        unique_before=tuple(np.flatnonzero(alone_before).tolist()),
         examples=tuple(least),
     )
 

@@ -6,8 +6,8 @@ rows of the class were given the unit and t truly have it:
 
 correct_row = rows given that truly have it; correct_class = sum of min(a, t), for which any record behind an identical
 anchor is right; correct_exp = sum of a t / |class|, what a guesser who cannot tell identical anchors apart expects to
-have right. Accuracy = correct / assigned, recall = correct / true; clusters are pooled by summing counts. Units of
-shared chunks count as true ones where an attack gives any; most ignore shared chunks.
+have right. Accuracy = correct / assigned, recall = correct / reachable; clusters are pooled by summing counts. Units
+of shared chunks count where an attack gives any; most ignore shared chunks.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,11 +29,14 @@ __all__ = ["Accuracy", "accuracy", "accuracy_of", "added_items", "reconstructed"
 class Accuracy:
     """The counts of a release; a measure is None where its divisor is 0.
 
-    `expected` is how many rows would be correct had the same number been drawn at random for every unit.
+    `expected` is how many rows would be correct had the same number been drawn at random for every unit. Of the rows
+    that have a unit (`true`), those are `reachable` that have an anchor in their cluster to go by: units of clusters
+    without a record chunk are given to nobody by any attack.
     """
 
     assigned: int
     true: int
+    reachable: int
     correct_row: int
     correct_class: int
     correct_exp: Fraction
@@ -55,7 +58,18 @@ class Accuracy:
 
     @property
     def recall(self) -> float | None:
-        return _ratio(self.correct_exp, self.true)
+        return _ratio(self.correct_exp, self.reachable)
+
+    @property
+    def gain(self) -> float | None:
+        """Of the rows that chance would have wrong, the share that is right; below 0 worse than chance."""
+        whole = self.assigned - self.expected
+        return float(self.won / whole) if whole else None
+
+    @property
+    def won(self) -> Fraction:
+        """How many more rows are right than chance would have right."""
+        return self.correct_exp - self.expected
 
     @property
     def chance(self) -> float | None:
@@ -90,9 +104,11 @@ def accuracy_of(rows: TrueRows, assignments: Sequence[Assignment]) -> Accuracy:
     assignment, row_class = np.divmod(assigned, classes)
     t = rows.true_in_class(unit[assignment], row_class)
     correct_exp = _summed(a * t, rows.class_sizes[row_class])
-    held = len(rows.true) if any(is_shared(chunk) for _, chunk, _, _ in assignments) else rows.own
+    shared = any(is_shared(chunk) for _, chunk, _, _ in assignments)
+    held = len(rows.true) if shared else rows.own
     expected = _summed(given.times * rows.true_times(unit), rows.sizes[given.cluster])
-    return Accuracy(len(given.row), held, int(right.sum()), int(np.minimum(a, t).sum()), correct_exp, expected)
+    correct = int(right.sum()), int(np.minimum(a, t).sum()), correct_exp
+    return Accuracy(len(given.row), held, rows.reachable(shared=shared), *correct, expected)
 
 
 def _summed(numerators: Ints, denominators: Ints) -> Fraction:

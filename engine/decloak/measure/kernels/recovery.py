@@ -67,6 +67,11 @@ class Recovery:
         return _ratio(self.expected, self.struck)
 
     @property
+    def gain(self) -> float | None:
+        """Of the strikes that chance would have had wrong, the share that is right; below 0 worse than chance."""
+        return _ratio(self.correct - self.expected, self.struck - self.expected)
+
+    @property
     def lift(self) -> float | None:
         """How many times better than chance; the same number for precision, recall and F."""
         return _ratio(self.correct, self.expected)

@@ -1,22 +1,39 @@
-"""Means over repeats, with their confidence intervals.
+"""Means over repeats, with confidence intervals that stay within what can be.
 
-n: values that count; s: their standard deviation (divisor n - 1); t: a quantile of Student's distribution. A mean
-has the interval mean -+ t s / sqrt(n) with n - 1 degrees of freedom.
+n: values that count; s: their standard deviation (divisor n - 1); t: a quantile of Student's distribution with n - 1
+degrees of freedom. On a scale without bounds the mean x has the interval x -+ t s / sqrt(n). Where a figure has bounds,
+the interval is made on a scale g without any, and taken back: g is the logit of the place between both bounds, the
+logarithm of the distance from the only one; by the first term of its expansion g(x) has the half width
+t s g'(x) / sqrt(n). So the mean lies inside always, and no bound is ever crossed.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from decloak.errors import DecloakError
 
-__all__ = ["Interval", "interval", "paired_difference"]
+__all__ = ["COUNT", "GAIN", "REAL", "SHARE", "Bounds", "Interval", "interval", "paired_difference"]
+
+
+class Bounds(NamedTuple):
+    """What a figure cannot be below or above; None where it can be anything."""
+
+    low: float | None = None
+    high: float | None = None
+
+
+REAL = Bounds()
+SHARE = Bounds(0.0, 1.0)
+COUNT = Bounds(0.0)
+GAIN = Bounds(None, 1.0)
 
 
 class Interval(NamedTuple):
-    """A mean between its bounds; `mean` is None without a value, the bounds are None below two values.
+    """A mean between its bounds; `mean` is None without a value, the bounds are None where values do not differ.
 
-    `n` values counted, `missing` were None and did not.
+    `n` values counted, `missing` were None and did not. Of one value, or of equal ones, no interval can be made: that
+    chance changed nothing so far does not say that it never will.
     """
 
     mean: float | None
@@ -26,23 +43,67 @@ class Interval(NamedTuple):
     missing: int = 0
 
 
-def interval(values: Sequence[float | None], level: float = 0.95) -> Interval:
+def interval(values: Sequence[float | None], level: float = 0.95, bounds: Bounds = REAL) -> Interval:
     """Return the mean of repeated measurements with Student's interval; None is left out and counted.
 
     >>> [round(x, 2) for x in interval([-1.0, 0.0, 1.0])[:3]]
     [0.0, -2.48, 2.48]
+    >>> [round(x, 2) for x in interval([0.8, 0.9, 1.0], bounds=SHARE)[:3]]
+    [0.9, 0.36, 0.99]
     """
     tail = _tail(level)
     present = [value for value in values if value is not None]
     n, missing = len(present), len(values) - len(present)
     mean = math.fsum(present) / n if n else None
-    if mean is None or n == 1:
+    if mean is None or n == 1 or max(present) - min(present) <= 1e-12 * max(map(abs, present)):
         return Interval(mean, None, None, n, missing)
     s = math.sqrt(math.fsum((value - mean) ** 2 for value in present) / (n - 1))
+    low, high = between(mean, quantile(n - 1, tail) * s / math.sqrt(n), bounds)
+    return Interval(mean, low, high, n, missing)
+
+
+def quantile(freedom: float, tail: float) -> float:
+    """What Student's distribution exceeds with the probability of the tail."""
     from scipy.special import stdtrit  # costs 0.1 s, which runs without repetitions need not pay
 
-    half = float(stdtrit(n - 1, 1 - tail)) * s / math.sqrt(n)
-    return Interval(mean, mean - half, mean + half, n, missing)
+    return float(stdtrit(freedom, 1 - tail))
+
+
+def between(mean: float, half: float, bounds: Bounds) -> tuple[float, float]:
+    """The interval around a mean, by the half width it would have on a scale without bounds."""
+    scale, slope, back = _scale(bounds)
+    if not slope(mean):
+        return mean - half, mean + half
+    middle, width = scale(mean), half * slope(mean)
+    return back(middle - width), back(middle + width)
+
+
+def _scale(
+    bounds: Bounds,
+) -> tuple[Callable[[float], float], Callable[[float], float], Callable[[float], float]]:
+    """g, its derivative (0 where there is no need of g), and its inverse."""
+    low, high = bounds
+    if low is not None and high is not None:
+        span = high - low
+        return (
+            lambda x: math.log((x - low) / (high - x)),
+            lambda x: span / ((x - low) * (high - x)),
+            lambda y: low + span * _logistic(y),
+        )
+    if low is not None:
+        return lambda x: math.log(x - low), lambda x: 1 / (x - low), lambda y: low + _exponential(y)
+    if high is not None:
+        return lambda x: -math.log(high - x), lambda x: 1 / (high - x), lambda y: high - _exponential(-y)
+    return lambda x: x, lambda x: 0.0, lambda y: y
+
+
+def _logistic(y: float) -> float:
+    return 1 / (1 + _exponential(-y))
+
+
+def _exponential(y: float) -> float:
+    """e to the y, and the largest number where it is larger than any."""
+    return math.exp(min(y, 709.0))
 
 
 def paired_difference(first: Sequence[float | None], second: Sequence[float | None], level: float = 0.95) -> Interval:

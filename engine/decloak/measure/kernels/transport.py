@@ -32,7 +32,7 @@ Integers = NDArray[np.int64]
 
 
 class MeanDistance(NamedTuple):
-    """The mean over the records compared, None without any; those without a known word on either side are skipped."""
+    """The mean over the records compared, None without any; the others have nothing that every attack can go by."""
 
     mean: float | None
     compared: int
@@ -72,21 +72,29 @@ def _vector(word: str, vector: ArrayLike) -> Array:
 
 
 def mean_distance(
-    records: Sequence[Collection[str]], rebuilt: Sequence[Collection[str]], vectors: Mapping[str, ArrayLike]
+    records: Sequence[Collection[str]],
+    rebuilt: Sequence[Collection[str]],
+    vectors: Mapping[str, ArrayLike],
+    anchors: Sequence[Collection[str]] | None = None,
 ) -> MeanDistance:
     """Return the mean distance between records and their reconstructions; words without a vector are dropped.
+
+    Compared are the records that have a known word, as their anchors have: what every reconstruction holds at least.
+    So all attacks on a release are compared over the same records. Without anchors the reconstructions stand for them.
 
     >>> mean_distance([["a"], ["?"]], [["b"], ["b"]], {"a": [0, 0], "b": [3, 4]})
     MeanDistance(mean=5.0, compared=1, skipped=1)
     """
-    if len(records) != len(rebuilt):
-        raise DecloakError(f"{len(records)} records have {len(rebuilt)} reconstructions", hint="give one of each")
+    anchors = rebuilt if anchors is None else anchors
+    if not len(records) == len(rebuilt) == len(anchors):
+        message = f"{len(records)} records have {len(rebuilt)} reconstructions and {len(anchors)} anchors"
+        raise DecloakError(message, hint="give one of each")
     space = _Vectors(vectors)
     done: dict[tuple[frozenset[int], frozenset[int]], float] = {}
     distances = []
-    for record, reconstruction in zip(records, rebuilt, strict=True):
+    for record, reconstruction, anchor in zip(records, rebuilt, anchors, strict=True):
         pair = space.known(record), space.known(reconstruction)
-        if all(pair):
+        if pair[0] and space.known(anchor):
             if pair not in done:
                 done[pair] = _distance(*pair, space)
             distances.append(done[pair])

@@ -188,10 +188,21 @@ class TrueRows:
         return "T" if chunk == TERM else chunk if chunk > 0 else self._shared[0][SHARED - chunk]
 
     @cached_property
+    def _of_shared(self) -> NDArray[np.bool_]:
+        """Which rows of units are of shared chunks."""
+        shared = np.array([is_shared(chunk) for _, chunk, _ in self._units[0]], np.bool_)
+        return shared[self.true // max(1, self.rows)]
+
+    @property
     def own(self) -> int:
         """How many rows of units there are without those of shared chunks."""
-        shared = np.array([is_shared(chunk) for _, chunk, _ in self._units[0]], np.bool_)
-        return int((~shared[self.true // max(1, self.rows)]).sum()) if len(shared) else 0
+        return int((~self._of_shared).sum())
+
+    def reachable(self, *, shared: bool) -> int:
+        """How many rows of units an attack could have given: those of clusters with anchors, and of shared chunks."""
+        anchored = np.array([bool(cluster.record_chunks) for cluster in self.release.clusters], np.bool_)
+        own = anchored[self.cluster[self.true % max(1, self.rows)]] & ~self._of_shared
+        return int(own.sum()) + (int(self._of_shared.sum()) if shared else 0)
 
     @property
     def true(self) -> Ints:

@@ -59,6 +59,11 @@ class Struck(Result):
 
     tables: dict[int, Elimination]
 
+    @property
+    def idle(self) -> str | None:
+        scored = any(done.scored.any() for done in self.tables.values())
+        return None if scored else "no cell has a score, so there was nothing to strike"
+
     def write(self, connection: sqlite3.Connection, attack: int, release: int) -> None:
         findings.write_strikes(connection, attack, (_stored(*table) for table in self.tables.items()))
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import Field
@@ -27,6 +28,17 @@ class ItemsetsRule(RuleModel):
     report: Literal["minimal", "all", "count"] = Field("minimal", description="which of them are findings")
 
 
+@dataclass(frozen=True)
+class Rare(DerivedFacts):
+    """The itemsets that are too rare among so many sets."""
+
+    sets: int
+
+    @property
+    def idle(self) -> str | None:
+        return None if self.sets else "no set has an item, so there was nothing to count"
+
+
 class ItemsetsOperator(Operator[ItemsetsRule]):
     """A rule goes by k and m, which it may leave to the scenario."""
 
@@ -40,19 +52,20 @@ class ItemsetsOperator(Operator[ItemsetsRule]):
         bounds = {"k": rule.model.support, "m": rule.model.size}
         return frozenset(name for name, text in bounds.items() if name in text)
 
-    def run(self, rule: RuleOf[ItemsetsRule], sight: Sight, settings: Settings) -> DerivedFacts:
+    def run(self, rule: RuleOf[ItemsetsRule], sight: Sight, settings: Settings) -> Rare:
         from decloak.counting.guarantees import violations  # it imports scipy.sparse, which rules are listed without
 
         k, m = _bound(rule, rule.model.support, "k", settings.k), _bound(rule, rule.model.size, "m", settings.m)
-        supports: Supports = violations(_sets(rule, sight.sandbox).values(), k=k, m=m)
+        sets = _sets(rule, sight.sandbox)
+        supports: Supports = violations(sets.values(), k=k, m=m)
         if rule.model.report == "count":
             # One finding stands for many itemsets: millions of them would fill the store and explain nothing.
             counts = Counter((len(itemset), support) for itemset, support in supports)
-            return DerivedFacts(rule.derives, [Derived(1, (str(n), *key)) for key, n in sorted(counts.items())])
+            return Rare(rule.derives, [Derived(1, (str(n), *key)) for key, n in sorted(counts.items())], len(sets))
         if rule.model.report == "minimal":
             supports = _minimal(supports)
         rows = [(", ".join(sorted(itemset)), len(itemset), support) for itemset, support in supports]
-        return DerivedFacts(rule.derives, [Derived(1, row) for row in rows])
+        return Rare(rule.derives, [Derived(1, row) for row in rows], len(sets))
 
 
 def _sets(rule: RuleOf[ItemsetsRule], sandbox: Sandbox) -> dict[Any, set[str]]:

@@ -51,6 +51,11 @@ class Sight:
 class Result(ABC):
     """What a rule found, not yet written anywhere."""
 
+    @property
+    def idle(self) -> str | None:
+        """Why there was nothing to work on, None where there was: then to have found nothing says something."""
+        return None
+
     @abstractmethod
     def write(self, connection: sqlite3.Connection, attack: int, release: int) -> None:
         """Write it as the findings of an attack on a release, both given by number."""

@@ -49,6 +49,10 @@ class RankedAssignments(Result):
 
     ranked: Sequence[tuple[Assignment, Sequence[float | None]]]
 
+    @property
+    def idle(self) -> str | None:
+        return None if self.ranked else "no cluster has both an anchor and something cut off it: nothing could be given"
+
     def write(self, connection: sqlite3.Connection, attack: int, release: int) -> None:
         assigned.write_assigned(connection, attack, release, self.ranked)
 

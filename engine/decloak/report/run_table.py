@@ -1,0 +1,73 @@
+"""The figures of a run as a table for people: a row for each variant and attack, a column for each figure."""
+
+from collections.abc import Callable, Sequence
+from math import ceil, floor
+from typing import TYPE_CHECKING, Any
+
+from decloak.measure.registry import figure_titles
+
+if TYPE_CHECKING:
+    from decloak.measure.family import FigureTitle
+    from decloak.runs.runner import Measure, Run
+
+__all__ = ["measure_rows"]
+
+
+def measure_rows(done: "Run") -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
+    """The titles of the columns, and the rows."""
+    several = len({variant.name for variant in done.variants}) > 1
+    cells = {(measure.variant, measure.attack, measure.measure): measure for measure in done.measures}
+    measured = {measure.measure for measure in done.measures}
+    # Every strike is a finding: the column says something new only beside rules that strike nothing.
+    strikers = {measure.attack for measure in done.measures if measure.measure in ("struck", "assigned")}
+    telling = measured if any(measure.attack not in strikers for measure in done.measures) else measured - {"findings"}
+    present = [figure for figure in figure_titles().values() if figure.column and figure.name in telling]
+    columns = [*(["variant"] if several else []), "attack", *(figure.title for figure in present)]
+    rows = []
+    for variant, attack in dict.fromkeys((measure.variant, measure.attack) for measure in done.measures):
+
+        def measured_as(name: str, variant: str = variant, attack: str = attack) -> "Measure | None":
+            return cells.get((variant, attack, name))
+
+        values = [_cell(figure, measured_as) for figure in present]
+        rows.append([*([variant] if several else []), attack, *values])
+    return columns, rows
+
+
+def _cell(figure: "FigureTitle", measured_as: "Callable[[str], Measure | None]") -> str | float | None:
+    """The mean with its interval where repetitions differ; what it was before, and of how many, where that is known."""
+    after = measured_as(figure.name)
+    before = None if figure.before is None else measured_as(figure.before)
+    if after is None or before is None:
+        return None if after is None else _mean(after, figure.count)
+    of = "" if after.of is None else f" of {_number(after.of, True)}"
+    return f"{_number(before.value, figure.count)} → {_with_interval(after, figure.count)}{of}"
+
+
+def _mean(measure: "Measure", count: bool) -> str | float | None:
+    """The number itself where it has no interval, a whole one where it counts something."""
+    if measure.value is None or measure.low is not None:
+        return None if measure.value is None else _with_interval(measure, count)
+    return round(measure.value) if count and measure.value == round(measure.value) else measure.value
+
+
+def _with_interval(measure: "Measure", count: bool) -> str:
+    mean = _number(measure.value, count)
+    if measure.low is None or measure.high is None:
+        return mean
+    # Rounded outwards: what is printed holds all that it should.
+    digits = _digits(measure.value, count) if count else 2
+    low, high = (way(bound * 10**digits) / 10**digits for way, bound in ((floor, measure.low), (ceil, measure.high)))
+    return f"{mean} ({low:.{digits}f}{'–' if low >= 0 else ' to '}{high:.{digits}f})"
+
+
+def _number(value: float | None, count: bool) -> str:
+    if value is None:
+        return "–"
+    return str(round(value)) if count and value == round(value) else f"{value:.{_digits(value, count)}f}"
+
+
+def _digits(value: float | None, count: bool) -> int:
+    if not count or value is None:
+        return 3
+    return 0 if value >= 100 else 1 if value >= 10 else 2
