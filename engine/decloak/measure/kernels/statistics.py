@@ -75,7 +75,8 @@ def between(mean: float, half: float, bounds: Bounds) -> tuple[float, float]:
     if not slope(mean):
         return mean - half, mean + half
     middle, width = scale(mean), half * slope(mean)
-    return back(middle - width), back(middle + width)
+    # There and back again a mean may come out below or above itself by the rounding of a float.
+    return min(mean, back(middle - width)), max(mean, back(middle + width))
 
 
 def _scale(
