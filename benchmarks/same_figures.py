@@ -47,6 +47,13 @@ class Checkout(NamedTuple):
     python: Path
 
 
+class Ended(NamedTuple):
+    """How a command ended: its exit code and the CPU seconds it took."""
+
+    exit_code: int
+    seconds: float
+
+
 class Outcome(NamedTuple):
     """All that is compared of one run of a scenario, by what it is, and the CPU seconds it took."""
 
@@ -61,20 +68,24 @@ class Comparison(NamedTuple):
     seconds: tuple[float, float]
 
 
+def call(checkout: Checkout, folder: Path, *arguments: object) -> Ended:
+    """Run a command of a checkout on the store of a folder; what it prints is in `out` and `err` there."""
+    command = [checkout.python, "-m", "decloak", *arguments, "--store", STORE]
+    environment = {**os.environ, "PYTHONPATH": str(checkout.root / "engine")}
+    with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
+        process = subprocess.Popen(list(map(str, command)), cwd=folder, env=environment, stdout=out, stderr=err)
+        _, status, usage = os.wait4(process.pid, 0)  # unlike `wait`, it tells what this one process has used
+        process.returncode = os.waitstatus_to_exitcode(status)
+    return Ended(process.returncode, usage.ru_utime + usage.ru_stime)
+
+
 def outcome(checkout: Checkout, scenario: Path) -> Outcome:
     """Run a scenario with a checkout in a folder of its own, so that paths in what it says are the same."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        command = [checkout.python, "-m", "decloak", "run", scenario, "--store", STORE, "--json"]
-        environment = {**os.environ, "PYTHONPATH": str(checkout.root / "engine")}
-        with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
-            process = subprocess.Popen(command, cwd=folder, env=environment, stdout=out, stderr=err)
-            _, status, usage = os.wait4(process.pid, 0)  # unlike `wait`, it tells what this one process has used
-            process.returncode = os.waitstatus_to_exitcode(status)
-        values = {("exit code",): process.returncode}
-        values |= said(folder / "out", folder / "err")
-        values |= stored(folder / STORE)
-    return Outcome(values, usage.ru_utime + usage.ru_stime)
+        exit_code, seconds = call(checkout, folder, "run", scenario, "--json")
+        values = {("exit code",): exit_code, **said(folder / "out", folder / "err"), **stored(folder / STORE)}
+    return Outcome(values, seconds)
 
 
 def said(out: Path, err: Path) -> dict[tuple[Any, ...], Any]:
@@ -114,8 +125,8 @@ def compare(old: Checkout, new: Checkout, scenario: Path) -> Comparison:
 
 def main(arguments: list[str] | None = None) -> int:
     options = parsed(arguments)
-    old = Checkout(options.old.absolute(), options.old_python or options.old.absolute() / ".venv/bin/python")
-    new = Checkout(options.new.absolute(), options.new_python or options.new.absolute() / ".venv/bin/python")
+    old = Checkout(options.old.absolute(), (options.old_python or options.old / ".venv/bin/python").absolute())
+    new = Checkout(options.new.absolute(), (options.new_python or options.new / ".venv/bin/python").absolute())
     scenarios = [path.absolute() for path in options.scenarios] or sorted((old.root / "scenarios").rglob("*.yaml"))
     figures = differing = 0
     with ThreadPoolExecutor(options.jobs) as pool:
