@@ -5,7 +5,7 @@ they stand: when every set of labels is in k transactions, so many may hold any 
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from typing import Any, NamedTuple
 
@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from decloak.checks import check_km
-from decloak.counting.itemsets import coded_items, item_sets, sizes
+from decloak.counting.itemsets import alike, coded_items, item_sets, sizes
 from decloak.counting.rare import rare_itemsets
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
+from decloak.data.rows import BLOCK, CodedRows
 from decloak.errors import shown
 
 __all__ = [
@@ -31,7 +32,7 @@ Counts = NDArray[np.int64]
 
 def check_generalised(original: Dataset, release: Generalised, k: int, m: int) -> list[str]:
     """What is wrong, a sentence each; nothing when the release is k^m-anonymous and holds every occurrence."""
-    return [*_lost(original, release), *_rare(release.transactions, k, m)]
+    return [*_lost(original, release), *_rare(release.rows, k, m)]
 
 
 def check_alike(original: Dataset, release: Generalised, k: int) -> list[str]:
@@ -68,8 +69,17 @@ def _lost(original: Dataset, release: Generalised) -> Iterator[str]:
         yield "the transactions are not those of the original"
         return
     above = _above(release)
+    for block in _doubtful(original.rows, release.rows, above):
+        labels = original.labels[block]
+        yield from _lost_of(labels, original.rows[block], release.rows[block], above)
+
+
+def _lost_of(
+    names: Sequence[str], original: Transactions, release: Transactions, above: Mapping[str, frozenset[str]]
+) -> Iterator[str]:
+    """The same, transaction by transaction."""
     nowhere = frozenset[str]()
-    for name, held, published in zip(original.labels, original.transactions, release.transactions, strict=True):
+    for name, held, published in zip(names, original, release, strict=True):
         labels = frozenset(published)
         justified: set[str] = set()
         for item in held:
@@ -81,6 +91,40 @@ def _lost(original: Dataset, release: Generalised) -> Iterator[str]:
             yield f"the transaction {shown(name)} held nothing that is {_named(sorted(labels - justified))}"
 
 
+def _doubtful(
+    original: CodedRows[str], release: CodedRows[str], above: Mapping[str, frozenset[str]]
+) -> Iterator[slice]:
+    """Blocks of transactions in which something is lost or invented: those that are in order are told by arrays.
+
+    They are where each item has one label above it that its transaction shows, and there are no labels but those.
+    """
+    number = {label: code for code, label in enumerate(release.names)}
+    over = [[number[label] for label in sorted(above.get(item, ())) if label in number] for item in original.names]
+    start = np.cumsum([0, *map(len, over)])
+    labels = np.array([label for codes in over for label in codes], np.int64)
+    if len(number) < len(release.names):  # a label with two numbers
+        yield slice(0, len(original))
+        return
+    for first in range(0, len(original), BLOCK):
+        block = slice(first, first + BLOCK)
+        held, published = original[block], release[block]
+        there = _distinct(published.row * len(number) + published.codes)
+        counts = np.diff(start)[held.codes]
+        occurrence = np.repeat(np.arange(len(held.codes)), counts)
+        place = np.arange(len(occurrence)) - np.repeat(np.cumsum(counts) - counts, counts)
+        over_each = held.row[occurrence] * len(number) + labels[start[held.codes[occurrence]] + place]
+        justified = np.append(there, -1)[np.searchsorted(there, over_each)] == over_each
+        once = np.bincount(occurrence[justified], minlength=len(held.codes)) == 1
+        if not once.all() or not np.array_equal(_distinct(over_each[justified]), there):
+            yield block
+
+
+def _distinct(values: Counts) -> Counts:
+    """Each once, ascending: numpy's own goes by hashes, which takes ten times as long here."""
+    ordered = np.sort(values)
+    return ordered[np.diff(ordered, prepend=-1) > 0]
+
+
 def _above(release: Generalised) -> dict[str, frozenset[str]]:
     """The labels that stand for each item."""
     above: dict[str, set[str]] = {}
@@ -90,15 +134,11 @@ def _above(release: Generalised) -> dict[str, frozenset[str]]:
     return {item: frozenset(labels) for item, labels in above.items()}
 
 
-def _rare(transactions: Transactions, k: int, m: int) -> Iterator[str]:
+def _rare(rows: CodedRows[str], k: int, m: int) -> Iterator[str]:
     """Label sets that 1..k-1 transactions hold."""
-    alike = Counter(transactions)  # as they are: sets of half a million take a gigabyte
-    labels = sorted(set(chain.from_iterable(alike)))
-    code = {label: column for column, label in enumerate(labels)}
-    held = np.fromiter(map(code.__getitem__, chain.from_iterable(alike)), np.int32)
-    start = np.cumsum([0, *map(len, alike)])
-    records = sparse.csr_array((np.ones(len(held), np.int8), held, start), (len(alike), len(labels)))
-    weights = np.array(list(alike.values()), np.int64)
+    records, labels = coded_items(rows)
+    kinds = alike(records)
+    records, weights = records[kinds.first], kinds.size
     for size in sizes(records, m):
         for block in rare_itemsets(records, size, k, weights=weights):
             for itemset, support in zip(block.itemsets.tolist(), block.supports.tolist(), strict=True):
@@ -107,9 +147,9 @@ def _rare(transactions: Transactions, k: int, m: int) -> Iterator[str]:
 
 def alone(transactions: Transactions, k: int) -> Iterator[tuple[tuple[str, ...], int]]:
     """What fewer than k transactions show, and nothing beside it; with how many do."""
-    for labels, alike in Counter(map(frozenset, transactions)).items():
-        if labels and alike < k:
-            yield tuple(sorted(labels)), alike
+    for labels, count in Counter(map(frozenset, transactions)).items():
+        if labels and count < k:
+            yield tuple(sorted(labels)), count
 
 
 def disguised(release: Generalised, hidden: frozenset[str]) -> Iterator[tuple[str, str]]:
@@ -138,10 +178,10 @@ def certain(
 def _supports(rows: Iterable[frozenset[str]], m: int) -> Counter[tuple[str, ...]]:
     """How many rows hold each set of 1..m labels, one by one: the search for a diverse cut counts by products."""
     counts: Counter[tuple[str, ...]] = Counter()
-    for labels, alike in Counter(rows).items():
+    for labels, support in Counter(rows).items():
         for size in range(1, min(m, len(labels)) + 1):
             for itemset in combinations(sorted(labels), size):
-                counts[itemset] += alike
+                counts[itemset] += support
     return counts
 
 
@@ -189,10 +229,10 @@ def negative_violations(
     [Negative(present=(), absent=('b',), support=1)]
     """
     check_km(k, m)
-    alike = Counter(map(frozenset, item_sets(transactions)))
+    distinct = Counter(map(frozenset, item_sets(transactions)))
     # A record of weight 0 with all labels gives a column to those that no transaction has.
-    matrix, labels = coded_items([*alike, frozenset(domain).union(*alike)])
-    weights = np.array([*alike.values(), 0], np.int64)
+    matrix, labels = coded_items([*distinct, frozenset(domain).union(*distinct)])
+    weights = np.array([*distinct.values(), 0], np.int64)
     records = _Records(matrix, sparse.csc_array(matrix), weights)
     nothing = _Prefix((), np.zeros(len(weights), np.int64), weights.sum(keepdims=True), (weights @ matrix)[None])
     for size in range(1, min(m, len(labels)) + 1):

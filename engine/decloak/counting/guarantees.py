@@ -25,7 +25,7 @@ def violations(transactions: Iterable[Iterable[str]] | Dataset, *, k: int, m: in
     [(frozenset({'salt'}), 1), (frozenset({'tea'}), 1)]
     """
     check_km(k, m)
-    data = coded_items(transactions.transactions if isinstance(transactions, Dataset) else transactions)
+    data = coded_items(transactions.rows if isinstance(transactions, Dataset) else transactions)
     minimal: list[tuple[frozenset[str], int]] = []
     larger: list[tuple[frozenset[str], int]] = []
     violating: set[frozenset[str]] = set()

@@ -15,8 +15,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from decloak.data.dataset import rows_of
+from decloak.data.rows import CodedRows
 
-__all__ = ["Coded", "ItemsetBlock", "coded_items", "cost_runs", "item_sets", "itemset_supports", "sizes"]
+__all__ = [
+    "Alike", "Coded", "ItemsetBlock", "alike", "coded_items", "cost_runs", "item_sets", "itemset_supports", "sizes",
+]  # fmt: skip
 
 PIECE = 1 << 21
 """Places, or entries of a product, made at once; one itemset alone may need more, at most those of X."""
@@ -34,6 +37,13 @@ class Coded(NamedTuple):
 
     records: sparse.csr_array[Any]
     items: tuple[str, ...]
+
+
+class Alike(NamedTuple):
+    """Kinds of rows: the number of the first row of each, and how many there are."""
+
+    first: NDArray[np.int64]
+    size: NDArray[np.int64]
 
 
 class _Search(NamedTuple):
@@ -64,13 +74,31 @@ def coded_items(transactions: Iterable[Iterable[str]]) -> Coded:
     >>> items, records.toarray().tolist()
     (('a', 'b'), [[1, 1], [0, 1]])
     """
-    sets = item_sets(transactions)
-    items = tuple(sorted(set().union(*sets)))
+    rows = transactions if isinstance(transactions, CodedRows) else CodedRows.of(item_sets(transactions))
+    items = tuple(sorted(set(rows.used)))
     code = {item: number for number, item in enumerate(items)}
-    indices = np.array([code[item] for held in sets for item in held], dtype=np.int64)
-    start = np.concatenate(([0], np.cumsum([len(held) for held in sets], dtype=np.int64)))
-    shape = (len(sets), len(items))
-    return Coded(_binary(sparse.csr_array((np.ones(len(indices), np.int64), indices, start), shape)), items)
+    column = np.array([code.get(name, 0) for name in rows.names], np.int64)  # no row has what is not used
+    return Coded(rows.matrix(column, len(items)), items)
+
+
+def alike(records: sparse.csr_array[Any]) -> Alike:
+    """Which rows are the same to the order of their entries: the first of each kind, and how many there are of it.
+
+    Rows are told apart by their beginnings, one entry more at a time.
+
+    >>> alike(sparse.csr_array([[1, 1, 0], [0, 1, 1], [1, 1, 0]]))
+    Alike(first=array([0, 1]), size=array([2, 1]))
+    """
+    begin, lengths = records.indptr[:-1], np.diff(records.indptr)
+    kind, kinds = np.zeros(len(lengths), np.int64), 1
+    for place in range(int(lengths.max(initial=0))):
+        longer = np.flatnonzero(lengths > place)
+        key = kind[longer] * records.shape[1] + records.indices[begin[longer] + place]
+        different, kind_of = np.unique(key, return_inverse=True)
+        kind[longer] = kinds + kind_of
+        kinds += len(different)
+    _, first, count = np.unique(kind, return_index=True, return_counts=True)
+    return Alike(first, count)
 
 
 def item_sets(transactions: Iterable[Iterable[str]]) -> list[Set[str]]:

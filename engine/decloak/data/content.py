@@ -5,8 +5,11 @@ says nothing of the records; a term chunk shows items only. A joint cluster publ
 clusters.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+
+from decloak.data.rows import CodedRows
 
 __all__ = ["Chunk", "Chunked", "Cluster", "Element", "Elements", "Joint", "Labelled"]
 
@@ -18,20 +21,30 @@ Element = str | tuple[str, ...]
 class Elements:
     """Set-generalised transactions, and what each is called."""
 
-    transactions: tuple[tuple[Element, ...], ...]
-    labels: tuple[str, ...]
+    transactions: Sequence[tuple[Element, ...]]
+    labels: Sequence[str]
+
+    @cached_property
+    def rows(self) -> CodedRows[Element]:
+        """The transactions as arrays."""
+        return CodedRows.of(self.transactions)
 
 
 @dataclass(frozen=True)
 class Labelled:
     """Transactions of labels in alphabetical order, and the items each label stands for."""
 
-    transactions: tuple[tuple[str, ...], ...]
+    transactions: Sequence[tuple[str, ...]]
     members: Mapping[str, tuple[str, ...]]
-    ids: tuple[str, ...]
+    ids: Sequence[str]
     method: str = "unknown"
     k: int | None = None
     m: int | None = None
+
+    @cached_property
+    def rows(self) -> CodedRows[str]:
+        """The transactions as arrays."""
+        return CodedRows.of(self.transactions)
 
     @property
     def cut(self) -> tuple[str, ...]:

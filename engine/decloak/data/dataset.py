@@ -2,11 +2,12 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
 from decloak.data.frames import columns_of, is_frame, rows_of_columns
+from decloak.data.rows import CodedRows, Numbers, lean_labels
 from decloak.errors import DecloakError, shown
 
 __all__ = ["Dataset", "rows_of"]
@@ -20,20 +21,25 @@ class Dataset:
     ('bread', 'milk')
     """
 
-    transactions: tuple[tuple[str, ...], ...]
-    labels: tuple[str, ...]
+    transactions: Sequence[tuple[str, ...]]
+    labels: Sequence[str]
     origin: str = "memory"
+
+    @cached_property
+    def rows(self) -> CodedRows[str]:
+        """The transactions as arrays."""
+        return CodedRows.of(self.transactions)
 
     @cached_property
     def items(self) -> tuple[str, ...]:
         """Every item once, in code point order."""
-        return tuple(sorted({item for transaction in self.transactions for item in transaction}))
+        return tuple(sorted(self.rows.used))
 
     @cached_property
     def digest(self) -> str:
         """The digest of what it holds, wherever and however that was written; no name has a zero character."""
         sha256 = hashlib.sha256()
-        for label, items in zip(self.labels, self.transactions, strict=True):
+        for label, items in zip(self.labels, self.rows, strict=True):
             sha256.update("\0".join((label, *items, "\0")).encode())
         return sha256.hexdigest()
 
@@ -51,8 +57,8 @@ class Dataset:
             return data
         if is_frame(data):
             return cls._of_frame(data)
-        rows = tuple(tuple(sorted(row) if isinstance(row, Set) else dict.fromkeys(row)) for row in rows_of(data))
-        return cls(rows, tuple(str(number) for number in range(1, len(rows) + 1)))
+        rows = CodedRows.of(sorted(row) if isinstance(row, Set) else dict.fromkeys(row) for row in rows_of(data))
+        return cls(rows, Numbers(len(rows)))
 
     @classmethod
     def _of_frame(cls, frame: object) -> "Dataset":
@@ -61,7 +67,7 @@ class Dataset:
         twice = next((label for label, count in Counter(labels).items() if count > 1), None)
         if twice is not None:
             raise DecloakError(f"two rows of the frame have the id {shown(twice)}", hint="ids must be unique")
-        return cls(tuple(tuple(dict.fromkeys(items)) for _, items in named), tuple(labels))
+        return cls(CodedRows.of(dict.fromkeys(items) for _, items in named), lean_labels(labels))
 
 
 _SHAPE = "give each transaction as a list of strings"

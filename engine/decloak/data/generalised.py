@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
-from decloak.data.content import Labelled
+from decloak.data.content import Element, Labelled
 from decloak.data.formats.generalised_file import parse_labelled, write_generalised
 from decloak.data.formats.lines import FilePath, Line, place, read_lines
 from decloak.data.forms import FormName
 from decloak.data.published import Published
 from decloak.data.release import with_bounds
+from decloak.data.rows import CodedRows
 from decloak.data.share import Share
 
 __all__ = ["Generalised", "generalised_of", "read_generalised"]
@@ -42,9 +43,7 @@ class Generalised(Labelled):
     def published(self) -> Published:
         """The same as set-generalised transactions, which the elimination attacks read."""
         plain = {label for label, members in self.members.items() if members == (label,)}
-        rows = tuple(
-            tuple(label if label in plain else self.members[label] for label in row) for row in self.transactions
-        )
+        rows: CodedRows[Element] = self.rows.named(lambda label: label if label in plain else self.members[label])
         names = {members: label for label, members in sorted(self.members.items()) if label not in plain}
         return Published(rows, self.ids, self.origin, names, self.method, self.parameters)
 

@@ -18,6 +18,7 @@ from decloak.checks import check_whole
 from decloak.data.dataset import Dataset
 from decloak.data.formats.hierarchy_file import read_hierarchy
 from decloak.data.formats.lines import FilePath, place
+from decloak.data.rows import CodedRows
 from decloak.data.tree_faults import check_names, check_tree
 from decloak.errors import DecloakError, nearest, shown
 
@@ -179,19 +180,19 @@ class Hierarchy:
 
         What is wrong with a record is told with its name and the file's, where it has one.
         """
-        transactions = data.transactions if isinstance(data, Dataset) else data
         position = {item: column for column, item in enumerate(self.items)}
-        indices: list[int] = []
-        start = [0]
-        for record, transaction in enumerate(transactions):
-            try:
-                indices += sorted({position[item] for item in transaction})
-            except (KeyError, TypeError):
-                raise self._unknown(transaction, position, _record(data, record)) from None
-            start.append(len(indices))
-        ones = np.ones(len(indices), np.int8)
-        shape = (len(start) - 1, len(position))
-        return sparse.csr_array((ones, np.array(indices, np.int32), np.array(start, np.int64)), shape)
+        transactions = data.rows if isinstance(data, Dataset) else [tuple(row) for row in data]
+        try:
+            rows = CodedRows.of(transactions)
+        except TypeError:  # an item that is a list
+            record = next(n for n, row in enumerate(transactions) if not all(isinstance(item, str) for item in row))
+            raise self._unknown(transactions[record], position, _record(data, record)) from None
+        column = np.array([position.get(name, -1) for name in rows.names], np.int64)
+        strange = np.flatnonzero(column[rows.codes] < 0)
+        if len(strange):
+            record = int(np.searchsorted(rows.start, strange[0], side="right")) - 1
+            raise self._unknown(rows[record], position, _record(data, record))
+        return rows.matrix(column, len(position))
 
     def occurrences(self, records: sparse.csr_array[Any]) -> Ints:
         """C_p: how many records hold the item of every leaf position."""

@@ -1,6 +1,6 @@
 """Set-generalised transactions: items, and sets of items of which at least one is meant."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ from decloak.data.formats.generalised_file import write_generalised
 from decloak.data.formats.lines import FilePath, place, read_lines
 from decloak.data.formats.published import parse_elements, write_published, written
 from decloak.data.forms import FormName
+from decloak.data.rows import CodedRows
 
 __all__ = ["Element", "Published", "read_published"]
 
@@ -32,33 +33,35 @@ class Published(Elements):
     parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
-    def ids(self) -> tuple[str, ...]:
+    def ids(self) -> Sequence[str]:
         """What the transactions are called."""
         return self.labels
 
     @cached_property
     def generalised(self) -> tuple[tuple[str, ...], ...]:
         """Every generalised item once, in order of first appearance."""
-        return tuple(
-            dict.fromkeys(
-                element for transaction in self.transactions for element in transaction if isinstance(element, tuple)
-            )
-        )
+        return tuple(element for element in self.rows.used if isinstance(element, tuple))
+
+    @cached_property
+    def shown(self) -> CodedRows[str]:
+        """What the transactions show, by name; the same members in another order are the same generalised item."""
+        label: dict[frozenset[str], str] = {}
+        for members in self.generalised:
+            label.setdefault(frozenset(members), self.names.get(members) or written(members))
+        return self.rows.named(lambda element: element if isinstance(element, str) else label[frozenset(element)])
 
     def labelled(self, k: int | None = None, m: int | None = None) -> Labelled:
         """The same as transactions of labels: the names of generalised items, else their members in brackets."""
         members: dict[str, tuple[str, ...]] = {}
         label: dict[Element, str] = {}
-        for row in self.transactions:
-            for element in row:
-                if element not in label:
-                    inner = (element,) if isinstance(element, str) else element
-                    name = element if isinstance(element, str) else self.names.get(element) or written(element)
-                    while members.get(name, inner) != inner:  # an item that is called like another's label
-                        name += "*"
-                    members[name], label[element] = inner, name
-        rows = tuple(tuple(sorted(label[element] for element in row)) for row in self.transactions)
-        return Labelled(rows, members, self.labels, k=k, m=m)
+        for element in self.rows.used:
+            inner = (element,) if isinstance(element, str) else element
+            name = element if isinstance(element, str) else self.names.get(element) or written(element)
+            while members.get(name, inner) != inner:  # an item that is called like another's label
+                name += "*"
+            members[name], label[element] = inner, name
+        rows = self.rows.named(label.__getitem__)
+        return Labelled(rows.ascending(), members, self.labels, k=k, m=m)
 
     def write(self, path: FilePath, *, ids: bool = False) -> None:
         """Write one transaction a line, or a release file when the name ends in .jsonl; with the ids or without."""

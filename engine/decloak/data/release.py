@@ -1,6 +1,6 @@
 """What a release has, whatever the form it is published in."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from decloak.data.content import Element
@@ -18,13 +18,13 @@ class Release(Protocol):
     """
 
     @property
-    def transactions(self) -> tuple[tuple[Element, ...], ...]:
+    def transactions(self) -> Sequence[tuple[Element, ...]]:
         """What each row shows: items, generalised items or labels; of a disassociated release the anchors, which are
         the sub-records of the first record chunk of each cluster in published order, then empty rows.
         """
 
     @property
-    def ids(self) -> tuple[str, ...]:
+    def ids(self) -> Sequence[str]:
         """What the rows are called: ids of transactions, or numbers from 1; "cluster.row" when disassociated."""
 
     @property

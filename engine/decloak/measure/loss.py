@@ -45,13 +45,13 @@ def _of_originals(release: HeldSets, original: Dataset) -> Iterator[Figure]:
 
 def _optimum(release: HeldSets, original: Dataset) -> Fraction | None:
     """The least that one cut for all records can lose, where the hierarchy has few enough to know."""
-    from decloak.anonymisers.kernels.optimal import optimum
+    from decloak.anonymisers.kernels.optimal import cuts, optimum
     from decloak.anonymisers.registry import ONE_CUT
 
     method, settings, _ = release.making
-    if release.tree is None or method not in ONE_CUT:
+    if release.tree is None or method not in ONE_CUT or cuts(release.tree) > FEW_CUTS:
         return None
-    return optimum(release.tree, release.tree.code(original.transactions), settings["k"], settings["m"], FEW_CUTS)
+    return optimum(release.tree, release.tree.code(original), settings["k"], settings["m"], FEW_CUTS)
 
 
 FAMILY = Family(

@@ -56,6 +56,11 @@ class HeldRelease(ABC):
     rows: Rows | None = None
     """Truth: the record behind every row of a cluster, None where there are none or they are not known."""
 
+    @property
+    def shown(self) -> Dataset | None:
+        """What its transactions show, by name, as rules read it in the relation `shown`; None where that has none."""
+        return None
+
     @cached_property
     def making(self) -> Making:
         """How it was made."""
@@ -81,6 +86,10 @@ class HeldSets(HeldRelease):
         """What is published."""
         release = read_set_generalised(self.connection, self.number)
         return replace(release, method=self.making.method, parameters=self.making.parameters)
+
+    @property
+    def shown(self) -> Dataset:
+        return Dataset(self.published.shown, self.published.labels)
 
     @cached_property
     def labels(self) -> Generalised:

@@ -219,7 +219,8 @@ class Execution:
 
     def _sight(self, sandbox: Sandbox) -> Sight:
         relate = self.scenario.relate
-        sight = Sight(sandbox, lambda: self.held.published, lambda: self.scores or {})
+        held = self.held
+        sight = Sight(sandbox, lambda: held.published, lambda: self.scores or {}, shown=lambda: held.shown)
         return sight if relate is None else replace(sight, closer=relate.closer, unrelated=relate.unrelated)
 
     def attacked(self, planned: Planned, attack: int) -> AttackedRelease[HeldRelease]:

@@ -66,12 +66,12 @@ class Coat:
         return tuple(item for item, generalised in self.phi.items() if generalised is None)
 
     @property
-    def transactions(self) -> tuple[tuple[Element, ...], ...]:
+    def transactions(self) -> Sequence[tuple[Element, ...]]:
         """The published transactions, empty where all items of one were suppressed."""
         return self.published.transactions
 
     @property
-    def ids(self) -> tuple[str, ...]:
+    def ids(self) -> Sequence[str]:
         """What they are called."""
         return self.published.ids
 

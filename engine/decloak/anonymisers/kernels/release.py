@@ -1,8 +1,6 @@
 """From cuts to what is published: every item becomes the label of the node above it in its record's cut."""
 
-from collections.abc import Iterator
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -11,6 +9,7 @@ from scipy import sparse
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.data.rows import CodedRows
 from decloak.data.share import Share
 
 __all__ = ["Local", "generalised"]
@@ -47,19 +46,19 @@ def _nodes(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> 
     return nodes
 
 
-def _rows(tree: Hierarchy, records: sparse.csr_array[Any], nodes: Ints) -> Iterator[tuple[str, ...]]:
+def _rows(tree: Hierarchy, records: sparse.csr_array[Any], nodes: Ints) -> CodedRows[str]:
     """The labels of every record in alphabetical order."""
-    names = np.array(tree.labels, dtype=object)
     # Sorted, so that nothing of the order of a record's items shows.
-    by_name = np.argsort(names)
-    shape = (records.shape[0], len(names))
+    present = np.flatnonzero(np.bincount(nodes, minlength=len(tree.labels))).tolist()
+    by_name = sorted(present, key=tree.labels.__getitem__)
+    place = np.zeros(len(tree.labels), np.int32)
+    place[by_name] = np.arange(len(by_name))
+    shape = (records.shape[0], len(by_name))
     # Summing duplicates writes into both index arrays: that of the records is theirs.
     start = records.indptr.copy()
-    published = sparse.csr_array((np.ones(len(nodes), np.int8), np.argsort(by_name)[nodes], start), shape)
+    published = sparse.csr_array((np.ones(len(nodes), np.int8), place[nodes], start), shape)
     published.sum_duplicates()
-    labels = names[by_name][published.indices].tolist()
-    for first, end in pairwise(published.indptr.tolist()):
-        yield tuple(labels[first:end])
+    return CodedRows(published.indptr, published.indices, [tree.labels[node] for node in by_name])
 
 
 def generalised(
@@ -74,6 +73,6 @@ def generalised(
 ) -> Generalised:
     """The release of a recoding."""
     nodes = _nodes(tree, records, recoding)
-    rows = tuple(_rows(tree, records, nodes))
+    rows = _rows(tree, records, nodes)
     members = {tree.labels[node]: tree.members(node) for node in np.unique(np.concatenate(recoding.cuts)).tolist()}
     return Generalised(rows, members, data.labels, method, k, m, Share(_loss(tree, nodes)), data.origin)

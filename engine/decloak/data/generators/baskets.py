@@ -5,7 +5,6 @@ of rank r is drawn with a weight of 1 / (r + 1), ranks in random order of the it
 items are independent of one another.
 """
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from decloak.data.dataset import Dataset
+from decloak.data.rows import CodedRows, Numbers
 
 __all__ = ["baskets", "shaped"]
 
@@ -32,10 +32,8 @@ def baskets(transactions: int, items: int, length: float, seed: int) -> Dataset:
     (('2', '3'), ('1', '2', '3'))
     """
     records = shaped(transactions, items, length, seed=seed)
-    held = [str(item + 1) for item in records.indices.tolist()]
-    start = records.indptr.tolist()
-    rows = tuple(tuple(held[first:end]) for first, end in pairwise(start))
-    return Dataset(rows, tuple(str(number) for number in range(1, transactions + 1)), "baskets")
+    rows = CodedRows(records.indptr, records.indices, [str(number) for number in range(1, items + 1)])
+    return Dataset(rows, Numbers(transactions), "baskets")
 
 
 def shaped(

@@ -20,6 +20,7 @@ from itertools import accumulate
 import yaml
 
 from decloak.data.dataset import Dataset
+from decloak.data.rows import Numbers
 from decloak.errors import DecloakError, shown
 
 __all__ = ["Clinic", "Condition", "generate", "knowledge"]
@@ -100,7 +101,7 @@ def generate(transactions: int, seed: int) -> Dataset:
     clinic = knowledge()
     return Dataset(
         tuple(_record(clinic, draw) for _ in range(transactions)),
-        tuple(str(number) for number in range(1, transactions + 1)),
+        Numbers(transactions),
         "clinic",
     )
 

@@ -4,8 +4,7 @@ An element is what a transaction shows in one place: an item, or a label that st
 none of whose elements stands for it was suppressed.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 from math import fsum
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from typing import NamedTuple
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.data.published import Element, Published
+from decloak.data.rows import CodedRows
 from decloak.data.share import Share
 from decloak.errors import DecloakError
 
@@ -36,7 +36,7 @@ def labels_left(release: Release, items: Iterable[str] = ()) -> LabelCount:
     >>> labels_left(Published((("knee", ("flu", "cold")), ("knee",)), ("1", "2")))
     LabelCount(left=2, widest=0.6666666666666666)
     """
-    used = {element for row in _rows(release) for element in row}
+    used = _rows(release).used
     widest = max((len(_members(element)) for element in used), default=0)
     return LabelCount(len(used), Share(Fraction(widest, max(1, len(_items(release).union(items))))))
 
@@ -57,7 +57,7 @@ def information_loss(original: Dataset, release: Release) -> Share | None:
         raise DecloakError(message, hint="give the data that the release was made from")
     # A suppressed item might have been any of all.
     everything = len(_items(release) | set(original.items))
-    above = _above(element for row in rows for element in row)
+    above = _above(rows.used)
     lost = [
         next((len(_members(element)) for element in above.get(item, ()) if element in published), everything)
         for held, row in zip(original.transactions, rows, strict=True)
@@ -77,9 +77,9 @@ def support_error(original: Dataset, release: Release) -> float | None:
     >>> support_error(Dataset((("knee", "flu"), ("knee",)), ("1", "2")), release)
     0.25
     """
-    supports = Counter(item for row in original.transactions for item in set(row))
+    supports = original.rows.supports()
     expected = dict.fromkeys(supports, 0.0)
-    for element, support in Counter(element for row in _rows(release) for element in set(row)).items():
+    for element, support in _rows(release).supports().items():
         members = _members(element)
         for item in supports.keys() & members:
             expected[item] += support / len(members)
@@ -87,8 +87,8 @@ def support_error(original: Dataset, release: Release) -> float | None:
     return fsum(errors) / len(errors) if errors else None
 
 
-def _rows(release: Release) -> Sequence[Sequence[Element]]:
-    return (release.published if isinstance(release, Generalised) else release).transactions
+def _rows(release: Release) -> CodedRows[Element]:
+    return (release.published if isinstance(release, Generalised) else release).rows
 
 
 def _members(element: Element) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ def _items(release: Release) -> set[str]:
     """All that the labels stand for; of a `Published` only labels that occur are known."""
     if isinstance(release, Generalised):
         return set(release.items)
-    return {item for row in release.transactions for element in row for item in _members(element)}
+    return {item for element in release.rows.used for item in _members(element)}
 
 
 def _above(elements: Iterable[Element]) -> dict[str, list[Element]]:

@@ -5,8 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import Field
 
+from decloak.data.dataset import Dataset
+from decloak.data.rows import CodedRows, Coding, Numbers
 from decloak.errors import DecloakError
 from decloak.rules.model import RuleModel, Settings, Sql
 from decloak.rules.operators.operator import DerivedFacts, Operator, RuleOf, Sight
@@ -16,6 +19,8 @@ from decloak.store.sandbox import Sandbox
 __all__ = ["ITEMSETS", "ItemsetsRule"]
 
 Supports = Sequence[tuple[frozenset[str], int]]
+_SHOWN = 'select txn as "set", label as item from shown'
+"""The relation that whoever has the release in memory need not ask the store for."""
 
 
 class ItemsetsRule(RuleModel):
@@ -56,8 +61,8 @@ class ItemsetsOperator(Operator[ItemsetsRule]):
         from decloak.counting.guarantees import violations  # it imports scipy.sparse, which rules are listed without
 
         k, m = _bound(rule, rule.model.support, "k", settings.k), _bound(rule, rule.model.size, "m", settings.m)
-        sets = _sets(rule, sight.sandbox)
-        supports: Supports = violations(sets.values(), k=k, m=m)
+        sets = _sets(rule, sight)
+        supports: Supports = violations(sets, k=k, m=m)
         if rule.model.report == "count":
             # One finding stands for many itemsets: millions of them would fill the store and explain nothing.
             counts = Counter((len(itemset), support) for itemset, support in supports)
@@ -65,17 +70,20 @@ class ItemsetsOperator(Operator[ItemsetsRule]):
         if rule.model.report == "minimal":
             supports = _minimal(supports)
         rows = [(", ".join(sorted(itemset)), len(itemset), support) for itemset, support in supports]
-        return Rare(rule.derives, [Derived(1, row) for row in rows], len(sets))
+        return Rare(rule.derives, [Derived(1, row) for row in rows], np.count_nonzero(sets.rows.lengths))
 
 
-def _sets(rule: RuleOf[ItemsetsRule], sandbox: Sandbox) -> dict[Any, set[str]]:
+def _sets(rule: RuleOf[ItemsetsRule], sight: Sight) -> Dataset:
     """The items of each set."""
-    columns, rows = sandbox.select(rule.model.of, rule.place("of"))
+    if " ".join(rule.model.of.lower().split()) == _SHOWN and (shown := sight.shown()) is not None:
+        return shown
+    columns, rows = sight.sandbox.stream(rule.model.of, rule.place("of"))
     number, item = columns.index("set"), columns.index("item")
-    sets: dict[Any, set[str]] = {}
-    for row in rows:
-        sets.setdefault(row[number], set()).add(str(row[item]))
-    return sets
+    sets, items = Coding[Any](), Coding[str]()
+    held = np.fromiter(((sets[row[number]], items[str(row[item])]) for row in rows), np.dtype((np.int32, 2)))
+    order = np.argsort(held[:, 0], kind="stable")
+    start = np.searchsorted(held[order, 0], np.arange(len(sets) + 1))
+    return Dataset(CodedRows(start, held[order, 1], tuple(items)), Numbers(len(sets)))
 
 
 def _bound(rule: RuleOf[ItemsetsRule], text: str, name: str, setting: int | None) -> int:

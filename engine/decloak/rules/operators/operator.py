@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Generic, TypeVar, get_args
 
 from decloak.data.assignment import Closer
+from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.forms import FormName
 from decloak.digest import digest
@@ -38,7 +39,8 @@ class Sight:
     """What an attack may see; the release and the scores are read only by an attack that calls for them.
 
     The scores are of pairs of items, `closer` says whether smaller or larger ones are of closer items, `unrelated`
-    which one items have that have nothing in common, where that is known.
+    which one items have that have nothing in common, where that is known. `shown` is the relation of that name as
+    transactions, None where it has to be asked for.
     """
 
     sandbox: Sandbox
@@ -46,6 +48,7 @@ class Sight:
     scores: Callable[[], Mapping[tuple[str, str], float | None]] = dict
     closer: Closer = "smaller"
     unrelated: float | None = None
+    shown: Callable[[], Dataset | None] = lambda: None
 
 
 class Result(ABC):

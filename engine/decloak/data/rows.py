@@ -1,0 +1,230 @@
+"""Transactions as arrays: what stands in them by number, and one vocabulary that says what the numbers mean.
+
+Half a million transactions take 4 bytes an occurrence here, and a hundred times that as tuples of strings. Who reads
+them row by row gets tuples, made for the occasion; kernels take the arrays.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+__all__ = ["BLOCK", "CodedRows", "Coding", "Numbers", "lean_labels"]
+
+T_co = TypeVar("T_co", bound=Hashable, covariant=True)
+U = TypeVar("U", bound=Hashable)
+Codes = NDArray[np.int32]
+Starts = NDArray[np.int64]
+
+BLOCK = 1 << 16
+"""Rows that are tuples at the same time when all are gone through."""
+
+
+class Coding(dict[U, int]):
+    """Names numbered as they come, from 0."""
+
+    def __missing__(self, name: U) -> int:
+        number = self[name] = len(self)
+        return number
+
+
+class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
+    """Rows of names; what `codes` has from `start[row]` to `start[row + 1]` are numbers of names.
+
+    It is a sequence of tuples, and equal to a tuple of tuples that holds the same.
+
+    >>> rows = CodedRows.of([("milk", "bread"), (), ("milk",)])
+    >>> rows.codes.tolist(), rows.start.tolist(), rows.names, rows[0]
+    ([0, 1, 0], [0, 2, 2, 3], ('milk', 'bread'), ('milk', 'bread'))
+    """
+
+    def __init__(self, start: NDArray[np.integer[Any]], codes: NDArray[np.integer[Any]], names: Sequence[T_co]) -> None:
+        self.start: Starts = np.asarray(start, np.int64)
+        self.codes: Codes = np.asarray(codes, np.int32)
+        self.names = tuple(names)
+
+    @classmethod
+    def of(cls, rows: "Iterable[Iterable[T_co]]") -> "CodedRows[T_co]":
+        """Rows however they come, names numbered in order of first appearance; such rows as they are."""
+        if isinstance(rows, CodedRows):
+            return rows
+        coding: Coding[T_co] = Coding()
+        codes = _Growing()
+        lengths = np.fromiter((codes.extend([coding[name] for name in row]) for row in rows), np.int64)
+        return cls(np.concatenate(([0], np.cumsum(lengths))), codes.array, tuple(coding))
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    @overload
+    def __getitem__(self, place: int) -> tuple[T_co, ...]: ...
+    @overload
+    def __getitem__(self, place: slice) -> "CodedRows[T_co]": ...
+    def __getitem__(self, place: int | slice) -> "tuple[T_co, ...] | CodedRows[T_co]":
+        if isinstance(place, slice):
+            return self.take(np.arange(len(self))[place])
+        row = range(len(self))[place]
+        return tuple(self.names[code] for code in self.codes[self.start[row] : self.start[row + 1]].tolist())
+
+    def __iter__(self) -> Iterator[tuple[T_co, ...]]:
+        names = np.fromiter(self.names, object, len(self.names))
+        for first in range(0, len(self), BLOCK):
+            start = self.start[first : first + BLOCK + 1]
+            held = names[self.codes[start[0] : start[-1]]].tolist()
+            for begin, end in pairwise((start - start[0]).tolist()):
+                yield tuple(held[begin:end])
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, CodedRows) and self.names == other.names:
+            return np.array_equal(self.start, other.start) and np.array_equal(self.codes, other.codes)
+        if not isinstance(other, CodedRows | tuple) or len(self) != len(other):
+            return False if isinstance(other, CodedRows | tuple) else NotImplemented
+        return all(row == another for row, another in zip(self, other, strict=True))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+    @property
+    def lengths(self) -> Starts:
+        """How many names each row has."""
+        return np.diff(self.start)
+
+    @property
+    def row(self) -> Starts:
+        """The row of each of the codes."""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    @cached_property
+    def compact(self) -> "CodedRows[T_co]":
+        """The same with names that a row has and no others, in order of first appearance."""
+        first = np.full(len(self.names), len(self.codes), np.int64)
+        first[self.codes[::-1]] = np.arange(len(self.codes))[::-1]  # of several values the last assigned stays
+        order = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(self.codes))]
+        if np.array_equal(order, np.arange(len(self.names))):
+            return self
+        place = np.zeros(len(self.names), np.int32)
+        place[order] = np.arange(len(order))
+        return CodedRows(self.start, place[self.codes], [self.names[code] for code in order.tolist()])
+
+    @property
+    def used(self) -> tuple[T_co, ...]:
+        """Every name that a row has, once, in order of first appearance."""
+        return self.compact.names
+
+    def take(self, rows: NDArray[np.integer[Any]]) -> "CodedRows[T_co]":
+        """Some of the rows, in the order that is given."""
+        lengths = self.lengths[rows]
+        start = np.concatenate(([0], np.cumsum(lengths)))
+        places = np.repeat(self.start[:-1][rows] - start[:-1], lengths) + np.arange(start[-1])
+        return CodedRows(start, self.codes[places], self.names)
+
+    def named(self, name: "Callable[[T_co], U]") -> "CodedRows[U]":
+        """The same rows with other names; names that become the same stay apart in number."""
+        held = self.compact
+        return CodedRows(held.start, held.codes, tuple(map(name, held.names)))
+
+    def ascending(self) -> Self:
+        """The same with the names of each row in ascending order, and numbers of names in that order as well."""
+        names = sorted(set(self.names))  # type: ignore[type-var]
+        place = {name: number for number, name in enumerate(names)}
+        codes = np.array([place[name] for name in self.names], np.int64)[self.codes]
+        key = self.row * len(names) + codes
+        key.sort()  # rows stay where they are: only their names move
+        return type(self)(self.start, key % max(1, len(names)), names)
+
+    def matrix(self, column: NDArray[np.integer[Any]], columns: int) -> "sparse.csr_array[Any]":
+        """Rows × columns, 1 where a row has a name of that column; `column` says which each name has."""
+        from scipy import sparse
+
+        indices = np.asarray(column, np.int32)[self.codes]
+        records = sparse.csr_array((np.ones(len(indices), np.int8), indices, self.start.copy()), (len(self), columns))
+        records.sum_duplicates()
+        records.data[:] = 1
+        return records
+
+    def supports(self) -> "dict[T_co, int]":
+        """How many rows have each name that one has."""
+        counts = np.bincount(self.matrix(np.arange(len(self.names)), len(self.names)).indices, minlength=1).tolist()
+        supports: dict[T_co, int] = {}
+        for name, count in zip(self.names, counts, strict=False):
+            if count:
+                supports[name] = supports.get(name, 0) + count
+        return supports
+
+
+class _Growing:
+    """Numbers that are collected, four bytes each."""
+
+    def __init__(self) -> None:
+        self._parts: list[Codes] = []
+        self._last: list[int] = []
+
+    def extend(self, numbers: list[int]) -> int:
+        """Add numbers; return how many."""
+        self._last += numbers
+        if len(self._last) > BLOCK:
+            self._parts.append(np.array(self._last, np.int32))
+            self._last = []
+        return len(numbers)
+
+    @property
+    def array(self) -> Codes:
+        """All of them."""
+        return np.concatenate([*self._parts, np.array(self._last, np.int32)])
+
+
+class Numbers(Sequence[str]):
+    """The labels "1", "2" and so on: what transactions are called that nobody named.
+
+    >>> Numbers(3), "4" in Numbers(3)
+    (('1', '2', '3'), False)
+    """
+
+    def __init__(self, count: int) -> None:
+        self._numbers = range(1, count + 1)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
+        taken = self._numbers[place]
+        return str(taken) if isinstance(taken, int) else tuple(map(str, taken))
+
+    def __iter__(self) -> Iterator[str]:
+        return map(str, self._numbers)
+
+    def __contains__(self, label: object) -> bool:
+        return isinstance(label, str) and label.isascii() and label.isdigit() and label[0] != "0" and len(label) < 19 \
+            and int(label) in self._numbers  # fmt: skip
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Numbers):
+            return self._numbers == other._numbers
+        if not isinstance(other, tuple):
+            return NotImplemented
+        return len(self) == len(other) and all(map(str.__eq__, self, other))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+def lean_labels(labels: Sequence[str]) -> Sequence[str]:
+    """The same labels, as `Numbers` where they are numbers from 1."""
+    numbers = Numbers(len(labels))
+    return numbers if isinstance(labels, Numbers) or numbers == tuple(labels) else labels
