@@ -6,7 +6,7 @@ Attacks are given what is published. The evaluator is given `truth` as well, Non
 import json
 import sqlite3
 from abc import ABC
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -25,7 +25,7 @@ __all__ = ["UNKNOWN", "HeldChunks", "HeldRelease", "HeldSets", "Making", "Rows"]
 UNKNOWN = "{} cannot be measured: the original transactions are not known"
 
 
-Records = tuple[tuple[str, ...], ...]
+Records = Sequence[tuple[str, ...]]
 Arranged = TypeVar("Arranged")
 
 

@@ -78,7 +78,7 @@ def parse_labelled(lines: Sequence[Line]) -> Labelled:
     if not reader.transactions:
         raise lines[-1].wrong("a release without transactions", TRANSACTION)
     rows = tuple(reader.transactions)
-    return Labelled(rows, reader.members, tuple(reader.ids.lines), METHOD, header.k, header.m)
+    return Labelled(rows, reader.members, reader.ids.labels, METHOD, header.k, header.m)
 
 
 def write_generalised(release: Labelled, path: FilePath, *, ids: bool = False) -> None:

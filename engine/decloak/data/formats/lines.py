@@ -19,12 +19,14 @@ __all__ = [
     "check_lengths",
     "check_name",
     "decoded",
-    "lines_of",
     "opened",
     "place",
     "read_lines",
+    "stream_lines",
 ]
 
+BLOCK = 1 << 24
+"""Bytes of a file that are lines at the same time."""
 LONGEST_LINE = 1_000_000
 """Characters a line may have, quoted line ends inside a CSV record included."""
 
@@ -70,36 +72,53 @@ class Line(NamedTuple):
 
 def read_lines(path: FilePath, *, longest: int = LONGEST_LINE) -> list[Line]:
     """Every line of a text file without its line end; blank lines at the end of the file are left out."""
+    return list(stream_lines(path, longest=longest))
+
+
+def stream_lines(path: FilePath, *, longest: int = LONGEST_LINE) -> Iterator[Line]:
+    """The same one by one: of a large file only a block is held as lines."""
     with opened(path) as file:
         data = file.read()
-    lines = lines_of(data, path)
-    check_lengths(lines, longest)
-    return lines
+    lines = _lines_of(data.removeprefix(b"\xef\xbb\xbf"), path, longest)
+    first = next(lines, None)
+    if first is None:
+        raise DecloakError("the file is empty", place(path), "expected at least one line")
+    yield first
+    yield from lines
 
 
-def lines_of(data: bytes, path: FilePath) -> list[Line]:
-    """The same of all the bytes of a file; how long a line may be is not looked at."""
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    text = decoded(data, path, 1, "unpack it if it is compressed, or save it as UTF-8").replace("\r\n", "\n")
+def _lines_of(data: bytes, path: FilePath, longest: int) -> Iterator[Line]:
+    """The lines up to the last that is not blank; what is wrong with a block is told before its first line."""
+    name, blank, number, begin = os.fspath(path), list[Line](), 1, 0
+    while begin < len(data):
+        end = data.find(b"\n", begin + BLOCK) + 1 or len(data)
+        texts = _texts(data[begin:end], path, number)
+        lines = [Line(name, at, text) for at, text in enumerate(texts, number)]
+        check_lengths(lines, longest)
+        for line in lines:
+            blank.append(line)
+            if line.text.strip():
+                yield from blank
+                blank.clear()
+        number, begin = number + len(lines), end
+
+
+def _texts(block: bytes, path: FilePath, number: int) -> list[str]:
+    """The texts of whole lines, the first of which has a number in the file."""
+    text = decoded(block, path, number, "unpack it if it is compressed, or save it as UTF-8").replace("\r\n", "\n")
     if "\r" in text:
         raise DecloakError(
             "a carriage return inside the line",
-            place(path, text.count("\n", 0, text.index("\r")) + 1),
+            place(path, number + text.count("\n", 0, text.index("\r"))),
             "end lines with LF or CRLF; in item names only jsonl can carry it, as \\r",
         )
-    texts = text.split("\n")
-    while texts and not texts[-1].strip():
-        texts.pop()
-    if not texts:
-        raise DecloakError("the file is empty", place(path), "expected at least one line")
-    name = os.fspath(path)
-    return [Line(name, number, text) for number, text in enumerate(texts, 1)]
+    return text.removesuffix("\n").split("\n")
 
 
 def check_lengths(lines: Iterable[Line], longest: int) -> None:
     """Refuse a line that is longer than its format has any."""
     for line in lines:
-        if len(line.text) > longest:
+        if len(line.text) > longest and line.text.strip():
             raise line.wrong(f"line of {len(line.text)} characters", f"at most {longest:,}")
 
 

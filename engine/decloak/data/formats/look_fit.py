@@ -12,12 +12,12 @@ Nothing is refused that is only unusual; who knows better says so with `as_said`
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from decloak.data.content import Element
 from decloak.data.dataset import Dataset
 from decloak.data.formats.jsonvalue import json_value
-from decloak.data.formats.lines import FilePath, Line, place, read_lines
+from decloak.data.formats.lines import FilePath, Line, place, stream_lines
 from decloak.data.formats.look_evidence import (
     NEARLY,
     SEPARATORS,
@@ -60,7 +60,7 @@ def read_fitting(
     if as_said:
         return read(path, format, **options._asdict())
     file = unpacked_file(path)
-    lines = read_lines(file)[:LINES] if format == "basket" else []
+    lines = list(islice(stream_lines(file), LINES)) if format == "basket" else []
     for message, remedy in _of_lines(lines, options) if lines else ():
         raise DecloakError(message, place(path), f"{remedy}; {OVERRIDE}")
     data = read(file, format, **options._asdict())

@@ -9,7 +9,7 @@ double quotes, a quote inside written twice. With ids the first name of a line i
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from decloak.data.content import Element, Elements
@@ -17,6 +17,7 @@ from decloak.data.formats.delimited import one_line, quoted_value
 from decloak.data.formats.lines import FilePath, Line, check_name, place
 from decloak.data.formats.record import LineLabels, Names, check_labels
 from decloak.data.formats.writing import write_lines
+from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError, placed, shown
 
 __all__ = ["parse_elements", "write_published", "written"]
@@ -40,16 +41,21 @@ class _Token(NamedTuple):
 
 def parse_elements(lines: Iterable[Line], ids: bool) -> Elements:
     """Read set-generalised transactions; an item stands once in a transaction."""
-    names, transactions, labels = Names(), [], LineLabels()
+    labels = LineLabels()
+    return Elements(CodedRows.of(_transactions(lines, ids, labels)), labels.labels)
+
+
+def _transactions(lines: Iterable[Line], ids: bool, labels: LineLabels) -> Iterator[list[Element]]:
+    names = Names()
     for line in lines:
         tokens = _tokens(line)
         _check_shape(line, tokens, ids)
         label = _take_id(line, tokens) if ids else None
         if not _is_empty(tokens):
             _check_names(line, tokens)
-        transactions.append(tuple(_elements(tokens, names)))
+        elements = _elements(tokens, names)
         labels.add(line, label)
-    return Elements(tuple(transactions), tuple(labels.lines))
+        yield elements
 
 
 def _tokens(line: Line) -> list[_Token]:

@@ -8,7 +8,7 @@ from importlib import import_module
 from decloak.data.dataset import Dataset
 from decloak.data.formats import plain
 from decloak.data.formats.delimited import check_separator
-from decloak.data.formats.lines import FilePath, ReadFile, place, read_lines
+from decloak.data.formats.lines import FilePath, ReadFile, place, stream_lines
 from decloak.data.formats.record import Format, Options, Record, dataset_of
 from decloak.data.formats.unpacked import unpacked_file
 from decloak.errors import DecloakError, nearest, shown
@@ -84,4 +84,4 @@ def _records(entry: Format, file: ReadFile, options: Options) -> Iterator[Record
     if entry.load is not None:
         return entry.load(file.content, os.fspath(file), options)
     assert entry.parse is not None
-    return entry.parse(read_lines(file), options)
+    return entry.parse(stream_lines(file), options)

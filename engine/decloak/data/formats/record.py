@@ -1,10 +1,12 @@
 """What the formats of plain transactions have in common: options, records, and how these make a data set."""
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import Line, check_name
+from decloak.data.rows import CodedRows, Numbers
 from decloak.errors import DecloakError, shown
 
 __all__ = ["Format", "LineLabels", "Names", "Options", "Record", "check_labels", "dataset_of", "no_items", "take_label"]
@@ -65,32 +67,49 @@ def take_label(names: list[str], ids: bool) -> str | None:
 
 def dataset_of(records: Iterable[Record], origin: str) -> Dataset:
     """Make a data set: transactions are sets (an item repeated counts once), and ids differ."""
-    names, transactions, numbered = Names(), [], LineLabels()
+    labels = LineLabels()
+    rows = CodedRows.of(_rows(records, labels))
+    return Dataset(rows, labels.labels, origin)
+
+
+def _rows(records: Iterable[Record], labels: "LineLabels") -> Iterator[Iterable[str]]:
+    names = Names()
     for line, label, items in records:
         try:
-            transactions.append(tuple(dict.fromkeys(map(names.__getitem__, items))))
+            row = dict.fromkeys(map(names.__getitem__, items))
         except DecloakError as error:
             raise line.wrong(error.message, error.hint) from None
-        numbered.add(line, label)
-    return Dataset(tuple(transactions), tuple(numbered.lines), origin)
+        labels.add(line, label)
+        yield row
 
 
 class LineLabels:
     """The labels of the transactions so far: ids, or numbers from 1 where a file has none."""
 
     def __init__(self) -> None:
-        self.lines: dict[str, int] = {}
+        self._numbered = array("q")  # the lines of those without an id, as long as none has one
+        self._lines: dict[str, int] = {}
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """All of them in order."""
+        return tuple(self._lines) if self._lines else Numbers(len(self._numbered))
 
     def add(self, line: Line, label: str | None) -> None:
         """Take the label of the next transaction; an error when an earlier one has it."""
-        name = str(len(self.lines) + 1) if label is None else label
+        if label is None and not self._lines:
+            self._numbered.append(line.number)
+            return
+        if not self._lines:
+            self._lines = {str(number): at for number, at in enumerate(self._numbered, 1)}
+        name = str(len(self._lines) + 1) if label is None else label
         try:
             check_name(name)
         except DecloakError as error:
             raise line.wrong(f"the id of the transaction: {error.message}", error.hint) from None
-        if name in self.lines:
-            raise line.wrong(f"the id {shown(name)} is that of line {self.lines[name]}", "ids must be unique")
-        self.lines[name] = line.number
+        if name in self._lines:
+            raise line.wrong(f"the id {shown(name)} is that of line {self._lines[name]}", "ids must be unique")
+        self._lines[name] = line.number
 
 
 def check_labels(labels: Sequence[str], *, kept: bool) -> None:

@@ -55,7 +55,7 @@ def read_text(
         raise DecloakError("no document found", place(path), _SOUGHT)
     if not transactions:
         raise DecloakError(f"no nouns (documents: {len(documents):,})", place(path), "expected English text")
-    return Dataset(tuple(transactions), tuple(labels.lines), place(path))
+    return Dataset(tuple(transactions), labels.labels, place(path))
 
 
 class _Document(NamedTuple):
