@@ -41,6 +41,7 @@ COMMANDS = {
     "rules": ("rulebook", "List, show and test attack rules."),
     "schema": ("inspecting", "Describe the tables of the store, or the scenario language."),
     "sql": ("inspecting", "Query the store with SQL, read-only."),
+    "rows": ("inspecting", "Show the transactions of a run as rows."),
     "graph": ("inspecting", "Export the store, or a part of it, as a graph."),
 }
 """Command → module of decloak.commands, and its line in `decloak --help`."""

@@ -16,7 +16,7 @@ from decloak.store.opening import connect_readonly
 if TYPE_CHECKING:
     from decloak.store.documentation import SchemaTable
 
-__all__ = ["graph_command", "schema_command", "sql_command"]
+__all__ = ["graph_command", "rows_command", "schema_command", "sql_command"]
 
 
 @click.command("schema")
@@ -77,9 +77,28 @@ def sql_command(query: str, store: Path, form: str) -> None:
     The views result, named_struck and named_cell carry names; `decloak schema` describes all of them.
     """
     from decloak.store.sandbox_guard import ask
+    from decloak.store.showing import show_named
 
+    show_named(store, query)
     with ask(store, query, held=form == "table") as (columns, rows):
         emit(columns, rows, form)
+
+
+@click.command("rows")
+@click.argument("run", default="last")
+@store_option
+def rows_command(run: str, store: Path) -> None:
+    """Show the transactions of RUN as rows: a number, a variant's name, or last.
+
+    A store keeps transactions as arrays, and shows them as rows of txn, contains and published_as when a run ends.
+    Where they are very many the arrays stay alone (`decloak run --rows`), until this command or a query asks for rows.
+    """
+    from decloak.store.results import find_run
+    from decloak.store.showing import show_run
+
+    with closing(connect_readonly(store)) as connection:
+        number = find_run(connection, run)
+    click.echo(f"{show_run(store, number):,} rows show the transactions of run {number}")
 
 
 @click.command("graph")
@@ -97,7 +116,9 @@ def graph_command(store: Path, form: str, around: str | None, hops: int, origina
     graph says which published transaction was made from which original, but equal labels may.
     """
     from decloak.store import graph as graphs
+    from decloak.store.showing import show_all
 
+    show_all(store)
     with closing(connect_readonly(store)) as connection:
         if around is None:
             graph = graphs.whole(connection, originals)

@@ -10,7 +10,10 @@ import click
 
 from decloak.data.formats.lines import place
 
-__all__ = ["EXIT_EXPECTATION", "form_option", "listed_choices", "progress_bar", "store_option", "told_of_originals"]
+__all__ = [
+    "EXIT_EXPECTATION", "form_option", "listed_choices", "progress_bar", "rows_option", "store_option",
+    "told_of_originals",
+]  # fmt: skip
 
 EXIT_EXPECTATION = 3
 """The exit code where all went well and something that was expected does not hold."""
@@ -41,6 +44,15 @@ def form_option(command: click.decorators.FC) -> click.decorators.FC:
         help="How to print rows.",
     )(command)
     return click.option("--json", "as_json", is_flag=True, is_eager=True, help="The same as --format json.")(command)
+
+
+rows_option = click.option(
+    "--rows",
+    type=click.IntRange(min=0),
+    default=2_000_000,
+    show_default=True,
+    help="Rows of transactions beyond which a store keeps them as arrays alone, see `decloak rows`.",
+)
 
 
 def listed_choices(names: Iterable[str]) -> str:

@@ -14,6 +14,7 @@ from decloak.errors import DecloakError, shown
 from decloak.report.table import emit, emit_json
 from decloak.store import results
 from decloak.store.opening import connect_readonly
+from decloak.store.showing import show_all
 
 if TYPE_CHECKING:
     from decloak.rules.operators.operator import Explanation
@@ -85,6 +86,7 @@ def explain_command(
         raise DecloakError("explain takes a transaction and an item, or --finding, or neither", hint="name both")
     if svg is not None:
         check_new(svg)
+    show_all(store)
     with closing(connect_readonly(store)) as connection:
         number = results.find_run(connection, run)
         if transaction is not None and item is not None:

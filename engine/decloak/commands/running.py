@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from decloak.commands.options import EXIT_EXPECTATION, form_option, store_option, told_of_originals
+from decloak.commands.options import EXIT_EXPECTATION, form_option, rows_option, store_option, told_of_originals
 from decloak.data.formats.lines import place
 from decloak.errors import shown
 from decloak.report.table import emit, emit_json
@@ -31,8 +31,9 @@ set_option = click.option(
 @click.argument("scenario", type=click.Path(path_type=Path))
 @store_option
 @set_option
+@rows_option
 @form_option
-def run_command(scenario: Path, store: Path, overrides: tuple[str, ...], form: str) -> int:
+def run_command(scenario: Path, store: Path, overrides: tuple[str, ...], rows: int, form: str) -> int:
     """Run a scenario and print what its attacks won back.
 
     What the store has already is not done again. `decloak show --help` says what the figures mean. Exit code 3: an
@@ -43,12 +44,12 @@ def run_command(scenario: Path, store: Path, overrides: tuple[str, ...], form: s
 
     with told_of_originals(store):
         with _progress() as progress:
-            done = run(scenario, store=store, overrides=overrides, progress=progress)
+            done = run(scenario, store=store, overrides=overrides, progress=progress, rows=rows)
         if form == "json":
             emit_json(_as_json(done))
         else:
-            columns, rows = measure_rows(done) if form == "table" else (Measure._fields, done.measures)
-            emit(columns, rows, form)
+            columns, shown = measure_rows(done) if form == "table" else (Measure._fields, done.measures)
+            emit(columns, shown, form)
         _talk(done)
     return 0 if done.ok else EXIT_EXPECTATION
 
@@ -110,6 +111,8 @@ def _talk(done: "Run") -> None:
     fresh = sum(variant.fresh for variant in done.variants)
     work = "" if fresh == len(numbers) else f" ({len(numbers) - fresh} of {len(numbers)} were there already)"
     click.echo(f"{which} in {place(done.store)}{work}", err=True)
+    if not done.shown:
+        click.echo("note: the transactions are kept as arrays: `decloak rows` shows them as rows", err=True)
 
 
 @contextmanager

@@ -148,15 +148,17 @@ def _import_release(file: FilePath, ids: bool, as_said: bool, store: Path) -> No
     from decloak.store.inserting import find
     from decloak.store.opening import open_store
     from decloak.store.releases import write_release
+    from decloak.store.showing import show_if_usual
 
     release = read_published(file, ids=ids)
     if not as_said:
         check_ids(file, release.transactions, ids)
-    key = digest(["import", release.origin, release.transactions, release.labels])
+    key = digest(["import", release.origin, tuple(release.transactions), tuple(release.labels)])
     with open_store(store) as opened:
         if find(opened, "release", key) is None:
             with opened.stage() as connection:
                 write_release(connection, key, release, "unknown", {})
+        show_if_usual(opened)
     count, items = len(release.transactions), len(release.generalised)
     click.echo(f"{count} transactions with {items} generalised items from {place(file)} in {store}")
 
@@ -166,17 +168,19 @@ def _import_data(data: "Dataset", form: str, file: Path, store: Path) -> None:
     from decloak.digest import digest
     from decloak.store.inserting import find
     from decloak.store.opening import open_store
+    from decloak.store.showing import show_if_usual
     from decloak.store.writing import write_dataset
 
     if not data.items:
         raise DecloakError("no transaction has any item", str(file), "see `decloak look` what the file holds")
     warning = sorted_warning(data)
-    key = digest(["import", data.origin, form, data.transactions, data.labels])
+    key = digest(["import", data.origin, form, data.digest])
     with told_of_originals(store):
         with open_store(store) as opened:
             if find(opened, "dataset", key) is None:
                 with opened.stage() as connection:
                     write_dataset(connection, key, data, "original", form, warning)
+            show_if_usual(opened)
         noun = "transaction" if len(data.transactions) == 1 else "transactions"
         click.echo(f"{len(data.transactions)} {noun} of {len(data.items)} items from {file} in {store}")
         if warning:

@@ -227,4 +227,4 @@ class Numbers(Sequence[str]):
 def lean_labels(labels: Sequence[str]) -> Sequence[str]:
     """The same labels, as `Numbers` where they are numbers from 1."""
     numbers = Numbers(len(labels))
-    return numbers if isinstance(labels, Numbers) or numbers == tuple(labels) else labels
+    return numbers if isinstance(labels, Numbers) or numbers == tuple(labels) else tuple(labels)

@@ -22,6 +22,7 @@ from decloak.store.inserting import find
 from decloak.store.opening import connect_readonly, open_store
 from decloak.store.results import PooledFigure, notes_of, pooled_figures
 from decloak.store.sandbox_guard import one_process
+from decloak.store.showing import show_if_usual
 
 __all__ = ["Measure", "Progress", "Run", "RunVariant", "Verdict", "run"]
 
@@ -93,6 +94,8 @@ class Run:
     variants: tuple[RunVariant, ...]
     measures: tuple[Measure, ...]
     verdicts: tuple[Verdict, ...]
+    shown: bool = True
+    """Whether rows show all transactions of the store."""
 
     @property
     def ok(self) -> bool:
@@ -107,10 +110,12 @@ def run(
     store: str | Path = "store.db",
     overrides: Sequence[str] = (),
     progress: Progress | None = None,
+    rows: int | None = None,
 ) -> Run:
     """Run a scenario file into a store; what the store has already is not done again.
 
-    `overrides` are "key=value" texts, put on top of the file.
+    `overrides` are "key=value" texts, put on top of the file. `rows` is the number of rows of transactions beyond
+    which a store keeps them as arrays alone, until `decloak rows` or a query asks for them: two million, if not said.
     """
     document = load(scenario, overrides)
     offline = any(case.scenario.offline for case in document.cases)
@@ -128,6 +133,7 @@ def run(
             if plan.release not in checked and find(opened, "release", plan.release) is None:
                 inputs.check(plan.scenario)
             numbers.append((plan.variant, *execute(plan, session)))
+        shown = show_if_usual(opened, rows)
     with closing(connect_readonly(store)) as connection:
         runs = tuple(
             RunVariant(
@@ -136,10 +142,10 @@ def run(
             )
             for variant, number, fresh in numbers
         )  # fmt: skip
-    return _summed_up(document, Path(store), runs)
+    return _summed_up(document, Path(store), runs, shown)
 
 
-def _summed_up(document: Document, store: Path, runs: tuple[RunVariant, ...]) -> Run:
+def _summed_up(document: Document, store: Path, runs: tuple[RunVariant, ...], shown: bool) -> Run:
     measures = tuple(_over_repetitions(runs))
     verdicts = [
         Verdict(name, expectation.holds(values), expectation.explain(values))
@@ -147,7 +153,7 @@ def _summed_up(document: Document, store: Path, runs: tuple[RunVariant, ...]) ->
         for values in [{(measure.measure, measure.attack): measure.value for measure in group}]
         for expectation in document.scenario.expectations
     ]
-    return Run(document.scenario.scenario, store, runs, measures, tuple(verdicts))
+    return Run(document.scenario.scenario, store, runs, measures, tuple(verdicts), shown)
 
 
 def _over_repetitions(runs: Iterable[RunVariant]) -> Iterable[Measure]:

@@ -25,9 +25,10 @@ from decloak.store import attackers, findings, inserting, writing
 from decloak.store.counts import StoredCounts
 from decloak.store.opening import Store
 from decloak.store.reading import read_dataset, read_pair_scores
-from decloak.store.relations import Scope
+from decloak.store.relations import OF_TRANSACTIONS, Scope
 from decloak.store.sandbox import Sandbox
 from decloak.store.sandbox_guard import open_sandbox
+from decloak.store.transactions import make_rows
 
 __all__ = ["Execution", "Session", "execute"]
 
@@ -196,6 +197,9 @@ class Execution:
     def _attack(self, planned: Planned, scope: Scope, earlier: Mapping[str, tuple[Planned, int]]) -> Write:
         rule = planned.rule
         reads = {}
+        if (rule.reads - rule.operator.handed(rule)) & OF_TRANSACTIONS:
+            with self.store.stage(checked=False) as connection:
+                make_rows(connection, [scope.dataset])
         with open_sandbox(self.store.path, scope, stranger(rule.name, rule.text)) as sandbox:
             for name in planned.needs:
                 other, number = earlier[name]

@@ -6,8 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+import numpy as np
+
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
-from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers, write_contents, write_txns
+from decloak.data.rows import CodedRows
+from decloak.store.arrays import damaged
+from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers
+from decloak.store.transactions import read_origin_places, write_origin_places, write_transactions
 
 __all__ = ["link_rows", "read_clusters", "read_origins", "write_clusters"]
 
@@ -63,12 +68,12 @@ def _names(release: Disassociated) -> Iterator[str]:
 def _write_rows(
     connection: sqlite3.Connection, dataset: int, data: Disassociated, clusters: Sequence[int], items: Mapping[str, int]
 ) -> None:
-    txns = write_txns(connection, dataset, data.ids)
+    whole = write_transactions(connection, dataset, CodedRows.of(data.transactions), data.ids, items.__getitem__)
+    txns = range(whole.first, whole.first + whole.transactions)
     numbered = zip(clusters, data.clusters, strict=True)
     places = ((number, row) for number, cluster in numbered for row in range(cluster.size))
     rows = ((txn, *place) for txn, place in zip(txns, places, strict=True))
     insert_rows(connection, "cluster_row (txn, cluster, row)", rows)
-    write_contents(connection, txns, data.transactions, items)
 
 
 def _write_chunks(connection: sqlite3.Connection, chunks: Sequence[_StoredChunk], items: Mapping[str, int]) -> None:
@@ -86,15 +91,9 @@ def _write_chunks(connection: sqlite3.Connection, chunks: Sequence[_StoredChunk]
 def link_rows(connection: sqlite3.Connection, release: int, original: int, truth: Sequence[Sequence[int]]) -> None:
     """Note which original transaction stands behind each row."""
     connection.execute("insert into truth_release (release, original) values (?, ?)", (release, original))
-    rows = connection.execute(
-        "select r.txn from cluster c join cluster_row r on r.cluster = c.id where c.release = ? "
-        "order by c.number, r.row",
-        (release,),
-    )
-    records = connection.execute("select id from txn where dataset = ? order by position", (original,)).fetchall()
-    origins = [records[position] for positions in truth for position in positions]
-    links = [(*row, *record) for row, record in zip(rows, origins, strict=True)]
-    insert_rows(connection, "truth_origin (txn, original)", links)
+    (dataset,) = connection.execute("select dataset from release where id = ?", (release,)).fetchone()
+    origins = np.array([position for positions in truth for position in positions], np.int64)
+    write_origin_places(connection, dataset, origins)
 
 
 def read_clusters(connection: sqlite3.Connection, release: int) -> Disassociated:
@@ -160,10 +159,12 @@ def _read_chunks(connection: sqlite3.Connection, release: int) -> dict[tuple[str
 
 def read_origins(connection: sqlite3.Connection, release: int) -> list[list[int]] | None:
     """The number of the original record behind each row of each cluster; None when the original is not known."""
-    rows = connection.execute(
-        "select c.number, o.position from cluster c join cluster_row r on r.cluster = c.id "
-        "join truth_origin t on t.txn = r.txn join txn o on o.id = t.original where c.release = ? "
-        "order by c.number, r.row",
-        (release,),
-    ).fetchall()
-    return [[position for _, position in group] for _, group in groupby(rows, key=lambda row: row[0])] or None
+    (dataset,) = connection.execute("select dataset from release where id = ?", (release,)).fetchone()
+    places = read_origin_places(connection, dataset)
+    sizes = connection.execute("select size from cluster where release = ? order by number", (release,)).fetchall()
+    if places is None or not sizes:
+        return None
+    ends = np.cumsum([size for (size,) in sizes])
+    if ends[-1] != len(places):
+        raise damaged(dataset, "origins")
+    return [part.tolist() for part in np.split(places, ends[:-1])]

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-__all__ = ["WHOSE", "Column", "SchemaTable", "markdown", "schema_tables", "schema_text", "view_texts"]
+__all__ = ["WHOSE", "Column", "SchemaTable", "markdown", "schema_tables", "schema_text", "table_texts", "view_texts"]
 
 
 class Column(NamedTuple):
@@ -36,7 +36,7 @@ Rules that have run add to these. `found_<relation>` is the table of what a quer
 _OBJECT = re.compile(
     r"(?P<comment>(?:^--[^\n]*\n)+)CREATE (?P<kind>TABLE|VIEW) (?P<name>\w+)(?P<body>.*?);\n", re.MULTILINE | re.DOTALL
 )
-_TABLE_COLUMN = re.compile(r'^  "?(?P<name>[a-z_]+)"? (?P<type>INTEGER|TEXT|REAL)\b.*?--\s*(?P<meaning>.+)$')
+_TABLE_COLUMN = re.compile(r'^  "?(?P<name>[a-z_]+)"? (?P<type>INTEGER|TEXT|REAL|BLOB)\b.*?--\s*(?P<meaning>.+)$')
 _VIEW_COLUMN = re.compile(r'^.*?(?:\bAS )?"?(?P<name>[a-z_]+)"?,?\s+--\s*(?P<meaning>.+)$')
 
 
@@ -48,8 +48,17 @@ def schema_text() -> str:
 
 def view_texts() -> dict[str, str]:
     """What makes each view, by its name."""
-    found = (match for match in _OBJECT.finditer(schema_text()) if match["kind"] == "VIEW")
-    return {match["name"]: f"CREATE VIEW {match['name']}{match['body']}" for match in found}
+    return _texts("VIEW")
+
+
+def table_texts() -> dict[str, str]:
+    """What makes each table, by its name."""
+    return _texts("TABLE")
+
+
+def _texts(kind: str) -> dict[str, str]:
+    found = (match for match in _OBJECT.finditer(schema_text()) if match["kind"] == kind)
+    return {match["name"]: f"CREATE {kind} {match['name']}{match['body']}" for match in found}
 
 
 def schema_tables(words: Mapping[str, str] | None = None) -> tuple[SchemaTable, ...]:

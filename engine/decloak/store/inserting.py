@@ -1,13 +1,13 @@
 """What every writer of the store begins with: whether a stage is there, the numbers of items and of new rows."""
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from decloak.store.opening import Store
 from decloak.store.sandbox import quoted
 
-__all__ = ["find", "insert", "insert_numbered", "insert_rows", "item_numbers", "write_contents", "write_txns"]
+__all__ = ["find", "insert", "insert_numbered", "insert_rows", "item_numbers"]
 
 _STAGES = {"dataset", "release", "relatedness", "scoring", "attack", "attacker", "measurement", "run", "rule"}
 
@@ -57,20 +57,3 @@ def insert_numbered(connection: sqlite3.Connection, into: str, rows: Iterable[Se
 def _next_number(connection: sqlite3.Connection, table: str) -> int:
     (last,) = connection.execute(f"select coalesce(max(id), 0) from {table}").fetchone()
     return int(last) + 1
-
-
-def write_txns(connection: sqlite3.Connection, dataset: int, labels: Sequence[str]) -> range:
-    """Number transactions in order, each with its label."""
-    rows = ((dataset, position, label) for position, label in enumerate(labels))
-    return insert_numbered(connection, "txn (dataset, position, label)", rows)
-
-
-def write_contents(
-    connection: sqlite3.Connection, txns: Iterable[int], transactions: Iterable[Sequence[str]], items: Mapping[str, int]
-) -> None:
-    """Write which item stands where in each transaction."""
-    insert_rows(connection, "contains (txn, position, item)", (
-        (txn, position, items[item])
-        for txn, transaction in zip(txns, transactions, strict=True)
-        for position, item in enumerate(transaction)
-    ))  # fmt: skip

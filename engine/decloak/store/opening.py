@@ -4,13 +4,14 @@ import contextlib
 import math
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from decloak.data.formats.lines import place
 from decloak.errors import DecloakError, shown
+from decloak.store.migrations import MIGRATIONS, Migration
 from decloak.store.schema_check import check_schema, distrust
 
 if TYPE_CHECKING:
@@ -20,23 +21,6 @@ __all__ = ["APPLICATION", "VERSION", "Store", "add_functions", "connect_readonly
 
 APPLICATION = 0x0DEC10AC
 """`PRAGMA application_id` of a store, so that somebody else's database is never written to."""
-
-Migration = Callable[["Database"], None]
-
-
-def _renew_views(database: "Database") -> None:
-    """Make the views what schema.sql says."""
-    from decloak.store.documentation import view_texts
-
-    for name, text in view_texts().items():
-        database.conn.execute(f"drop view if exists {name}")
-        database.conn.execute(text)
-
-
-MIGRATIONS: dict[int, Migration] = {
-    2: _renew_views,  # node and edge show what is published alone
-}
-"""What takes a store from version n - 1 to version n. A new store gets schema.sql, which is the last version."""
 
 VERSION = 1 + len(MIGRATIONS)
 
@@ -57,10 +41,14 @@ class Store:
         return connection
 
     @contextmanager
-    def stage(self) -> Iterator[sqlite3.Connection]:
-        """Everything written inside is visible together when the block ends, or not at all."""
+    def stage(self, *, checked: bool = True) -> Iterator[sqlite3.Connection]:
+        """Everything written inside is visible together when the block ends, or not at all.
+
+        References are checked at each row; for rows that are made of arrays, which say how many there are, not.
+        """
         connection = self.connection
         try:
+            connection.execute(f"pragma foreign_keys = {'on' if checked else 'off'}")
             connection.execute("begin immediate")
             yield connection
             connection.execute("commit")

@@ -2,11 +2,13 @@
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from decloak.data.rows import CodedRows
+from decloak.store.transactions import extent, read_marked, read_origin_places, read_transactions
 
 __all__ = ["Outcome", "TrueTable", "outcomes", "scoring_of", "true_tables"]
 
@@ -34,24 +36,70 @@ def scoring_of(connection: sqlite3.Connection, attack: int) -> int:
     return int(number)
 
 
+class _Truth(NamedTuple):
+    """Which transaction of a release really had which item: numbers of both as one, ascending."""
+
+    connection: sqlite3.Connection
+    first: int
+    origins: NDArray[np.int64]
+    held: NDArray[np.int64]
+    marked: NDArray[np.int64]
+    items: int
+
+    @classmethod
+    def of(cls, connection: sqlite3.Connection, scoring: int) -> "_Truth":
+        release, dataset = connection.execute(
+            "select r.id, r.dataset from scoring s join release r on r.id = s.release where s.id = ?", (scoring,)
+        ).fetchone()
+        whole = extent(connection, dataset)
+        (items,) = connection.execute("select coalesce(max(id), 0) + 1 from item").fetchone()
+        none = np.zeros(0, np.int64)
+        origins, held = none, none
+        row = connection.execute("select original from truth_release where release = ?", (release,)).fetchone()
+        if row is not None and (places := read_origin_places(connection, dataset)) is not None:
+            rows = read_transactions(connection, *row).rows
+            origins, held = places.astype(np.int64), np.sort(_pairs(rows, items))
+        marks = read_marked(connection, dataset)
+        marked = np.sort(marks[:, 0] * items + marks[:, 1])
+        return cls(connection, whole.first, origins, held, marked, items)
+
+    def holds(self, txns: NDArray[np.int64], items: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether the transactions, a row each, had the items, a column each."""
+        places = txns - self.first
+        original = _among(places[:, None] * self.items + items, self.marked)
+        if len(self.origins):
+            original |= _among(self.origins[places][:, None] * self.items + items, self.held)
+        return original
+
+
+def _pairs(rows: CodedRows[int], items: int) -> NDArray[np.int64]:
+    return rows.row * items + np.array(rows.names, np.int64)[rows.codes]
+
+
+def _among(values: NDArray[np.int64], ascending: NDArray[np.int64]) -> NDArray[np.bool_]:
+    among: NDArray[np.bool_] = np.append(ascending, -1)[np.searchsorted(ascending, values)] == values
+    return among
+
+
 def true_tables(connection: sqlite3.Connection, scoring: int) -> list[TrueTable]:
     """The distance tables of a scoring: the same for every attack on them."""
-    cells = connection.execute(
-        "select t.id, t.number, c.row, c.col, c.d >= 0 and c.d < 9e999, e.original from distance_table t "
-        "join cell c on c.distance_table = t.id "
-        "join truth_cell e on e.distance_table = c.distance_table and e.row = c.row and e.col = c.col "
-        "where t.scoring = ? order by t.number, c.row, c.col",
-        (scoring,),
-    )
-    return [_table(table, number, list(group)) for (table, number), group in groupby(cells, key=lambda cell: cell[:2])]
+    truth = _Truth.of(connection, scoring)
+    tables = connection.execute("select id, number from distance_table where scoring = ? order by number", (scoring,))
+    return [_table(truth, *table) for table in tables.fetchall()]
 
 
-def _table(table: int, number: int, cells: Sequence[tuple[int | None, ...]]) -> TrueTable:
-    *_, (_, _, last_row, last_col, _, _) = cells
-    shape = (int(last_row or 0) + 1, int(last_col or 0) + 1)
+def _table(truth: _Truth, table: int, number: int) -> TrueTable:
+    sides = "select txn from distance_row {0} order by row", "select item from distance_col {0} order by col"
+    txns, items = (_column(truth.connection, sql, table) for sql in sides)
     # A comparison with a distance that is null is null itself: no score.
-    scored, original = (np.array([bool(cell[column]) for cell in cells]).reshape(shape) for column in (4, 5))
-    return TrueTable(table, number, original, scored)
+    cells = "select coalesce(d >= 0 and d < 9e999, 0) from cell {0} order by row, col"
+    scored = _column(truth.connection, cells, table).astype(bool).reshape(len(txns), len(items))
+    return TrueTable(table, number, truth.holds(txns, items), scored)
+
+
+def _column(connection: sqlite3.Connection, sql: str, table: int) -> NDArray[np.int64]:
+    rows = connection.execute(sql.format("where distance_table = ?"), (table,))
+    return np.fromiter((value for (value,) in rows), np.int64)
 
 
 def outcomes(connection: sqlite3.Connection, attack: int, tables: Sequence[TrueTable]) -> Iterator[Outcome]:

@@ -7,9 +7,10 @@ Each table in them is asked for a column that is no rowid, if only by a conditio
 rowid alone is read, SQLite forgets that a view of ours did the reading, and the sandbox would refuse it.
 """
 
+import re
 from typing import NamedTuple
 
-__all__ = ["RELATIONS", "Derives", "Relation", "Scope"]
+__all__ = ["OF_TRANSACTIONS", "RELATIONS", "Derives", "Relation", "Scope"]
 
 
 class Relation(NamedTuple):
@@ -148,3 +149,8 @@ RELATIONS: dict[str, Relation] = {
     ),
 }
 """By name."""
+
+OF_TRANSACTIONS = frozenset(
+    name for name, relation in RELATIONS.items() if re.search(r"main\.(txn|contains|published_as)\b", relation.sql)
+)
+"""Relations over rows that are made of arrays first."""

@@ -5,14 +5,17 @@ Each function works inside the caller's transaction.
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+import numpy as np
+
 from decloak.data.formats.published import written
-from decloak.data.published import Published
+from decloak.data.published import Element, Published
 from decloak.digest import digest as digest_of
-from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers, write_txns
+from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers
+from decloak.store.transactions import read_transactions, write_marked, write_origin_places, write_transactions
 
 __all__ = ["generalised_numbers", "link_origins", "mark_originals", "mark_suppressed", "write_release", "write_tree"]
 
@@ -40,22 +43,14 @@ def write_release(
         loss=json.dumps(loss or {}),
         notes=json.dumps(list(notes)),
     )
-    txns = write_txns(connection, dataset, data.labels)
     generalised = _write_generalised(connection, release, data)
-    plain = {element for row in data.transactions for element in row if isinstance(element, str)}
-    items = item_numbers(connection, plain)
-    places = _places(txns, data, of=str)
-    insert_rows(connection, "contains (txn, position, item)", ((*place, items[item]) for *place, item in places))
-    places = _places(txns, data, of=tuple)
-    sets = ((*place, generalised[frozenset(members)]) for *place, members in places)
-    insert_rows(connection, "published_as (txn, position, generalised)", sets)
+    items = item_numbers(connection, [element for element in data.rows.used if isinstance(element, str)])
+
+    def number(element: Element) -> int:
+        return items[element] if isinstance(element, str) else -generalised[frozenset(element)]
+
+    write_transactions(connection, dataset, data.rows, data.labels, number)
     return release
-
-
-def _places(txns: Iterable[int], data: Published, *, of: type) -> Iterator[tuple[int, int, Any]]:
-    """What stands where: the number of each transaction, the position in it, and the element of a type there."""
-    for txn, transaction in zip(txns, data.transactions, strict=True):
-        yield from ((txn, position, element) for position, element in enumerate(transaction) if isinstance(element, of))
 
 
 def _write_generalised(connection: sqlite3.Connection, release: int, data: Published) -> dict[frozenset[str], int]:
@@ -103,11 +98,20 @@ def write_tree(connection: sqlite3.Connection, parents: Mapping[str, str], leave
 def link_origins(connection: sqlite3.Connection, release: int, original: int) -> None:
     """Note which original transaction each published one was made from: the one of the same label."""
     connection.execute("insert into truth_release (release, original) values (?, ?)", (release, original))
-    connection.execute(
-        "insert into truth_origin (txn, original) select p.id, o.id from release r join txn p on p.dataset = r.dataset "
-        "join txn o on o.dataset = ? and o.label = p.label where r.id = ?",
-        (original, release),
-    )
+    published, source = _labels(connection, _dataset(connection, release)), _labels(connection, original)
+    places = {label: place for place, label in enumerate(source)} if published != source else {}
+    count = len(published)
+    origins = np.array([places[label] for label in published], np.int64) if places else np.arange(count)
+    write_origin_places(connection, _dataset(connection, release), origins)
+
+
+def _dataset(connection: sqlite3.Connection, release: int) -> int:
+    (dataset,) = connection.execute("select dataset from release where id = ?", (release,)).fetchone()
+    return int(dataset)
+
+
+def _labels(connection: sqlite3.Connection, dataset: int) -> Sequence[str]:
+    return read_transactions(connection, dataset).labels
 
 
 def mark_suppressed(connection: sqlite3.Connection, release: int, items: Iterable[str]) -> None:
@@ -117,10 +121,11 @@ def mark_suppressed(connection: sqlite3.Connection, release: int, items: Iterabl
     insert_rows(connection, "truth_suppressed (release, item)", rows)
 
 
-def mark_originals(connection: sqlite3.Connection, release: int, marked: Iterable[tuple[str, str]]) -> None:
+def mark_originals(connection: sqlite3.Connection, release: int, marked: Sequence[tuple[str, str]]) -> None:
     """Note the members that a distance table file marks as original: transaction label and item name."""
-    connection.executemany(
-        "insert or ignore into truth_marked (txn, item) select t.id, i.id from release r "
-        "join txn t on t.dataset = r.dataset join item i on i.name = ? where t.label = ? and r.id = ?",
-        ((item, label, release) for label, item in marked),
-    )
+    if not marked:
+        return
+    dataset = _dataset(connection, release)
+    place = {label: place for place, label in enumerate(_labels(connection, dataset))}
+    items = item_numbers(connection, {item for _, item in marked})
+    write_marked(connection, dataset, sorted({(place[label], items[item]) for label, item in marked}))

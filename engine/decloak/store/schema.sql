@@ -37,6 +37,42 @@ CREATE TABLE contains (
   PRIMARY KEY (txn, position)
 ) STRICT, WITHOUT ROWID;
 
+-- How much a data set holds, and whether rows show it: its transactions are kept as arrays, from which the rows of txn,
+-- contains, published_as and truth_origin are made when a run ends, or by `decloak rows` where a store is large.
+CREATE TABLE extent (
+  dataset INTEGER PRIMARY KEY REFERENCES dataset (id) ON DELETE CASCADE, -- the data set
+  first INTEGER NOT NULL,        -- number of its first transaction; the others follow
+  transactions INTEGER NOT NULL, -- how many transactions it has
+  elements INTEGER NOT NULL,     -- how many elements they show
+  pending TEXT                   -- null when its rows are there, else in words that they are not
+) STRICT;
+
+-- What data sets hold, as arrays of numbers: lengths (elements of each transaction), codes (the elements of all, by place
+-- in elements), elements (items, generalised items as negative numbers), and labels where they are not 1, 2 and so on.
+CREATE TABLE array (
+  dataset INTEGER NOT NULL REFERENCES dataset (id) ON DELETE CASCADE, -- the data set
+  name TEXT NOT NULL,            -- what the array holds
+  part INTEGER NOT NULL,         -- number of the part, from 0: a long array has several
+  version INTEGER NOT NULL,      -- how it is written: 1 is one value after the other, little-endian
+  form TEXT NOT NULL,            -- what a value is: u1, u2 and u4 whole numbers of so many bytes, i8, f8, or text
+  checksum INTEGER NOT NULL,     -- CRC-32 of the content
+  content BLOB NOT NULL,         -- the values; names each end with a zero byte
+  PRIMARY KEY (dataset, name, part)
+) STRICT;
+
+-- The same of what only the evaluator knows: origins (place of the transaction that each of a release was made from),
+-- and marked (place of a transaction and an item that a distance table file marks as original in it, one after the other).
+CREATE TABLE truth_array (
+  dataset INTEGER NOT NULL REFERENCES dataset (id) ON DELETE CASCADE, -- the data set
+  name TEXT NOT NULL,            -- what the array holds
+  part INTEGER NOT NULL,         -- number of the part, from 0
+  version INTEGER NOT NULL,      -- how it is written
+  form TEXT NOT NULL,            -- what a value is
+  checksum INTEGER NOT NULL,     -- CRC-32 of the content
+  content BLOB NOT NULL,         -- the values
+  PRIMARY KEY (dataset, name, part)
+) STRICT;
+
 -- [node] A published form of some data set.
 CREATE TABLE release (
   id INTEGER PRIMARY KEY,        -- number of the release
@@ -132,7 +168,7 @@ CREATE TABLE cluster (
 
 -- [edge in_cluster] A row of a cluster: the record behind a sub-record of its first chunk, or behind none.
 CREATE TABLE cluster_row (
-  txn INTEGER PRIMARY KEY REFERENCES txn (id) ON DELETE CASCADE, -- the published transaction that stands for it
+  txn INTEGER PRIMARY KEY, -- the published transaction that stands for it
   cluster INTEGER NOT NULL REFERENCES cluster (id) ON DELETE CASCADE, -- the cluster
   row INTEGER NOT NULL,          -- the row, from 0: sub-records of the first chunk as published, then empty rows
   UNIQUE (cluster, row)
@@ -279,7 +315,7 @@ CREATE TABLE distance_table (
 CREATE TABLE distance_row (
   distance_table INTEGER NOT NULL REFERENCES distance_table (id) ON DELETE CASCADE, -- the table
   row INTEGER NOT NULL,          -- the row, from 0
-  txn INTEGER NOT NULL REFERENCES txn (id) ON DELETE CASCADE, -- the transaction
+  txn INTEGER NOT NULL,          -- the transaction
   PRIMARY KEY (distance_table, row)
 ) STRICT, WITHOUT ROWID;
 
@@ -360,7 +396,7 @@ CREATE TABLE spared (
 -- The finding of a reassociate rule: a unit given to the record behind a row of a cluster.
 CREATE TABLE assigned (
   finding INTEGER PRIMARY KEY REFERENCES finding (id) ON DELETE CASCADE, -- the finding
-  txn INTEGER NOT NULL REFERENCES txn (id) ON DELETE CASCADE, -- the record it was given to
+  txn INTEGER NOT NULL,          -- the record it was given to
   chunk TEXT NOT NULL,           -- the chunk of the unit: a record chunk's number, T for terms, S0.1 for a shared one
   unit TEXT NOT NULL,            -- the items of the unit, as a JSON list
   value REAL                     -- what the row was ranked by, larger is closer; null where no score is known

@@ -8,8 +8,9 @@ from typing import Any
 
 from decloak.data.dataset import Dataset
 from decloak.data.tables import AttackTable
-from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers, write_contents, write_txns
+from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers
 from decloak.store.releases import generalised_numbers
+from decloak.store.transactions import extent, write_transactions
 
 __all__ = ["write_dataset", "write_measurement", "write_relatedness", "write_run", "write_scoring"]
 
@@ -19,8 +20,8 @@ def write_dataset(
 ) -> int:
     """Write plain transactions; the plain items of a release go the same way."""
     number = insert(connection, "dataset", digest=digest, kind=kind, origin=data.origin, format=file_format, note=note)
-    txns = write_txns(connection, number, data.labels)
-    write_contents(connection, txns, data.transactions, item_numbers(connection, data.items))
+    items = item_numbers(connection, data.items)
+    write_transactions(connection, number, data.rows, data.labels, items.__getitem__)
     return number
 
 
@@ -53,8 +54,9 @@ def write_scoring(
 ) -> int:
     """Write the distance tables of a release."""
     scoring = insert(connection, "scoring", digest=digest, release=release, relatedness=relatedness, context=context)
-    sql = "select t.id from txn t join release r on r.dataset = t.dataset where r.id = ? order by t.position"
-    txns = [txn for (txn,) in connection.execute(sql, (release,))]
+    (dataset,) = connection.execute("select dataset from release where id = ?", (release,)).fetchone()
+    whole = extent(connection, dataset)
+    txns = range(whole.first, whole.first + whole.transactions)
     generalised = generalised_numbers(connection, release)
     names = {name for table in tables for row in (table.columns, *table.contexts) for name in row}
     items = item_numbers(connection, names)

@@ -57,6 +57,9 @@ class ItemsetsOperator(Operator[ItemsetsRule]):
         bounds = {"k": rule.model.support, "m": rule.model.size}
         return frozenset(name for name, text in bounds.items() if name in text)
 
+    def handed(self, rule: RuleOf[ItemsetsRule]) -> frozenset[str]:
+        return frozenset({"shown"} if _is_shown(rule) else ())
+
     def run(self, rule: RuleOf[ItemsetsRule], sight: Sight, settings: Settings) -> Rare:
         from decloak.counting.guarantees import violations  # it imports scipy.sparse, which rules are listed without
 
@@ -73,9 +76,13 @@ class ItemsetsOperator(Operator[ItemsetsRule]):
         return Rare(rule.derives, [Derived(1, row) for row in rows], np.count_nonzero(sets.rows.lengths))
 
 
+def _is_shown(rule: RuleOf[ItemsetsRule]) -> bool:
+    return " ".join(rule.model.of.split()) == _SHOWN
+
+
 def _sets(rule: RuleOf[ItemsetsRule], sight: Sight) -> Dataset:
     """The items of each set."""
-    if " ".join(rule.model.of.lower().split()) == _SHOWN and (shown := sight.shown()) is not None:
+    if _is_shown(rule) and (shown := sight.shown()) is not None:
         return shown
     columns, rows = sight.sandbox.stream(rule.model.of, rule.place("of"))
     number, item = columns.index("set"), columns.index("item")

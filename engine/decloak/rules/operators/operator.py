@@ -188,6 +188,10 @@ class Operator(ABC, Generic[ModelT]):
         """The settings of an attack that a rule takes notice of: of threshold, ratio, k and m."""
         return frozenset()
 
+    def handed(self, rule: RuleOf[ModelT]) -> frozenset[str]:
+        """The relations that `run` takes from what it may see, and does not ask the store for."""
+        return frozenset()
+
     @abstractmethod
     def run(self, rule: RuleOf[ModelT], sight: Sight, settings: Settings) -> Result:
         """Attack."""

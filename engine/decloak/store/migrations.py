@@ -1,0 +1,93 @@
+"""What takes a store from one version to the next; a new store gets schema.sql, which is the last version."""
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+__all__ = ["MIGRATIONS", "Migration"]
+
+Migration = Callable[["Database"], None]
+
+
+def _renew_views(database: "Database") -> None:
+    """Make the views what schema.sql says."""
+    from decloak.store.documentation import view_texts
+
+    for name, text in view_texts().items():
+        database.conn.execute(f"drop view if exists {name}")
+        database.conn.execute(text)
+
+
+def _keep_arrays(database: "Database") -> None:
+    """Transactions are kept as arrays, and shown as rows."""
+    from decloak.store.documentation import table_texts
+
+    for table in ("extent", "array", "truth_array"):
+        database.conn.execute(table_texts()[table])
+    for (dataset,) in database.conn.execute("select id from dataset order by id").fetchall():
+        _keep(database.conn, dataset)
+    database.conn.execute("pragma legacy_alter_table = on")  # views name the tables all the while
+    for table in ("distance_row", "cluster_row", "assigned"):  # their transactions may have no rows yet
+        _remake(database.conn, table)
+    database.conn.execute("pragma legacy_alter_table = off")
+
+
+def _remake(connection: sqlite3.Connection, table: str) -> None:
+    from decloak.store.documentation import table_texts
+
+    (index,) = connection.execute(
+        "select coalesce(max(sql), '') from sqlite_master where type = 'index' and tbl_name = ?", (table,)
+    ).fetchone()
+    connection.execute(f"alter table {table} rename to old_{table}")
+    connection.execute(table_texts()[table])
+    connection.execute(f"insert into {table} select * from old_{table}")
+    connection.execute(f"drop table old_{table}")
+    if index:
+        connection.execute(index)
+
+
+def _keep(connection: sqlite3.Connection, dataset: int) -> None:
+    import numpy as np  # where strangers' SQL runs there is no room for it, and nothing to migrate
+
+    from decloak.store.arrays import write_array, write_texts
+
+    txns = connection.execute("select id, label from txn where dataset = ? order by position", (dataset,)).fetchall()
+    numbers = [number for number, _ in txns]
+    first = min(numbers, default=1)
+    elements = connection.execute(
+        "select txn, element from (select txn, position, item as element from contains where txn between ?1 and ?2 "
+        "union all select txn, position, -generalised from published_as where txn between ?1 and ?2) "
+        "order by txn, position",
+        (first, max(numbers, default=0)),
+    ).fetchall()
+    held = np.array(elements, np.int64).reshape(len(elements), 2)
+    different, codes = np.unique(held[:, 1], return_inverse=True)
+    write_array(connection, dataset, "lengths", np.bincount(held[:, 0] - first, minlength=len(txns)))
+    write_array(connection, dataset, "codes", codes)
+    write_array(connection, dataset, "elements", different)
+    if [label for _, label in txns] != [str(place) for place in range(1, len(txns) + 1)]:
+        write_texts(connection, dataset, "labels", [label for _, label in txns])
+    connection.execute("insert into extent values (?, ?, ?, ?, null)", (dataset, first, len(txns), len(elements)))
+    origins = connection.execute(
+        "select o.position from txn t join truth_origin x on x.txn = t.id join txn o on o.id = x.original "
+        "where t.dataset = ? order by t.position",
+        (dataset,),
+    ).fetchall()
+    if origins:
+        write_array(connection, dataset, "origins", np.array(origins, np.int64)[:, 0], table="truth_array")
+    marked = connection.execute(
+        "select t.position, m.item from txn t join truth_marked m on m.txn = t.id where t.dataset = ? order by 1, 2",
+        (dataset,),
+    ).fetchall()
+    if marked:
+        write_array(connection, dataset, "marked", np.array(marked, np.int64).ravel(), table="truth_array")
+
+
+MIGRATIONS: Mapping[int, Migration] = {
+    2: _renew_views,  # node and edge show what is published alone
+    3: _keep_arrays,
+}
+"""By the version they lead to."""
