@@ -26,8 +26,9 @@ def _keep_arrays(database: "Database") -> None:
     from decloak.store.documentation import table_texts
 
     for table in ("extent", "array", "truth_array"):
-        database.conn.execute(table_texts()[table])
-    for (dataset,) in database.conn.execute("select id from dataset order by id").fetchall():
+        database.conn.execute(table_texts()[table].replace("TABLE", "TABLE IF NOT EXISTS", 1))
+    missing = "select id from dataset where id not in (select dataset from extent) order by id"
+    for (dataset,) in database.conn.execute(missing).fetchall():
         _keep(database.conn, dataset)
     database.conn.execute("pragma legacy_alter_table = on")  # views name the tables all the while
     for table in ("distance_row", "cluster_row", "assigned"):  # their transactions may have no rows yet

@@ -63,7 +63,7 @@ def _tables_read(connection: sqlite3.Connection, sql: str) -> set[str]:
 
     def note(action: int, name: str | None, *_: str | None) -> int:
         if action == sqlite3.SQLITE_READ and name is not None:
-            read.add(name)
+            read.add(name.lower())  # where no column is read, it is told as written
         return sqlite3.SQLITE_OK
 
     connection.set_authorizer(note)

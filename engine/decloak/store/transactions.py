@@ -101,7 +101,9 @@ def read_transactions(connection: sqlite3.Connection, dataset: int) -> StoredTra
     counts = (len(lengths), int(lengths.sum()), len(codes), len(labels))
     if counts != (whole.transactions, whole.elements, whole.elements, whole.transactions):
         raise damaged(dataset, "lengths")
-    if len(codes) and int(codes.max()) >= len(elements):
+    if lengths.min(initial=0) < 0:
+        raise damaged(dataset, "lengths")
+    if len(codes) and not 0 <= int(codes.min()) <= int(codes.max()) < len(elements):
         raise damaged(dataset, "codes")
     start = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
     return StoredTransactions(labels, CodedRows(start, codes, elements.tolist()))
@@ -161,7 +163,7 @@ def make_rows(connection: sqlite3.Connection, datasets: Iterable[int]) -> None:
         connection.execute("update extent set pending = null where dataset = ?", (dataset,))
     if anew:
         for index, columns in _INDEXES.items():
-            connection.execute(f"create index {index} on {columns}")
+            connection.execute(f"CREATE INDEX {index} ON {columns}")
 
 
 def _make(connection: sqlite3.Connection, dataset: int) -> None:

@@ -1,0 +1,218 @@
+"""A store keeps transactions as arrays and shows them as rows: the same ones, at once, later, or of an old store."""
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import decloak
+from decloak.data.rows import CodedRows, Numbers
+from decloak.errors import DecloakError
+from decloak.store import arrays, transactions
+from decloak.store.opening import APPLICATION, connect_readonly, open_store
+from decloak.store.reading import read_dataset, read_set_generalised
+from decloak.store.showing import show_all
+from decloak.store.transactions import make_rows, read_transactions, write_transactions
+
+SHOWN = ("txn", "contains", "published_as", "truth_origin", "truth_marked")
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def rows_of(path: Path, *tables: str) -> dict[str, list]:
+    with closing(sqlite3.connect(path)) as connection:
+        return {table: connection.execute(f"select * from {table}").fetchall() for table in tables}
+
+
+def whole(path: Path) -> dict[str, list]:
+    """What a store shows, but for the times of runs, and seconds."""
+    with closing(sqlite3.connect(path)) as connection:
+        tables = [name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")]
+    content = rows_of(path, *(table for table in tables if table not in ("array", "truth_array", "run", "release")))
+    return {table: sorted(rows, key=repr) for table, rows in content.items()}
+
+
+@pytest.fixture
+def pending(example, tmp_path):
+    """A store that keeps its transactions as arrays alone."""
+    decloak.run(example / "scenario.yaml", store=tmp_path / "pending.db", rows=0)
+    return tmp_path / "pending.db"
+
+
+def test_rows_that_are_made_later_are_those_that_are_made_at_once(example, pending, tmp_path):
+    decloak.run(example / "scenario.yaml", store=tmp_path / "shown.db")
+    assert not any(rows_of(pending, *SHOWN).values())
+    assert [row[0] for row in rows_of(pending, "extent")["extent"]] == [1, 2]
+    assert all("not there yet" in row[-1] for row in rows_of(pending, "extent")["extent"])
+    assert rows_of(pending, "measure") == rows_of(tmp_path / "shown.db", "measure")
+    show_all(pending)
+    assert whole(pending) == whole(tmp_path / "shown.db")
+    with closing(connect_readonly(pending)) as connection:
+        assert not connection.execute("pragma foreign_key_check").fetchall()
+    indexes = "select name from sqlite_master where type = 'index' order by 1"
+    assert rows_of(pending, f"({indexes})") == rows_of(tmp_path / "shown.db", f"({indexes})")
+
+
+def test_a_run_says_where_its_rows_are_not_there(call, example, tmp_path):
+    said = call("run", example / "scenario.yaml", "--store", tmp_path / "s.db", "--rows", "0")
+    assert "`decloak rows` shows them as rows" in said.err
+    assert call("rows", "last", "--store", tmp_path / "s.db").out == "26 rows show the transactions of run 1\n"
+    assert len(rows_of(tmp_path / "s.db", "contains")["contains"]) == 10 + 4
+
+
+@pytest.mark.parametrize("sql", [
+    "select count(*) from contains", "with x as (select * from txn) select count(txn.id) from x, txn where 0",
+    "select count(*) from edge", "SELECT count(*) FROM Main.\"CONTAINS\"",
+])  # fmt: skip
+def test_a_query_makes_the_rows_it_reads(call, pending, sql):
+    assert call("sql", sql, "--store", pending, "--json").code == 0
+    assert rows_of(pending, "txn")["txn"]
+
+
+def test_a_query_of_other_tables_leaves_the_store_as_it_is(call, pending):
+    before = pending.read_bytes()
+    assert call("sql", "select count(*) from measure", "--store", pending).code == 0
+    assert call("sql", "select nonsense", "--store", pending).code == 2
+    assert pending.read_bytes() == before
+
+
+def test_findings_are_explained_of_a_store_of_arrays(call, pending):
+    said = call("explain", "last", "4", "limbs", "--attack", "gba", "--store", pending)
+    assert said.code == 0, said.err
+    assert "limbs" in said.out
+
+
+ELEMENTS = st.lists(st.lists(st.sampled_from([1, 2, 3, -1, -7]), max_size=4).map(tuple), max_size=8)
+LABELS = st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=3),
+                  min_size=8, max_size=8, unique=True)  # fmt: skip
+
+
+@given(rows=ELEMENTS, labels=LABELS, numbered=st.booleans())
+def test_transactions_are_read_as_they_were_written(tmp_path_factory, rows, labels, numbered):
+    names = Numbers(len(rows)) if numbered else tuple(labels[: len(rows)])
+    with open_store(tmp_path_factory.mktemp("store") / "s.db") as store, store.stage(checked=False) as connection:
+        for dataset in (5, 9):
+            write_transactions(connection, dataset, CodedRows.of(rows), names, int)
+        stored = read_transactions(connection, 9)
+        assert stored.rows == tuple(rows)
+        assert tuple(stored.labels) == tuple(names)
+        make_rows(connection, [9])
+        first = len(rows) + 1
+        assert connection.execute("select id, dataset, position, label from txn").fetchall() == [
+            (first + place, 9, place, label) for place, label in enumerate(names)
+        ]
+        shown = [(first + row, at, element) for row, held in enumerate(rows) for at, element in enumerate(held)]
+        assert connection.execute("select * from contains order by txn, position").fetchall() == [
+            row for row in shown if row[2] > 0
+        ]
+        assert connection.execute(
+            "select txn, position, -generalised from published_as order by txn, position"
+        ).fetchall() == [row for row in shown if row[2] < 0]
+
+
+@pytest.mark.parametrize("values", [
+    [], [0], [255], [256], [1 << 16], [1 << 32], [-1, 3], [0.5, float("nan")],
+])  # fmt: skip
+def test_arrays_are_small_and_exact_and_may_have_parts(tmp_path, monkeypatch, values):
+    monkeypatch.setattr(arrays, "PART", 8)
+    values = np.array(values * 7)
+    with open_store(tmp_path / "s.db") as store, store.stage(checked=False) as connection:
+        arrays.write_array(connection, 1, "x", values)
+        again = arrays.read_array(connection, 1, "x")
+        assert np.array_equal(again, values, equal_nan=values.dtype.kind == "f")
+        assert arrays.read_array(connection, 1, "y") is None
+
+
+DAMAGE = {
+    "a byte": "update array set content = cast(x'07' || substr(content, 2) as blob) where name = '{}'",
+    "cut short": "update array set content = substr(content, 1, length(content) - 1) where name = '{}'",
+    "another form": "update array set form = 'f8' where name = '{}'",
+    "an unknown form": "update array set form = 'object' where name = '{}'",
+    "a newer version": "update array set version = 2 where name = '{}'",
+    "a part is missing": "update array set part = 1 where name = '{}'",
+    "gone": "delete from array where name = '{}'",
+}
+
+
+@pytest.mark.parametrize("name", ["lengths", "codes", "elements", "labels"])
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_what_is_damaged_is_an_error_of_one_line(tmp_path, damage, name):
+    with open_store(tmp_path / "s.db") as store, store.stage(checked=False) as connection:
+        rows = CodedRows.of([(1, 2), (), (3,), (70_000,)])
+        write_transactions(connection, 1, rows, ("a", "bc", "d", "e"), int)
+        connection.execute(damage.format(name))
+        if (name, damage) == ("labels", DAMAGE["gone"]):  # then transactions are called by their numbers
+            assert read_transactions(connection, 1).rows == rows
+            return
+        with pytest.raises(DecloakError) as caught:
+            read_transactions(connection, 1)
+        assert "\n" not in str(caught.value)
+        assert "of data set 1 is damaged; name another store" in str(caught.value)
+
+
+HOSTILE = {
+    "codes beyond the elements": ("codes", [9, 0, 0]),
+    "fewer codes than lengths": ("codes", [0]),
+    "lengths that do not add up": ("lengths", [1, 1]),
+    "negative lengths": ("lengths", [4, -1]),
+    "elements as floats": ("elements", [1.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize(("name", "values"), HOSTILE.values(), ids=HOSTILE)
+def test_arrays_with_right_checksums_that_make_no_sense_are_refused(tmp_path, name, values):
+    with open_store(tmp_path / "s.db") as store, store.stage(checked=False) as connection:
+        write_transactions(connection, 1, CodedRows.of([(1, 2), (2,)]), Numbers(2), int)
+        connection.execute("delete from array where name = ?", (name,))
+        arrays.write_array(connection, 1, name, np.array(values))
+        with pytest.raises(DecloakError, match="of data set 1 is damaged"):
+            read_transactions(connection, 1)
+
+
+def test_an_element_that_is_none_of_the_store_is_refused(pending):
+    with open_store(pending) as store:
+        with store.stage() as connection:
+            connection.execute("delete from array where dataset = 1 and name = 'elements'")
+            arrays.write_array(connection, 1, "elements", np.arange(1_000, 1_020))
+        with pytest.raises(DecloakError, match="the array elements of data set 1 is damaged"):
+            read_dataset(store.connection, 1)
+
+
+def old_store(new: Path, path: Path) -> None:
+    """What a store shows, as a store of version 1."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.executescript((GOLDEN / "schema-1.sql").read_text())
+        connection.execute(f"pragma application_id = {APPLICATION}")
+        connection.execute("pragma user_version = 1")
+        connection.execute("attach ? as new", (str(new),))
+        tables = connection.execute("select name from main.sqlite_master where type = 'table'").fetchall()
+        for (table,) in tables:
+            connection.execute(f"insert into main.{table} select * from new.{table}")
+
+
+def test_an_old_store_becomes_what_a_new_one_is(store, tmp_path):
+    old_store(store, tmp_path / "old.db")
+    open_store(tmp_path / "old.db").close()
+    shown = {name: rows for name, rows in whole(store).items() if not name.startswith("found_")}
+    assert whole(tmp_path / "old.db") == shown
+    made = "(select type, name, tbl_name, sql from sqlite_master where not (name like 'why_%' or name like 'start_%'))"
+    schemas = [sorted(rows_of(path, made)[made], key=repr) for path in (tmp_path / "old.db", store)]
+    assert [row[:3] for row in schemas[0]] == [row[:3] for row in schemas[1]]
+    plain = [[" ".join((row[3] or "").replace('"', "").split()) for row in schema] for schema in schemas]
+    assert plain[0] == plain[1]
+    with closing(connect_readonly(tmp_path / "old.db")) as old, closing(connect_readonly(store)) as new:
+        assert read_dataset(old, 1) == read_dataset(new, 1)
+        assert read_set_generalised(old, 1) == read_set_generalised(new, 1)
+        assert not old.execute("pragma foreign_key_check").fetchall()
+
+
+def test_marks_of_distance_tables_and_origins_survive(tmp_path, pending):
+    with closing(connect_readonly(pending)) as connection:
+        assert transactions.read_origin_places(connection, 2).tolist() == [0, 1, 2, 3]
+    copy = Path(shutil.copy(pending, tmp_path / "copy.db"))
+    show_all(copy)
+    assert rows_of(copy, "truth_origin")["truth_origin"] == [(5, 1), (6, 2), (7, 3), (8, 4)]
