@@ -43,7 +43,7 @@ _STRIDE = 200_000
 _MOST_STEPS, _MOST_STEPS_EMPTY = 10_000_000_000, 10_000_000
 _MOST_PAGES, _MOST_ROWS = 250_000, 10_000_000
 """What one statement may take before it is held to be endless: steps of SQLite's machine (the second: over relations
-without rows), pages of temporary tables (1 GB), rows of a result."""
+without rows), pages of temporary tables (1 GB), rows of a result that are all held at once."""
 
 
 def quoted(name: str) -> str:
@@ -117,7 +117,10 @@ class Sandbox:
     def select(self, sql: str, place: str | None = None) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """Run a rule's SELECT; return its column names and rows."""
         columns, rows = self.stream(sql, place)
-        return columns, list(rows)
+        held = list(islice(rows, _MOST_ROWS + 1))
+        if len(held) > _MOST_ROWS:
+            raise DecloakError(f"the SQL gives over {_MOST_ROWS} rows", place, "let it come to an end")
+        return columns, held
 
     def stream(self, sql: str, place: str | None = None) -> tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]:
         """The same, each row when it is asked for."""
@@ -185,9 +188,7 @@ class Sandbox:
 
     def _rows(self, cursor: sqlite3.Cursor, place: str | None) -> Iterator[tuple[Any, ...]]:
         with self._explaining(place):
-            yield from islice(cursor, _MOST_ROWS)
-            if cursor.fetchone() is not None:
-                raise DecloakError(f"the SQL gives over {_MOST_ROWS} rows", place, "let it come to an end")
+            yield from cursor
 
     @contextmanager
     def _explaining(self, place: str | None) -> Iterator[None]:
