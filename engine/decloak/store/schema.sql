@@ -168,7 +168,7 @@ CREATE TABLE cluster (
 
 -- [edge in_cluster] A row of a cluster: the record behind a sub-record of its first chunk, or behind none.
 CREATE TABLE cluster_row (
-  txn INTEGER PRIMARY KEY, -- the published transaction that stands for it
+  txn INTEGER PRIMARY KEY,       -- the published transaction that stands for it
   cluster INTEGER NOT NULL REFERENCES cluster (id) ON DELETE CASCADE, -- the cluster
   row INTEGER NOT NULL,          -- the row, from 0: sub-records of the first chunk as published, then empty rows
   UNIQUE (cluster, row)
