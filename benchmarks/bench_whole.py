@@ -1,0 +1,228 @@
+"""What whole runs cost: CPU seconds, peak memory, the size of the store, and what share of the CPU every stage takes.
+
+    python benchmarks/bench_whole.py [--works WORDS] [--data FOLDER] [--write | --check]
+
+Each work is a scenario run into a new store, in a process of its own; all that a user waits for is in it, from the
+start of Python on. A unit is a fixed work of Python, numpy and SQLite, measured before and after: CPU in units can be
+compared between machines. Without a choice every work is run, which takes some ten minutes of CPU; `--works` takes
+those whose names hold all of the words. `--data` names a folder with bms_webview1.dat.gz and bms_webview2.dat.gz.
+
+`--write` puts the results into results.md, those of works that were not run stay. `--check` runs the works of
+results.md that take less than FEW units there, and fails where one takes 25% more units than it did, the best of two.
+"""
+
+import argparse
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+RESULTS = Path(__file__).with_name("results.md")
+WORSE = 1.25
+FEW = 60
+"""Units of the works that a check repeats."""
+KM = "attack: [km_violation]\nmeasure: [loss]"
+SIX = "relate: {measure: ngd, source: release}\nattack: [ra, mda, tba, wba, gba, rba]\nmeasure: [recovery]"
+CHUNKS = "relate: {measure: ngd, source: release}\nattack: [random, aba, rga, mra, cover]\nmeasure: [accuracy]"
+METHODS = {
+    "cut, m = 3": ("{method: cut, k: 5, m: 3, hierarchy: {by: names}}", KM, (1_000, 10_000, 100_000, 515_597)),
+    "disassociation": ("{method: disassociation, k: 3, m: 2, max_cluster: 50}", CHUNKS, (1_000, 10_000)),
+    "sets of 16, six attacks": ("{method: sets, size: 16}", SIX, (500, 1_000, 2_000)),
+}
+"""What is done to baskets of 1,657 items of the shape of BMS-POS, and for how many records."""
+LARGE = {
+    "cut, m = 3, 1,000,000 × 20,000": (
+        "{generate: baskets, transactions: 1000000, items: 20000, length: 8}",
+        "{method: cut, k: 5, m: 3, hierarchy: {by: names}}",
+    ),
+}
+SWEEP = """\
+scenario: a sweep of 40
+data: {generate: clinic, transactions: 800, seed: 7}
+anonymise: {method: coat, k: 10, privacy: {count: 20, sizes: [3]}}
+relate: {measure: ngd, source: clinic-counts}
+attack: [mda, tba, wba, rba]
+measure: [recovery]
+vary: {anonymise.k: [3, 4, 5, 6, 8, 10, 12, 14, 17, 20]}
+repeat: {times: 4, seed: 1}
+"""
+REAL = {
+    "bms_webview1, aa, m = 3": ("bms_webview1.dat.gz", "{method: aa, k: 5, m: 3, hierarchy: {by: names}}", KM),
+    "bms_webview2, aa, m = 3": ("bms_webview2.dat.gz", "{method: aa, k: 5, m: 3, hierarchy: {by: names}}", KM),
+    "bms_webview1, disassociation": (
+        "bms_webview1.dat.gz", "{method: disassociation, k: 3, m: 2, max_cluster: 50}", CHUNKS,
+    ),
+}  # fmt: skip
+RUN = """
+import json, sys, time
+from decloak import run
+from decloak.runs.runner import Progress
+class Stages(Progress):
+    def __init__(self):
+        self.spent, self.now, self.since = {}, "start", 0.0
+    def stage(self, name):
+        now = time.process_time()
+        self.spent[self.now] = self.spent.get(self.now, 0.0) + now - self.since
+        self.now, self.since = name.partition(":")[0], now
+stages = Stages()
+run(sys.argv[1], store=sys.argv[2], progress=stages)
+stages.stage("")
+json.dump(stages.spent, sys.stdout)
+"""
+
+
+class Cost(NamedTuple):
+    """Of one work: CPU in seconds and in units, megabytes of memory and of the store, shares of stages in words."""
+
+    seconds: float
+    units: float
+    memory: float
+    store: float
+    shares: str
+
+
+def works(data: Path | None) -> Iterator[tuple[str, str]]:
+    """Every work: its name, and its scenario."""
+    for name, (method, rest, sizes) in METHODS.items():
+        for size in sizes:
+            baskets = f"{{generate: baskets, transactions: {size}, items: 1657, length: 6.5}}"
+            yield f"{name}, {size:,} × 1,657", scenario(baskets, method, rest)
+    yield "sweep of 40 variants of COAT", SWEEP
+    for name, (baskets, method) in LARGE.items():
+        yield name, scenario(baskets, method, KM)
+    for name, (file, method, rest) in REAL.items() if data is not None else ():
+        path = json.dumps(str((data / file).absolute()))
+        yield name, scenario(f'{{file: {path}, format: basket, separator: " "}}', method, rest)
+
+
+def scenario(data: str, method: str, rest: str) -> str:
+    return f"scenario: a whole run\ndata: {data}\nanonymise: {method}\n{rest}\n"
+
+
+def unit() -> float:
+    """The CPU seconds of a fixed work of Python, numpy and SQLite."""
+    begun = time.process_time()
+    rows = [(number, number * 7919 % 10_007) for number in range(200_000)]
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("create table t (a integer primary key, b integer)")
+        connection.executemany("insert into t values (?, ?)", rows)
+    values = np.random.default_rng(1).integers(0, 1 << 30, 2_000_000)
+    for _ in range(3):
+        np.unique(np.sort(values) % 100_003)
+    counts: dict[int, int] = {}
+    for _, key in rows * 2:
+        counts[key] = counts.get(key, 0) + 1
+    return time.process_time() - begun
+
+
+def measured(text: str) -> Cost:
+    """Run a scenario in a process of its own."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "work.yaml").write_text(text, encoding="utf-8")
+        command = [sys.executable, "-c", RUN, folder / "work.yaml", folder / "store.db"]
+        before = unit()
+        with (folder / "out").open("wb") as out:
+            process = subprocess.Popen(command, cwd=folder, stdout=out)
+            _, status, usage = os.wait4(process.pid, 0)  # unlike `wait`, it tells what this one process has used
+            process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            sys.exit(f"the run ended with {process.returncode}:\n{text}")
+        stages = json.loads((folder / "out").read_text(encoding="utf-8"))
+        size = (folder / "store.db").stat().st_size / 1e6
+        yardstick = (before + unit()) / 2
+    seconds = usage.ru_utime + usage.ru_stime
+    return Cost(seconds, seconds / yardstick, usage.ru_maxrss / 1024, size, shares(stages))
+
+
+def shares(stages: Mapping[str, float]) -> str:
+    """The stages that took a twentieth or more, the largest first."""
+    total = sum(stages.values())
+    large = sorted(((spent / total, name) for name, spent in stages.items()), reverse=True)
+    return ", ".join(f"{name} {share:.0%}" for share, name in large if share >= 0.05)
+
+
+def line(name: str, cost: Cost) -> str:
+    return f"| {name} | {cost.seconds:.1f} | {cost.units:.1f} | {cost.memory:,.0f} | {cost.store:.1f} | {cost.shares} |"
+
+
+def read_lines(text: str) -> dict[str, str]:
+    """The lines of the table by name."""
+    rows = [row for row in text.splitlines() if re.match(r"\| [^|]+ \| [\d.]+ \|", row)]
+    return {row.split(" | ")[0].removeprefix("| "): row for row in rows}
+
+
+def units_of(row: str) -> float:
+    return float(row.split(" | ")[2])
+
+
+def growth(rows: Mapping[str, str]) -> Iterator[str]:
+    """How CPU grows with records, from each size to the next."""
+    for method, (*_, sizes) in METHODS.items():
+        names = {size: f"{method}, {size:,} × 1,657" for size in sizes}
+        for fewer, more in pairwise(size for size in sizes if names[size] in rows):
+            ratio = units_of(rows[names[more]]) / units_of(rows[names[fewer]])
+            yield f"- {method}, {fewer:,} to {more:,} records: n^{np.log(ratio) / np.log(more / fewer):.2f}"
+
+
+def page(rows: Mapping[str, str], order: Iterable[str]) -> str:
+    ordered = [rows[name] for name in order if name in rows]
+    head = "| work | CPU s | units | MB of memory | MB of store | stages |\n|---|---|---|---|---|---|"
+    return (
+        "# Whole runs\n\n"
+        "Written by `python benchmarks/bench_whole.py --write`; its docstring says what is measured.\n\n"
+        + "\n".join([head, *ordered])
+        + "\n\nGrowth of CPU, start-up included:\n\n"
+        + "\n".join(growth(rows))
+        + "\n"
+    )
+
+
+def check(chosen: Mapping[str, str]) -> int:
+    """Whether no work takes much more than results.md says."""
+    worse = 0
+    for name, row in read_lines(RESULTS.read_text(encoding="utf-8")).items():
+        if name not in chosen or units_of(row) > FEW:
+            continue
+        now = measured(chosen[name]).units
+        if now > WORSE * units_of(row):  # somebody else may have had the machine
+            now = min(now, measured(chosen[name]).units)
+        failed = now > WORSE * units_of(row)
+        worse += failed
+        print(f"{name}: {units_of(row):.1f} units before, {now:.1f} now{': worse' if failed else ''}", flush=True)
+    return 1 if worse else 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--works", nargs="*", default=[], help="words that the names of works must hold")
+    parser.add_argument("--data", type=Path, help="a folder with real data")
+    parser.add_argument("--write", action="store_true", help="put the results into results.md")
+    parser.add_argument("--check", action="store_true", help="compare with results.md")
+    options = parser.parse_args(arguments)
+    everything = dict(works(options.data))
+    chosen = {name: text for name, text in everything.items() if all(word in name for word in options.works)}
+    if options.check:
+        return check(chosen)
+    rows = read_lines(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    for name, text in chosen.items():
+        rows[name] = line(name, measured(text))
+        print(rows[name], flush=True)
+        if options.write:
+            RESULTS.write_text(page(rows, dict(works(Path()))), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
