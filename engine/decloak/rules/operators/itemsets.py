@@ -65,15 +65,16 @@ class ItemsetsOperator(Operator[ItemsetsRule]):
 
         k, m = _bound(rule, rule.model.support, "k", settings.k), _bound(rule, rule.model.size, "m", settings.m)
         sets = _sets(rule, sight)
+        filled = int(np.count_nonzero(sets.rows.lengths))
         supports: Supports = violations(sets, k=k, m=m)
         if rule.model.report == "count":
             # One finding stands for many itemsets: millions of them would fill the store and explain nothing.
             counts = Counter((len(itemset), support) for itemset, support in supports)
-            return Rare(rule.derives, [Derived(1, (str(n), *key)) for key, n in sorted(counts.items())], len(sets))
+            return Rare(rule.derives, [Derived(1, (str(n), *key)) for key, n in sorted(counts.items())], filled)
         if rule.model.report == "minimal":
             supports = _minimal(supports)
         rows = [(", ".join(sorted(itemset)), len(itemset), support) for itemset, support in supports]
-        return Rare(rule.derives, [Derived(1, row) for row in rows], np.count_nonzero(sets.rows.lengths))
+        return Rare(rule.derives, [Derived(1, row) for row in rows], filled)
 
 
 def _is_shown(rule: RuleOf[ItemsetsRule]) -> bool:
