@@ -1,0 +1,94 @@
+"""What was expected, for build servers: JUnit's XML, SARIF 2.1.0, and Markdown for the summary of a step.
+
+What cannot be judged is an error, never a pass.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+
+from decloak.version import __version__
+
+__all__ = ["Judged", "junit", "markdown", "sarif"]
+
+_NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+MARKS = {True: "✓", False: "✗", None: "?"}
+
+
+class Judged(NamedTuple):
+    """Something that was expected: its name, whether it holds (None: nobody can say), why, and where it is written."""
+
+    name: str
+    holds: bool | None
+    said: str
+    file: str
+    line: int = 1
+    column: int = 1
+
+
+def junit(suite: str, judged: Sequence[Judged]) -> str:
+    """One test case for each expectation; what is undefined is an error of the case."""
+    root = ElementTree.Element(
+        "testsuite", name=_text(suite), tests=str(len(judged)),
+        failures=str(sum(entry.holds is False for entry in judged)),
+        errors=str(sum(entry.holds is None for entry in judged)),
+    )  # fmt: skip
+    for entry in judged:
+        case = ElementTree.SubElement(
+            root,
+            "testcase",
+            name=_text(entry.name),
+            classname=_text(suite),
+            file=_text(entry.file),
+            line=str(entry.line),
+        )
+        if entry.holds is not True:
+            kind = "failure" if entry.holds is False else "error"
+            ElementTree.SubElement(case, kind, message=_text(entry.said))
+    ElementTree.indent(root)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+
+
+def sarif(judged: Iterable[Judged]) -> str:
+    """A result for everything that does not hold, or that nobody can say holds, at the line it is written on."""
+    rules = [
+        {"id": "does-not-hold", "shortDescription": {"text": "An expectation or a guarantee does not hold."}},
+        {"id": "undefined", "shortDescription": {"text": "An expectation cannot be judged: a figure is undefined."}},
+    ]
+    driver = {"name": "decloak", "version": __version__, "rules": rules}
+    results = [_result(entry) for entry in judged if entry.holds is not True]
+    document = {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "results": results}],
+    }
+    return json.dumps(document, indent=1) + "\n"
+
+
+def _result(entry: Judged) -> dict[str, Any]:
+    region = {"startLine": entry.line, "startColumn": entry.column}
+    return {
+        "ruleId": "does-not-hold" if entry.holds is False else "undefined",
+        "level": "error",
+        "message": {"text": f"{entry.name}: {entry.said}"},
+        "locations": [{"physicalLocation": {"artifactLocation": {"uri": entry.file}, "region": region}}],
+    }
+
+
+def markdown(title: str, sentences: Sequence[str], judged: Sequence[Judged]) -> str:
+    """A heading, what was found in sentences, and a line for each expectation."""
+    lines = [f"### {_plain(title)}", *(f"\n{_plain(sentence)}" for sentence in sentences)]
+    lines += ["", *(f"- {MARKS[entry.holds]} {_plain(entry.said)}" for entry in judged)] if judged else []
+    return "\n".join(lines) + "\n"
+
+
+def _text(text: str) -> str:
+    """Text as XML can hold it."""
+    return _NOT_XML.sub("\ufffd", text)
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown and HTML take as text."""
+    return re.sub(r"([\\`*_{}\[\]()#+|~<>&!-])", r"\\\1", " ".join(_text(text).split()))
