@@ -20,12 +20,17 @@ __all__ = ["Card", "Drawn", "Findings", "Page", "Section", "Table", "rendered"]
 
 
 class Table(NamedTuple):
-    """Rows under headings; `numeric` are the columns that hold numbers."""
+    """Rows under headings; `numeric` are the columns that hold numbers.
+
+    `bars` are a share and its level by chance for each row, drawn beside it; a `folded` table opens on request.
+    """
 
     caption: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     numeric: frozenset[int] = frozenset()
+    bars: Sequence[tuple[float | None, float | None]] = ()
+    folded: bool = False
 
 
 class Drawn(NamedTuple):

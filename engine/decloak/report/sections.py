@@ -21,6 +21,9 @@ COSTS = ("loss", "mining", "utility", "cost")
 """The families that say what a release costs."""
 PANELS = 24
 """Panels of one figure; beyond that its table says the same."""
+SHARES = ("precision", "accuracy")
+TELLING = {"struck", "assigned", "correct", *SHARES, "chance", "gain", "recall", "breach", "vulnerable_records"}
+"""What the first table has: counts, the share that was right, chance, what lies between them."""
 HEADLINES = ("precision", "accuracy", "breach", "findings")
 """The figure that is drawn where nobody says which: the first that was measured."""
 
@@ -35,23 +38,42 @@ def number(value: float | None, count: bool = False) -> str:
 
 
 def attacks_section(study: Study) -> Section:
-    """Every attack with its figures beside chance, means over repetitions."""
-    titles = [title for title in figure_titles().values() if title.name in study.measures and title.column]
+    """Every attack beside chance, and all that was measured behind a fold."""
     costs = {figure.name for family in COSTS for figure in by_name(family).figures}
-    shown = [title for title in titles if title.name not in costs]
-    rows = [
-        [
-            *([name] if study.varied else []),
-            attack,
-            *_cells(study, runs, attack, shown),
-        ]
+    measured = [title for title in figure_titles().values() if title.name in study.measures - costs]
+    telling = [title for title in measured if title.name in TELLING]
+    if not any(title.name in SHARES for title in telling):
+        telling = [title for title in measured if title.column]
+    means = f"means over {_repetitions(study)}, 95% intervals in brackets"
+    lines = []
+    if any(title.name in SHARES for title in telling):
+        lines = ["The bar is the share that was right, the tick what chance alone would have had right of as many."]
+    tables = [_attack_table(study, f"What was right: {means}", telling, bars=True)]
+    if len(measured) > len(telling):
+        tables.append(_attack_table(study, f"All figures: {means}", measured)._replace(folded=True))
+    return Section("attacks", "Attacks beside chance", lines, tables=tables)
+
+
+def _attack_table(study: Study, caption: str, titles: Sequence[FigureTitle], *, bars: bool = False) -> Table:
+    placed = [
+        (name, runs, attack)
         for name, runs in _variants(study)
         for attack in study.attacks
+        if any((title.name, attack) in study.figures[run] for run in runs for title in titles)
     ]
-    heads = [*(["variant"] if study.varied else []), "attack", *(title.title for title in shown)]
-    numeric = frozenset(range(len(heads) - len(shown), len(heads)))
-    table = Table(f"Means over {_repetitions(study)}; [low, high] are 95% intervals.", heads, rows, numeric)
-    return Section("attacks", "Attacks beside chance", tables=[table])
+    rows = [
+        [*([name] if study.varied else []), attack, *_cells(study, runs, attack, titles, bars)]
+        for name, runs, attack in placed
+    ]
+    heads = [*(["variant"] if study.varied else []), "attack", *(title.title for title in titles)]
+    numeric = frozenset(range(len(heads) - len(titles), len(heads)))
+    share = next((title.name for title in titles if title.name in SHARES), None) if bars else None
+    drawn = [(_mean(study, runs, attack, share), _mean(study, runs, attack, "chance")) for _, runs, attack in placed]
+    return Table(caption, heads, rows, numeric, drawn if share else ())
+
+
+def _mean(study: Study, runs: Sequence[int], attack: str, measure: str | None) -> float | None:
+    return interval([study.figures[run].get((measure or "", attack)) for run in runs]).mean
 
 
 def sweep_section(study: Study) -> Section | None:
@@ -166,11 +188,15 @@ def _variants(study: Study) -> list[tuple[str, list[int]]]:
     return list(named.items())
 
 
-def _cells(study: Study, runs: Sequence[int], attack: str, titles: Sequence[FigureTitle]) -> Iterator[str]:
+def _cells(
+    study: Study, runs: Sequence[int], attack: str, titles: Sequence[FigureTitle], short: bool = False
+) -> Iterator[str]:
+    """The mean of each figure with its interval; in a short table where the interval is what counts."""
     for title in titles:
-        mean = interval([study.figures[run].get((title.name, attack)) for run in runs], bounds=title.bounds_of(None))
-        bounds = mean.low is not None and mean.high is not None and mean.high > mean.low
-        around = f" [{number(mean.low, title.count)}, {number(mean.high, title.count)}]" if bounds else ""
+        values = [study.figures[run].get((title.name, attack)) for run in runs]
+        mean = interval(values, bounds=title.bounds_of(None))
+        bare = mean.low is None or (short and title.name not in ("gain", *SHARES))
+        around = "" if bare else f" [{number(mean.low, title.count)}, {number(mean.high, title.count)}]"
         yield number(mean.mean, title.count) + around
 
 

@@ -5,7 +5,7 @@ and what chance would have reached beside it, where the figure has such a level.
 """
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -71,9 +71,9 @@ class Study:
         return list(dict.fromkeys(attack for figures in self.figures.values() for _, attack in figures))
 
     @cached_property
-    def measures(self) -> list[str]:
+    def measures(self) -> Set[str]:
         """The figures that were measured."""
-        return list(dict.fromkeys(measure for figures in self.figures.values() for measure, _ in figures))
+        return dict.fromkeys(measure for figures in self.figures.values() for measure, _ in figures).keys()
 
     def series(self, x: str, y: str, by: Sequence[str] = ()) -> list[Series]:
         """The figure `y` along `x`, a series for each value of what `by` names."""
