@@ -16,7 +16,7 @@ from decloak.digest import digest
 from decloak.errors import DecloakError
 from decloak.scenario import sweep
 from decloak.scenario.model import load
-from decloak.scenario.sweep import MOST, combinations, compact, merged_faults
+from decloak.scenario.sweep import MOST, combinations, compact, merged_faults, short_names
 from decloak.scenario.variant import Variant, variants
 from decloak.yaml.source import Source
 
@@ -63,12 +63,28 @@ def test_lists_are_varied_by_index_and_whole_parts_by_name(tmp_path: Path) -> No
     data = [{"file": "a.csv", "format": "long"}, {"file": "b.dat", "format": "spmf"}]
     found = sweep_of(tmp_path, vary={"attack.1.ratio": [1, 1.5], "data": data})
     assert [variant.name for variant in found] == [
-        "attack.1.ratio=1, data={file: a.csv, format: long}",
-        "attack.1.ratio=1, data={file: b.dat, format: spmf}",
-        "attack.1.ratio=1.5, data={file: a.csv, format: long}",
-        "attack.1.ratio=1.5, data={file: b.dat, format: spmf}",
+        "attack.1.ratio=1, data=a.csv",
+        "attack.1.ratio=1, data=b.dat",
+        "attack.1.ratio=1.5, data=a.csv",
+        "attack.1.ratio=1.5, data=b.dat",
     ]
     assert [variant.scenario.attacks[1].ratio for variant in found] == [1, 1, 1.5, 1.5]
+
+
+def test_mappings_are_called_by_what_makes_the_difference() -> None:
+    coat, cut, wide = ({"method": "coat", "k": 5}, {"method": "cut", "k": 5}, {"method": "cut", "k": 9, "m": 2})
+    assert short_names([coat, cut]) == ["coat", "cut"]
+    assert short_names([cut, wide]) == ["{k: 5}", "{k: 9, m: 2}"]
+    assert short_names([coat, cut, wide]) == [
+        "{method: coat, k: 5}",
+        "{method: cut, k: 5}",
+        "{method: cut, k: 9, m: 2}",
+    ]
+    assert short_names([cut]) == ["{method: cut, k: 5}"]
+    assert short_names([{"file": "a", "ids": True}, {"generate": "clinic"}]) == [
+        "{file: a, ids: true}", "{generate: clinic}"
+    ]  # fmt: skip
+    assert short_names([3, "three", None]) == ["3", "three", "null"]
 
 
 def test_repetitions_share_the_name_and_differ_in_number_title_and_seed(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from decloak.errors import DecloakError, nearest, shown
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import figure_titles
-from decloak.scenario.sweep import compact
+from decloak.scenario.sweep import compact, short_names
 from decloak.store.results import pooled_figures
 from decloak.store.studies import StudyRun
 
@@ -93,7 +93,18 @@ class Study:
         ]
 
     def _place(self, run: StudyRun, attack: str, key: str) -> Any:
-        return attack if key == ATTACK else setting(run.config, key)
+        """Where a figure lies on an axis: a number, or what a value is called among the others."""
+        if key == ATTACK:
+            return attack
+        value = setting(run.config, key)
+        return self._names[key][compact(value)] if isinstance(value, Mapping) else value
+
+    @cached_property
+    def _names(self) -> dict[str, dict[str, str]]:
+        return {
+            key: dict(zip(map(compact, values), short_names(values), strict=True))
+            for key, values in self.varied.items()
+        }
 
     def _check(self, x: str, y: str, by: Sequence[str]) -> None:
         if y not in self.measures:
@@ -125,7 +136,7 @@ def _point(rows: Sequence[tuple[Any, float | None, float | None]], y: str) -> Po
 
 
 def _named(key: str, value: Any) -> str:
-    return str(value) if key == ATTACK else f"{key.rpartition('.')[2]} = {compact(value)}"
+    return str(value) if key == ATTACK else f"{key.rpartition('.')[2]} = {value}"
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:

@@ -12,7 +12,7 @@ from decloak.errors import DecloakError, Faults, shown
 from decloak.yaml.source import Fault, Source
 from decloak.yaml.tree import Node, Place, number_or_text
 
-__all__ = ["MOST", "combination_name", "combinations", "compact", "merged_faults"]
+__all__ = ["MOST", "combination_name", "combinations", "compact", "merged_faults", "short_names"]
 
 MOST = 10_000
 """Variants a scenario may have, repetitions counted."""
@@ -21,8 +21,33 @@ _PLAIN = re.compile(r"[\w./][\w./-]*(?: [\w./-]+)*")
 
 
 def combination_name(settings: Mapping[str, Any]) -> str:
-    """What a combination is called."""
+    """What a combination is called, whatever others there are."""
     return ", ".join(f"{key}={compact(value)}" for key, value in settings.items())
+
+
+_NAMING = ("method", "model", "measure", "generate", "rule", "by", "source", "file", "release", "published")
+"""Keys whose value alone says what a mapping is."""
+
+
+def short_names(values: Sequence[Any]) -> list[str]:
+    """What different values of one key are called: mappings by what makes the difference between them.
+
+    >>> short_names([{"method": "cut", "k": 5}, {"method": "coat", "k": 5}])
+    ['cut', 'coat']
+    >>> short_names([{"method": "cut", "k": 5}, {"method": "cut", "k": 9}])
+    ['{k: 5}', '{k: 9}']
+    """
+    names = [compact(value) for value in values]
+    if len(names) == 1 or not all(isinstance(value, Mapping) for value in values):
+        return names
+    differing = [
+        key
+        for key in dict.fromkeys(key for value in values for key in value)
+        if len({compact(value[key]) if key in value else None for value in values}) > 1
+    ]
+    telling = [[compact(value[key]) if key in value else "" for value in values] for key in _NAMING if key in differing]
+    subsets = [compact({key: value[key] for key in differing if key in value}) for value in values]
+    return next((texts for texts in (*telling, subsets) if "" not in texts and len({*texts}) == len(names)), names)
 
 
 def combinations(source: Source, times: int) -> Iterator[Source]:

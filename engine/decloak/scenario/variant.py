@@ -5,13 +5,13 @@ format: variants that are compared, whatever they vary, are dealt the same hand.
 on the same release, two values of k in the same random hierarchy, and one attack more changes nothing for the others.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from decloak.digest import digest
 from decloak.scenario.model import Document, Scenario
-from decloak.scenario.sweep import combination_name
+from decloak.scenario.sweep import compact, short_names
 
 __all__ = ["DataOf", "Variant", "seed_of", "variants"]
 
@@ -37,14 +37,27 @@ class Variant:
 
 def variants(document: Document, data_of: DataOf) -> list[Variant]:
     """Every combination in the order of the file, the last key varying fastest, each repeated."""
+    names = _names([case.settings for case in document.cases])
     return [
         Variant(
-            combination_name(case.settings) or "base", case.settings, number,
+            name, case.settings, number,
             seed_of(case.scenario, number, data_of), case.source.value, case.scenario,
         )
-        for case in document.cases
+        for name, case in zip(names, document.cases, strict=True)
         for number in range(1, case.scenario.repeat.times + 1)
     ]  # fmt: skip
+
+
+def _names(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What combinations are called among each other."""
+    short: dict[str, dict[str, str]] = {}
+    for key in settings[0]:
+        values = {compact(combination[key]): combination[key] for combination in settings}
+        short[key] = dict(zip(values, short_names(list(values.values())), strict=True))
+    return [
+        ", ".join(f"{key}={short[key][compact(value)]}" for key, value in combination.items()) or "base"
+        for combination in settings
+    ]
 
 
 def seed_of(scenario: Scenario, repetition: int, data_of: DataOf) -> int:
