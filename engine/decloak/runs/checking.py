@@ -28,7 +28,7 @@ USUAL = {"k": 3, "m": 2}
 @one_process()
 def plans(document: Document, inputs: Inputs | None = None) -> list[Plan]:
     """Check everything a scenario names, and plan its variants."""
-    inputs = inputs or Inputs(Folder(document.path.parent))
+    inputs = inputs or Inputs(document.folder)
     folder = inputs.folder
     catalogue = Catalogue()
     for case in document.cases:  # first all of them, for rules may read what those below derive

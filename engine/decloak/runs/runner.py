@@ -8,7 +8,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from decloak.data.formats.folder import Folder
 from decloak.measure.family import FigureTitle
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import figure_titles
@@ -119,7 +118,7 @@ def run(
     """
     document = load(scenario, overrides)
     offline = any(case.scenario.offline for case in document.cases)
-    inputs = Inputs(Folder(document.path.parent), kept_counts(store) if offline else 0)
+    inputs = Inputs(document.folder, kept_counts(store) if offline else 0)
     planned = plans(document, inputs)
     listener = progress or Progress()
     checked = set() if Path(store).exists() else {planned[0].release}

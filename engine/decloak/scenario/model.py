@@ -234,9 +234,10 @@ class Combination:
 
 @dataclass(frozen=True)
 class Document:
-    """A scenario that is valid in all its variants."""
+    """A scenario that is valid in all its variants; `folder` is where the files it names are."""
 
     path: Path
+    folder: Folder
     source: Source
     cases: tuple[Combination, ...]
 
@@ -267,8 +268,8 @@ def load(path: str | Path, overrides: Sequence[str] = ()) -> Document:
     # An override of what varies would be overwritten in every variant, in silence.
     check_effect(places, plan.vary)
     variants = tuple(combinations(source, plan.repeat.times))
-    context = {"folder": Folder(Path(path).parent)}
-    checked = [validated(variant, Scenario, context=context) for variant in variants]
+    folder = Folder(Path(path).parent)
+    checked = [validated(variant, Scenario, context={"folder": folder}) for variant in variants]
     cases = tuple(
         Combination(variant, scenario)
         for variant, (scenario, _) in zip(variants, checked, strict=True)
@@ -276,7 +277,7 @@ def load(path: str | Path, overrides: Sequence[str] = ()) -> Document:
     )
     if len(cases) < len(variants):
         raise merged_faults(variants, [faults for _, faults in checked])
-    return Document(Path(path), source, cases)
+    return Document(Path(path), folder, source, cases)
 
 
 def _says_what_varies(source: Source) -> bool:

@@ -116,7 +116,9 @@ class _WithRelease(DataPart):
     def read_header(self, folder: Folder) -> Header | None:
         """What the release file says, None where it is text."""
         return (
-            read_header(folder / self.published_file.file, GENERALISATION) if self.published_file.is_release else None
+            read_header(folder.once(self.published_file.file), GENERALISATION)
+            if self.published_file.is_release
+            else None
         )
 
 
@@ -181,4 +183,4 @@ class ReleaseData(DataPart):
 
     def read_header(self, folder: Folder) -> Header:
         """Its first line."""
-        return read_header(folder / self.release)
+        return read_header(folder.once(self.release))

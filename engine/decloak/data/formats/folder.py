@@ -23,6 +23,12 @@ class Folder:
     def __truediv__(self, name: FilePath) -> FilePath:
         return self._files.get(str(name)) or self.path / name
 
+    def once(self, name: str) -> FilePath:
+        """The same of a file that somebody reads before its digest is asked for."""
+        if (self.path / name).is_file():
+            self.digest(name)
+        return self / name
+
     def digest(self, name: str) -> str:
         """The digest of a file, or of all files in a folder with their names."""
         if name not in self._digests:
