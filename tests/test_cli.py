@@ -103,6 +103,21 @@ def test_help_imports_nothing_heavy():
     assert done.stderr == "[]\n"
 
 
+def test_a_run_with_nothing_left_to_do_loads_little(tmp_path):
+    run = ["run", str(ROOT / "scenarios" / "quickstart.yaml"), "--store", str(tmp_path / "store.db")]
+    script = (
+        f"import sys\nfrom decloak.cli import _code\nassert _code({run!r}) == 0\n"
+        "heavy = {'scipy.sparse', 'scipy.optimize', 'networkx', 'sqlite_utils', 'pandas', 'multiprocessing'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}
+    for loaded in ("", "[]"):  # the first run has all to do
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+        )
+        assert loaded in done.stdout.splitlines()[-1]
+
+
 def test_importing_decloak_costs_nothing():
     script = "import sys, decloak; print(sorted({'numpy', 'pydantic', 'rich', 'networkx', 'click'} & set(sys.modules)))"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}

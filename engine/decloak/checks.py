@@ -1,12 +1,14 @@
 """What is asked of a k^m release, checked before any work is done on it."""
 
+from __future__ import annotations
+
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from decloak.errors import DecloakError, shown
+from decloak.lazy import sparse
 
 __all__ = ["check_enough", "check_feasible", "check_km", "check_whole", "longest"]
 

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
-from scipy import sparse
 
 from decloak.anonymisers.kernels.building import ORDERS, by_cooccurrence, by_relatedness, check_items, ordered
 from decloak.anonymisers.kernels.release import Local, generalised
@@ -21,6 +20,7 @@ from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy, Ints
 from decloak.errors import DecloakError, shown
+from decloak.lazy import sparse
 from decloak.relate.counting import Cache
 from decloak.relate.registry import Relate
 from decloak.relate.relatedness import Supplies
@@ -39,7 +39,7 @@ __all__ = [
     "tree_in",
 ]
 
-Records = sparse.csr_array[Any]
+Records: TypeAlias = "sparse.csr_array[Any]"
 KM = {"k", "m", "hierarchy"}
 """What k^m-anonymity in a hierarchy needs."""
 _WAYS = (*ORDERS, "cooccurrence", "relatedness")

@@ -4,6 +4,8 @@ Nothing is counted here by the code that the release was made with. Labels that 
 they stand: when every set of labels is in k transactions, so many may hold any set of items that some may hold.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
@@ -11,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from decloak.checks import check_km
 from decloak.counting.itemsets import alike, coded_items, item_sets, sizes
@@ -20,6 +21,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.data.rows import BLOCK, CodedRows
 from decloak.errors import shown
+from decloak.lazy import sparse
 
 __all__ = [
     "Negative", "alone", "certain", "check_alike", "check_diverse", "check_generalised", "disguised",

@@ -7,15 +7,17 @@ grown but counted: with G the 0/1 matrix of itemsets (of s - 1 items) by records
 records that hold g and z, and z counts only when it comes after the last item of g.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Set
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from decloak.data.dataset import rows_of
 from decloak.data.rows import CodedRows
+from decloak.lazy import sparse
 
 __all__ = [
     "Alike", "Coded", "ItemsetBlock", "alike", "coded_items", "cost_runs", "item_sets", "itemset_supports", "sizes",

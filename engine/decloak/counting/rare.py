@@ -7,20 +7,20 @@ all that is left of most releases which keep their promise.
 
 from collections.abc import Iterator, Sequence
 from math import comb
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from decloak.counting.itemsets import ItemsetBlock, itemset_supports
+from decloak.lazy import sparse
 
 __all__ = ["rare_itemsets"]
 
 PARTS = (16, 4)
 """Every 16th record is looked at first, then every 4th of what is left."""
 
-Records = sparse.csr_array[Any]
+Records: TypeAlias = "sparse.csr_array[Any]"
 Ints = NDArray[np.int64]
 
 

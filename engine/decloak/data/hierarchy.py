@@ -5,6 +5,8 @@ the root is 0, a parent comes before its children, the leaves below a node are a
 path the lower number is the ancestor. n is the number of leaves, those included that no record holds.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +14,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from decloak.checks import check_whole
 from decloak.data.dataset import Dataset
@@ -21,6 +22,7 @@ from decloak.data.formats.lines import FilePath, place
 from decloak.data.rows import CodedRows
 from decloak.data.tree_faults import check_names, check_tree
 from decloak.errors import DecloakError, nearest, shown
+from decloak.lazy import sparse
 
 __all__ = ["Hierarchy", "Ints"]
 

@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from scipy import sparse
 
 from decloak.data.assignment import Closer
 from decloak.data.formats.folder import Folder
 from decloak.data.tables import Pair
+from decloak.lazy import sparse
 from decloak.relate.ngd import Scored
 from decloak.relate.protocols import Similar
 from decloak.relate.relatedness import Relatedness, Supplies

@@ -15,12 +15,12 @@ from urllib.request import pathname2url
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from decloak.data.formats.lines import FilePath, place
 from decloak.data.query import Both, Query
 from decloak.digest import digest
 from decloak.errors import DecloakError, shown
+from decloak.lazy import sparse
 from decloak.relate.joint_counts import joint_counts
 
 __all__ = ["APPLICATION", "VERSION", "Corpus", "IndexFacts", "IndexedPart"]

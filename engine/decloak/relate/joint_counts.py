@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+
+from decloak.lazy import sparse
 
 __all__ = ["joint_counts"]
 

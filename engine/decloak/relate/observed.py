@@ -7,9 +7,9 @@ all of its members, or a cluster of a disassociated release.
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from scipy import sparse
 
 from decloak.data.tables import Pair
+from decloak.lazy import sparse
 
 __all__ = ["Observed"]
 

@@ -28,17 +28,18 @@ _NOT_OURS = "name another file: decloak makes the store itself"
 
 
 class Store:
-    """An open store: its path, its sqlite-utils database, and transactions that leave nothing half done."""
+    """An open store: its path, its connection, and transactions that leave nothing half done."""
 
-    def __init__(self, path: Path, database: "Database") -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
-        self.database = database
+        self.connection = connection
 
     @property
-    def connection(self) -> sqlite3.Connection:
-        """The connection below sqlite-utils."""
-        connection: sqlite3.Connection = self.database.conn
-        return connection
+    def database(self) -> "Database":
+        """The same for sqlite-utils, which migrates: it takes longer to import than a run with nothing to do."""
+        from sqlite_utils import Database
+
+        return Database(self.connection)
 
     @contextmanager
     def stage(self, *, checked: bool = True) -> Iterator[sqlite3.Connection]:
@@ -63,7 +64,7 @@ class Store:
         """Close the store, which is one file again unless somebody else has it open."""
         with contextlib.suppress(sqlite3.OperationalError):
             self.connection.execute("pragma journal_mode = delete")
-        self.database.close()
+        self.connection.close()
 
     def __enter__(self) -> "Store":
         return self
@@ -77,12 +78,10 @@ def open_store(path: str | Path, *, migrations: Mapping[int, Migration] | None =
 
     `migrations` and `version` stand for the project's own, for tests of the migrating itself.
     """
-    from sqlite_utils import Database  # for writing alone: it takes longer to import than all the rest
-
     path = Path(path)
     connection = _connect(path, readonly=False)
     with _closed_on_error(connection, path):
-        store = Store(path, Database(connection))
+        store = Store(path, connection)
         present = _version(connection, path)
         if present is None:
             _create(store, version)
@@ -190,7 +189,7 @@ def _create(store: Store, version: int) -> None:
     # One script, so one transaction: a store is there whole or not at all. executescript commits what is
     # open before it starts, so the script brings its own begin.
     try:
-        store.database.executescript(
+        store.connection.executescript(
             f"begin immediate;\n{schema_text()}\n"
             f"pragma application_id = {APPLICATION};\npragma user_version = {version};\ncommit;"
         )

@@ -3,13 +3,21 @@
 A key that nothing interprets is an error, and so is one that another key makes void.
 """
 
+import ast
+import inspect
 from collections.abc import Callable, Iterator, Sequence
-from typing import Annotated, Any, ClassVar, Self
+from itertools import pairwise
+from textwrap import dedent
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from decloak.errors import DecloakError, shown
 from decloak.yaml.source import Loc, Mistakes
+
+if TYPE_CHECKING:
+    from pydantic import GetJsonSchemaHandler
+    from pydantic_core import CoreSchema
 
 __all__ = ["File", "Found", "Generalised", "Item", "Part", "disjoint"]
 
@@ -20,7 +28,7 @@ class Part(BaseModel):
     """A mapping of a scenario; the texts under its fields describe them in the JSON Schema."""
 
     # Schemas are built when a document is checked, those of parts inside that of the whole: building each took 0.5 s.
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True, defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
     FILES: ClassVar[tuple[str, ...]] = ()
     """The keys that name files."""
 
@@ -53,11 +61,40 @@ class Part(BaseModel):
         """What its keys say against each other: where, and what is wrong."""
         yield from ()
 
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: "CoreSchema", handler: "GetJsonSchemaHandler") -> dict[str, Any]:
+        """Its JSON Schema, with the texts under its fields."""
+        schema = handler(core)
+        properties = handler.resolve_ref_schema(schema).get("properties", {})
+        for name, text in _texts(cls).items():
+            properties[cls.model_fields[name].alias or name]["description"] = text
+        return schema
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if mistakes := tuple(self.mistakes()):
             raise Mistakes(*mistakes)
         return self
+
+
+def _texts(part: type[Part]) -> dict[str, str]:
+    """The text under each field, read where it is written: pydantic would read all of them whenever decloak starts."""
+    under: dict[str, str] = {}
+    for parent in reversed(part.__mro__):
+        if not issubclass(parent, Part):
+            continue
+        try:
+            (definition,) = ast.parse(dedent(inspect.getsource(parent))).body
+        except OSError:  # it was put together, and has no source
+            continue
+        assert isinstance(definition, ast.ClassDef)
+        for statement, text in pairwise([*definition.body, ast.Pass()]):
+            match statement, text:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(line))):
+                    under[name] = inspect.cleandoc(line)
+                case ast.AnnAssign(target=ast.Name(id=name)), _:
+                    under.pop(name, None)
+    return {name: line for name, line in under.items() if name in part.model_fields}
 
 
 def disjoint(sets: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:

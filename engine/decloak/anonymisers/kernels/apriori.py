@@ -5,16 +5,18 @@ under the cut as it is by then. Every itemset met that fewer than k records hold
 choice of nodes (`cure`). One pass over a tree suffices: what was passed has k records or a dead node for good.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from decloak.anonymisers.kernels.count_tree import CountTree, extended, supporting
 from decloak.anonymisers.kernels.raised_cut import Raised, cure, ranks
 from decloak.checks import check_feasible, check_km, longest
 from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.lazy import sparse
 
 __all__ = ["aa", "da"]
 

@@ -7,6 +7,8 @@ hold it and, in each, where the columns after its last one begin: the children a
 arrives, so that nothing is counted below a node that is dead by then.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from functools import cache, reduce
 from operator import and_
@@ -14,10 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from decloak.anonymisers.kernels.raised_cut import Raised
 from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.lazy import sparse
 
 __all__ = ["CountTree", "extended", "held", "supporting"]
 

@@ -6,16 +6,18 @@ triples take X_xᵀX_x for every x, and every further label goes one step deeper
 verification of a release, which counts for itself.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from decloak.anonymisers.kernels.records import Mask, Records, entries_of, matrix_of, starts
 from decloak.data.hierarchy import Hierarchy, Ints
 from decloak.errors import DecloakError, shown
+from decloak.lazy import sparse
 
 __all__ = ["Places", "Rare", "counter", "ends", "node_supports", "pairs", "rare_itemsets"]
 

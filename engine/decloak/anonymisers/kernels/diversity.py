@@ -11,11 +11,10 @@ the cut; so only sets with a node that is new in the cut have to be looked at ag
 from collections.abc import Iterator, Sequence
 from functools import partial, reduce
 from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from decloak.anonymisers.kernels.count_tree import extended
 from decloak.anonymisers.kernels.raised_cut import Raised, cure, ranks
@@ -23,13 +22,14 @@ from decloak.anonymisers.kernels.records import entries_of, starts
 from decloak.checks import check_whole, longest
 from decloak.data.hierarchy import Hierarchy, Ints
 from decloak.errors import DecloakError
+from decloak.lazy import sparse
 
 __all__ = ["diversity"]
 
 PIECE = 1 << 21
 """Entries of a product made at once, at most, unless a single set of nodes has more."""
 
-Records = sparse.csr_array[Any]
+Records: TypeAlias = "sparse.csr_array[Any]"
 
 
 def diversity(

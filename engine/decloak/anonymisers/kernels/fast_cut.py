@@ -10,6 +10,8 @@ Node numbers say what lies below what: all below node v are the numbers v..end[v
 records hold what, so the order of the records does not matter.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from functools import lru_cache, reduce
 from heapq import heapify, heappop, heappush
@@ -17,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from decloak.anonymisers.kernels.counting import Rare, counter, ends, node_supports
 from decloak.anonymisers.kernels.raised_cut import Raised, Support, cure, prices, ranks
@@ -33,6 +34,7 @@ from decloak.anonymisers.kernels.records import (
 )
 from decloak.checks import check_feasible, check_km
 from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.lazy import sparse
 
 __all__ = ["cut", "refine"]
 

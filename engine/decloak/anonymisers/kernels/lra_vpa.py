@@ -8,6 +8,8 @@ What the records hold of a run is anonymised as if it were all; a run says which
 well be wider than the run.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
@@ -15,13 +17,13 @@ from math import comb
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from decloak.anonymisers.kernels.apriori import aa
 from decloak.anonymisers.kernels.parallel import in_parallel
 from decloak.anonymisers.kernels.release import Local
 from decloak.checks import check_feasible, check_km, check_whole
 from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.lazy import sparse
 
 __all__ = ["gray_order", "lra", "runs_of_classes", "vpa"]
 

@@ -7,6 +7,8 @@ that 1..k-1 records hold, enough of them that a cut is anonymous unless it has e
 that node v is in, as bits too.
 """
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Iterator
 from fractions import Fraction
@@ -14,13 +16,13 @@ from math import log10, prod
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from decloak.anonymisers.kernels.count_tree import held
 from decloak.anonymisers.kernels.raised_cut import ncp, prices
 from decloak.checks import check_feasible, check_km, longest
 from decloak.data.hierarchy import Hierarchy, Ints
 from decloak.errors import DecloakError
+from decloak.lazy import sparse
 
 __all__ = ["MOST_CUTS", "cuts", "oa", "optimum"]
 

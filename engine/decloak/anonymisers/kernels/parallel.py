@@ -1,9 +1,6 @@
 """The same function over several arguments, in parallel processes."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
 from typing import Any, TypeVar
 
 from decloak.errors import DecloakError
@@ -17,6 +14,10 @@ def in_parallel(function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]
     """What a function of a module gives for the arguments of each task, in their order, however many processes."""
     if min(processes, len(tasks)) < 2:
         return [function(*task) for task in tasks]
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
     # Processes are spawned: one forked where threads run can hang, and not every system forks.
     with ProcessPoolExecutor(min(processes, len(tasks)), get_context("spawn")) as pool:
         try:

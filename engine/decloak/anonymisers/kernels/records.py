@@ -3,13 +3,15 @@
 The labels of record r are `held[start[r]:start[r + 1]]`.
 """
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.lazy import sparse
 
 __all__ = [
     "Mask", "Records", "coded_records", "entries_of", "holding", "matrix_of", "merged", "recoded", "renamed", "starts",

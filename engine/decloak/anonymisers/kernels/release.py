@@ -1,16 +1,18 @@
 """From cuts to what is published: every item becomes the label of the node above it in its record's cut."""
 
+from __future__ import annotations
+
 from fractions import Fraction
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy import sparse
 
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy, Ints
 from decloak.data.rows import CodedRows
 from decloak.data.share import Share
+from decloak.lazy import sparse
 
 __all__ = ["Local", "generalised"]
 

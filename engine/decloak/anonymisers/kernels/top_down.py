@@ -9,16 +9,18 @@ The node whose expansion gains most is expanded first. An occurrence is an item 
 published by, `below` the child of that above the item, `gain` what n · NCP falls by when the child takes its place.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from decloak.anonymisers.kernels.release import Local
 from decloak.checks import check_feasible, check_whole
 from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.lazy import sparse
 
 __all__ = ["partition"]
 

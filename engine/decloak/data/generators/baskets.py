@@ -5,14 +5,16 @@ of rank r is drawn with a weight of 1 / (r + 1), ranks in random order of the it
 items are independent of one another.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from decloak.data.dataset import Dataset
 from decloak.data.rows import CodedRows, Numbers
+from decloak.lazy import sparse
 
 __all__ = ["baskets", "shaped"]
 
