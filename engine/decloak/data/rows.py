@@ -68,16 +68,16 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
     def __getitem__(self, place: slice) -> "CodedRows[T_co]": ...
     def __getitem__(self, place: int | slice) -> "tuple[T_co, ...] | CodedRows[T_co]":
         if isinstance(place, slice):
-            return self.take(np.arange(len(self))[place])
+            first, stop, step = place.indices(len(self))
+            return self._run(first, max(first, stop)) if step == 1 else self.take(np.arange(first, stop, step))
         row = range(len(self))[place]
         return tuple(self.names[code] for code in self.codes[self.start[row] : self.start[row + 1]].tolist())
 
     def __iter__(self) -> Iterator[tuple[T_co, ...]]:
         names = np.fromiter(self.names, object, len(self.names))
-        for first in range(0, len(self), BLOCK):
-            start = self.start[first : first + BLOCK + 1]
-            held = names[self.codes[start[0] : start[-1]]].tolist()
-            for begin, end in pairwise((start - start[0]).tolist()):
+        for block in self.blocks():
+            held = names[block.codes].tolist()
+            for begin, end in pairwise(block.start.tolist()):
                 yield tuple(held[begin:end])
 
     def __eq__(self, other: object) -> bool:
@@ -107,7 +107,9 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
     def compact(self) -> "CodedRows[T_co]":
         """The same with names that a row has and no others, in order of first appearance."""
         first = np.full(len(self.names), len(self.codes), np.int64)
-        first[self.codes[::-1]] = np.arange(len(self.codes))[::-1]  # of several values the last assigned stays
+        for stop in range(len(self.codes), 0, -BLOCK):  # from behind: of several values the last assigned stays
+            begin = max(0, stop - BLOCK)
+            first[self.codes[begin:stop][::-1]] = np.arange(begin, stop)[::-1]
         order = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(self.codes))]
         if np.array_equal(order, np.arange(len(self.names))):
             return self
@@ -119,6 +121,15 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
     def used(self) -> tuple[T_co, ...]:
         """Every name that a row has, once, in order of first appearance."""
         return self.compact.names
+
+    def _run(self, first: int, stop: int) -> "CodedRows[T_co]":
+        """Neighbouring rows: their codes are not copied."""
+        start = self.start[first : stop + 1]
+        return CodedRows(start - start[0], self.codes[start[0] : start[-1]], self.names)
+
+    def blocks(self) -> "Iterator[CodedRows[T_co]]":
+        """All rows, so many at a time."""
+        return (self._run(first, min(first + BLOCK, len(self))) for first in range(0, len(self), BLOCK))
 
     def take(self, rows: NDArray[np.integer[Any]]) -> "CodedRows[T_co]":
         """Some of the rows, in the order that is given."""

@@ -25,7 +25,7 @@ __all__ = [
     "stream_lines",
 ]
 
-BLOCK = 1 << 24
+BLOCK = 1 << 22
 """Bytes of a file that are lines at the same time."""
 LONGEST_LINE = 1_000_000
 """Characters a line may have, quoted line ends inside a CSV record included."""
