@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all lint types bench docs clean
+.PHONY: demo test test-all lint types bench bench-check docs clean
 
 demo: $(VENV)/installed
 	$(BIN)/decloak run scenarios/quickstart.yaml --store store.db
@@ -24,7 +24,8 @@ lint: $(VENV)/developed
 types: $(VENV)/developed
 	$(BIN)/mypy
 
-# DATA may name files of transactions; without it data of the same shape are generated.
+# DATA may name files of transactions; without it data of the same shape are generated. REAL may name the folder of
+# bms_webview1.dat.gz and bms_webview2.dat.gz for whole runs.
 bench: $(VENV)/benched
 	$(BIN)/python benchmarks/bench_eliminate.py --plot benchmarks/growth.svg
 	$(BIN)/python benchmarks/bench_start.py
@@ -37,6 +38,11 @@ bench: $(VENV)/benched
 	$(BIN)/python benchmarks/bench_counts.py
 	$(BIN)/python benchmarks/bench_embedding.py
 	$(BIN)/python benchmarks/bench_store.py
+	$(BIN)/python benchmarks/bench_whole.py $(if $(REAL),--data $(REAL)) --write
+
+# Fails where a whole run takes a quarter more than benchmarks/results.md says, in units that machines have in common.
+bench-check: $(VENV)/benched
+	$(BIN)/python benchmarks/bench_whole.py $(if $(REAL),--data $(REAL)) --check
 
 docs: $(VENV)/installed
 	$(BIN)/python docs/generate.py

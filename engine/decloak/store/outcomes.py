@@ -113,15 +113,22 @@ def outcomes(connection: sqlite3.Connection, attack: int, tables: Sequence[TrueT
     spared = _by_table(connection, "select distance_table, row, col, weight from spared where attack = ?", attack)
     for table in tables:
         order, weight = np.full(table.scored.shape, -1, np.int64), np.full(table.scored.shape, np.nan)
-        for position, (_, row, col, _) in enumerate(strikes.get(table.id, ())):
-            order[row, col] = position
-        for _, row, col, left in spared.get(table.id, ()):
-            weight[row, col] = np.nan if left is None else left
+        struck, left = strikes.get(table.id, _NONE), spared.get(table.id, _NONE)
+        order[_cells(struck)] = np.arange(len(struck))
+        weight[_cells(left)] = left[:, 3]
         yield Outcome(table, order, weight)
 
 
-def _by_table(connection: sqlite3.Connection, sql: str, attack: int) -> dict[int, list[tuple[int, int, int, float]]]:
-    tables: dict[int, list[tuple[int, int, int, float]]] = {}
-    for cell in connection.execute(sql, (attack,)):
-        tables.setdefault(cell[0], []).append(cell)
-    return tables
+_NONE = np.zeros((0, 4))
+
+
+def _cells(rows: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    return rows[:, 1].astype(np.intp), rows[:, 2].astype(np.intp)
+
+
+def _by_table(connection: sqlite3.Connection, sql: str, attack: int) -> dict[int, NDArray[np.float64]]:
+    """Table, row, column and a weight, by table in the order of the rows; a weight that is null is NaN."""
+    rows = np.array(connection.execute(sql, (attack,)).fetchall(), np.float64).reshape(-1, 4)
+    order = np.argsort(rows[:, 0], kind="stable")
+    numbers, first = np.unique(rows[order, 0], return_index=True)
+    return dict(zip(numbers.astype(int).tolist(), np.split(rows[order], first[1:]), strict=False))
