@@ -1,5 +1,6 @@
 """What the documentation shows is what happens: its files are written, its commands run, its output compared."""
 
+import ast
 import doctest
 import re
 import shlex
@@ -83,3 +84,23 @@ def test_every_bundled_scenario_names_its_schema_and_is_valid(capsys):
         assert (scenario.parent / schema[1]).resolve() == ROOT / "scenarios" / "scenario.schema.json"
         assert _code(["validate", str(scenario)]) == 0
     capsys.readouterr()
+
+
+def test_what_the_page_for_contributors_names_is_there():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    engine = ROOT / "engine" / "decloak"
+    places = re.findall(r"`([a-z_]+/[a-z_/]+\.py)(?:: (\w+))?`", text)
+    assert len(places) > 10
+    for path, name in places:
+        if not (ROOT / path).exists():
+            assert name in {"", *names_in(engine / path)}, f"{path}: {name}"
+    assert not [folder for folder in re.findall(r"`([a-z_]+/)`", text) if not folders_called(folder)]
+
+
+def names_in(path: Path) -> set[str]:
+    return {node.name for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+
+
+def folders_called(name: str) -> list[Path]:
+    """The folders of this name, in the project or anywhere in the engine."""
+    return [path for path in (ROOT / name, *(ROOT / "engine").rglob(name)) if path.is_dir()]

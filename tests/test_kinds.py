@@ -1,0 +1,258 @@
+"""One more of a kind takes the places that CONTRIBUTING.md lists, and no others: shown in a copy of the engine.
+
+What is added is the least that the kind allows; a scenario then uses it by its name, and help and remedies know it.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from conftest import ROOT
+
+FORMAT = '''
+"""Format `words`: items with blanks between them."""
+
+from decloak.data.formats.record import Format, Record
+
+
+def _parse(lines, options):
+    for line in lines:
+        yield Record(line, None, line.text.split())
+
+
+FORMAT = Format("words", "items with blanks between them: milk bread", _parse, None)
+'''
+METHOD = '''
+"""Nothing is published but how many items there were, as one item."""
+
+from typing import ClassVar, Literal
+
+from decloak.anonymisers.method import Anonymiser, Method, NewRelease
+from decloak.counting.promises import WholeSets
+from decloak.data.forms import FormName
+from decloak.data.published import Published
+
+
+def hushed(data, options):
+    return Published(tuple((f"{len(row)} items",) for row in data.transactions), data.labels)
+
+
+class HushMethod(Method):
+    """Hushes everything up."""
+
+    form: ClassVar = FormName.SET_GENERALISED
+    anonymisers: ClassVar = (Anonymiser("hush", hushed, lambda *_: (), frozenset()),)
+    promise: ClassVar = WholeSets(None)
+
+    method: Literal["hush"]
+    """The name of the method."""
+
+    def check(self, data, folder):
+        """Nothing can be wrong."""
+
+    def make(self, data, folder, seed, cache=None):
+        """Hush."""
+        return NewRelease(hushed(data, {}), self.method, {})
+'''
+SOURCE = '''
+"""Names of the same length are near each other."""
+
+from typing import ClassVar, Literal
+
+from decloak.relate.ngd import Scored
+from decloak.relate.relatedness import NgdSource
+
+
+class LengthSource(NgdSource):
+    """How much longer one name is than the other."""
+
+    closer: ClassVar = "smaller"
+    source: Literal["length"]
+    """The lengths of names."""
+
+    def check(self, folder):
+        """Nothing can be wrong."""
+
+    def scored(self, pairs, supplies):
+        """The differences."""
+        return Scored({(a, b): float(abs(len(a) - len(b))) for a, b in pairs}, [])
+'''
+MEASURE = '''
+"""How many transactions were published."""
+
+from decloak.data.forms import FormName
+from decloak.measure.family import POOLED, Family, FigureTitle
+
+
+def _measure(attacked):
+    return [(POOLED, "rows", float(len(attacked.release.published.transactions)), None, None)], None
+
+
+FIGURES = (FigureTitle("rows", "rows", "how many transactions were published", count=True),)
+FAMILY = Family("volume", "How much there is", FIGURES, _measure, frozenset(FormName))
+'''
+OPERATOR = '''
+"""loners: the items that are in one transaction only."""
+
+from collections import Counter
+from typing import Literal
+
+from decloak.rules.model import RuleModel
+from decloak.rules.operators.operator import DerivedFacts, Operator
+from decloak.store.derivation import Derived
+
+
+class LonersRule(RuleModel):
+    """Find items that are in one transaction only."""
+
+    form: Literal["loners"]
+
+
+class LonersOperator(Operator[LonersRule]):
+    """A rule says no more than that."""
+
+    model = LonersRule
+    columns = ("item",)
+
+    def compile(self, rule, sandbox):
+        sandbox.columns(SHOWN, rule.place("form"))
+
+    def run(self, rule, sight, settings):
+        counts = Counter(item for (item,) in sight.sandbox.stream(SHOWN, rule.place("form"))[1])
+        return DerivedFacts(rule.derives, [Derived(1, (item,)) for item in sorted(counts) if counts[item] == 1])
+
+
+SHOWN = "select label from shown"
+LONERS = LonersOperator()
+'''
+RULE = """\
+rule: lone
+form: loners
+about: Items in one transaction only.
+because: "only one transaction has {item}"
+"""
+
+
+class Kind(NamedTuple):
+    """What is added under the engine: a module, what its registry says for what, and what then works."""
+
+    module: str
+    text: str
+    registry: dict[str, dict[str, str]]
+    scenario: str
+    expected: tuple[str, ...]
+    misspelt: tuple[str, str]
+
+
+KINDS = {
+    "a plain format": Kind(
+        "data/formats/plain/words.py",
+        FORMAT,
+        {},
+        "data: {file: rows.txt, format: words}\nanonymise: {method: sets, sets: [[a, b]]}\n"
+        "attack: [{rule: km_violation, k: 2, m: 1}]\n",
+        ("km_violation",),
+        ("words", "wards"),
+    ),
+    "a method": Kind(
+        "anonymisers/hush.py",
+        METHOD,
+        {
+            "anonymisers/registry.py": {
+                "from decloak.anonymisers.lra_vpa": "from decloak.anonymisers.hush import HushMethod\n",
+                "    SetsMethod, ": "    HushMethod,\n",
+            }
+        },
+        "data: {file: rows.txt, format: basket, separator: ' '}\nanonymise: {method: hush}\n"
+        "attack: [{rule: km_violation, k: 2, m: 1}]\n",
+        ("km_violation",),
+        ("hush", "husk"),
+    ),
+    "a source of relatedness": Kind(
+        "relate/length.py",
+        SOURCE,
+        {
+            "relate/registry.py": {
+                "from decloak.relate.ngd_sources": "from decloak.relate.length import LengthSource\n",
+                "CountsSource, CorpusSource, Clinic": "LengthSource, ",
+            }
+        },
+        "data: {published: published.txt}\nrelate: {measure: ngd, source: length}\nattack: [tba]\n",
+        ("tba",),
+        ("length", "lenght"),
+    ),
+    "a measure": Kind(
+        "measure/volume.py",
+        MEASURE,
+        {"measure/registry.py": {"utility, wmd\nfrom": "volume, ", "utility, wmd)\nFAM": "volume, "}},
+        "data: {published: published.txt}\nattack: [{rule: km_violation, k: 2, m: 1}]\nmeasure: [volume]\n",
+        ("rows", "3"),
+        ("volume", "volumes"),
+    ),
+    "a form of rules": Kind(
+        "rules/operators/loners.py",
+        OPERATOR,
+        {
+            "rules/operators/registry.py": {
+                "from decloak.rules.operators.operator": "from decloak.rules.operators.loners import LONERS\n",
+                "QUERY, ELIMINATE, REASS": "LONERS, ",
+            }
+        },
+        "data: {published: published.txt}\nattack: [lone.yaml]\n",
+        ("lone", "2"),
+        ("loners", "loner"),
+    ),
+}
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Path:
+    """A copy of the engine to add to, with the rules beside it."""
+    for name in ("engine", "rules"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    return tmp_path / "engine"
+
+
+def add(engine: Path, kind: Kind) -> None:
+    """Write the module, and into the registry what goes before each of these texts."""
+    (engine / "decloak" / kind.module).write_text(kind.text)
+    for file, lines in kind.registry.items():
+        path = engine / "decloak" / file
+        text = path.read_text()
+        for before, line in lines.items():
+            assert text.count(before) == 1, before
+            text = text.replace(before, line + before)
+        path.write_text(text)
+
+
+def ran(engine: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "decloak", *arguments]
+    return subprocess.run(
+        command, cwd=engine.parent, env={"PYTHONPATH": str(engine)}, capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_one_more_takes_a_module_and_its_place_in_a_registry(engine: Path, name: str) -> None:
+    kind = KINDS[name]
+    add(engine, kind)
+    folder = engine.parent
+    (folder / "rows.txt").write_text("a b c\na b\nc a\n")
+    (folder / "published.txt").write_text("x, (aa, bbb)\nxx, (aa, bbb)\nx, aa\n")
+    (folder / "lone.yaml").write_text(RULE)
+    (folder / "s.yaml").write_text("scenario: s\n" + kind.scenario)
+    done = ran(engine, "run", "s.yaml", "--store", "s.db")
+    assert done.returncode == 0, done.stderr
+    words = done.stdout.split()
+    assert set(kind.expected) <= set(words), done.stdout
+    right, wrong = kind.misspelt
+    for file in ("s.yaml", "lone.yaml"):
+        text = (folder / file).read_text()
+        (folder / file).write_text(text.replace(f": {right}", f": {wrong}").replace(f"[{right}]", f"[{wrong}]"))
+    done = ran(engine, "validate", "s.yaml")
+    assert done.returncode == 2
+    assert right in done.stderr
