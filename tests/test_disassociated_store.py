@@ -2,6 +2,7 @@
 
 import json
 import math
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -22,11 +23,10 @@ from decloak.rules.load import Catalogue
 from decloak.rules.reassociate.kernel import reassociate
 from decloak.store.assigned import read_assigned
 from decloak.store.attackers import read_knowledge
-from decloak.store.disassociated import link_rows
 from decloak.store.disassociated import read_clusters as read_torn
-from decloak.store.disassociated import read_origins as read_truth
 from decloak.store.disassociated import write_clusters as write_torn
 from decloak.store.opening import open_store
+from decloak.store.origins import link_origins, read_origins
 from decloak.store.reading import read_pair_scores
 from decloak.store.writing import write_dataset
 from row_values import row_values
@@ -47,7 +47,7 @@ asthma, inhaler, allergy
 SCENARIO = """\
 scenario: a clinic in clusters
 data: {file: original.txt, format: basket}
-anonymise: {method: disassociation, k: 2, m: 2, max_cluster: 4, refine: true}
+anonymise: {method: disassociation, k: 2, m: 2, max_cluster: 4, refine: true, order: recorded}
 relate: {measure: ngd, source: scores, file: scores.csv}
 attack: [random, aba, rga, mra, assignment, bayes, cover]
 measure: [accuracy, breakage, breach]
@@ -74,9 +74,9 @@ def test_what_is_written_is_read_back_with_the_truth(tmp_path_factory, rows, ref
         with store.stage() as connection:
             original = write_dataset(connection, "original", data, "original", "basket")
             release = write_torn(connection, "release", made.release, "disassociation", {})
-            link_rows(connection, release, original, made.truth)
+            link_origins(connection, release, original, list(chain(*made.truth)))
         assert read_torn(store.connection, release) == made.release
-        assert read_truth(store.connection, release) == [list(own) for own in made.truth]
+        assert read_origins(store.connection, release).tolist() == list(chain(*made.truth))
 
 
 def test_a_run_finds_and_measures_what_the_kernels_do(clinic):

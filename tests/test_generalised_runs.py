@@ -77,7 +77,7 @@ def test_every_method_publishes_figure_1_of_the_paper(folder, call, method):
     assert found.get("optimum", 5 / 22) == pytest.approx(5 / 22)
     assert call("publish", "last", "release.jsonl", "--cut", "cut.csv").code == 0
     release = decloak.read_release("release.jsonl")
-    assert release.transactions == tuple(PUBLISHED)
+    assert release.transactions == tuple(sorted(PUBLISHED))
     assert release.cut == ("A", "b1", "b2")
     assert (release.k, release.m) == (2, 2)
     assert (folder / "cut.csv").read_text() == "label,item\nA,a1\nA,a2\nb1,b1\nb2,b2\n"
@@ -111,7 +111,7 @@ def test_the_store_has_the_hierarchy_and_the_labels_as_a_graph(folder):
 
 
 def test_a_release_of_labels_can_be_attacked_by_somebody_who_only_has_the_file(folder, call):
-    decloak.run(written(folder, METHODS["cut"]), store="store.db")
+    decloak.run(written(folder, METHODS["cut"] + ", order: recorded"), store="store.db")
     assert call("publish", "last", "release.jsonl").code == 0
     (folder / "t.yaml").write_text(
         "scenario: t\ndata: {file: rows.txt, format: basket, published: release.jsonl}\n"
@@ -492,7 +492,7 @@ def test_an_empty_transaction_of_a_file_is_published_empty_and_no_disassociation
     data = "{file: rows.jsonl, format: jsonl}"
     call("run", written(folder, METHODS["cut"], data=data))
     call("publish", "last", "release.jsonl")
-    assert (folder / "release.jsonl").read_text().splitlines()[-3:] == ['["a1"]', "[]", '["a1"]']
+    assert (folder / "release.jsonl").read_text().splitlines()[-3:] == ["[]", '["a1"]', '["a1"]']
     disassociated = "method: disassociation, k: 2, m: 2, max_cluster: 2"
     said = call("run", written(folder, disassociated, "attack: [random]", data), "--store", folder / "none.db")
     assert said.err == "decloak: transaction 2 has no items; disassociation takes no empty ones: leave it out\n"
@@ -503,7 +503,7 @@ def test_the_public_function_publishes_the_same(folder):
     tree = decloak.Hierarchy.from_parents({"a1": "A", "a2": "A", "b1": "B", "b2": "B", "A": "ALL", "B": "ALL"})
     for method in ("cut", "aa", "da", "oa", "vpa"):
         release = decloak.anonymise(ROWS, method, k=2, m=2, hierarchy=tree)
-        assert release.transactions == tuple(PUBLISHED)
+        assert release.transactions == tuple(sorted(PUBLISHED))
         assert release.cut == ("A", "b1", "b2")
         assert float(release.ncp) == pytest.approx(5 / 22)
     release.write(folder / "release.jsonl")

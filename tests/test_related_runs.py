@@ -190,9 +190,14 @@ def test_an_offline_run_says_what_it_lacks(folder):
 
 def test_sorted_items_are_told_where_the_nearest_count(folder):
     (folder / "records.txt").write_text("a, b, c\nb, c, d\na, c, d\ninsulin, metformin, pain\ncrutch, fracture, x\n")
-    assert "list them alphabetically" in notes(decloak.run(scenario(folder, SOURCES["release"]), store="a.db"))
-    run = decloak.run(scenario(folder, SOURCES["release"], attacker="{context: all}"), store="b.db")
-    assert "alphabetically" not in notes(run)
+    path = scenario(folder, SOURCES["release"])
+    recorded = notes(decloak.run(path, store="a.db", overrides=["anonymise.order=recorded"]))
+    assert "list them alphabetically" in recorded
+    assert "the release keeps the order of the records" in recorded
+    assert notes(decloak.run(path, store="b.db")) == ""
+    assert "alphabetically" not in notes(
+        decloak.run(path, store="c.db", overrides=["anonymise.order=recorded", "attacker={context: all}"])
+    )
 
 
 def test_the_weak_attacker_takes_foreign_words_from_wordnet(folder):

@@ -32,7 +32,7 @@ DISASSOCIATED_MEASURES = fitting(FormName.DISASSOCIATED)
 FULL = """\
 scenario: How well do sets hide a clinic's records?
 data: {file: visits.csv, format: long}
-anonymise: {method: sets, size: 4}
+anonymise: {method: sets, size: 4, order: recorded}
 relate: {measure: ngd, source: counts, file: counts.csv}
 attacker: {context: 2}
 attack: [mda, {rule: rba, ratio: 1.2, as: rba12}, rba]
@@ -90,7 +90,7 @@ def test_a_full_scenario_is_understood(tmp_path: Path) -> None:
 def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
     few = edited(without=("attacker", "measure", "repeat", "expect"))
     scenario = loaded(tmp_path, few).scenario
-    assert (scenario.attacker.context, scenario.attacker.k, scenario.attacker.utility) == (2, 2, None)
+    assert (scenario.nearest, scenario.attacker.k, scenario.attacker.utility) == (2, 2, None)
     assert (scenario.repeat.times, scenario.repeat.seed, scenario.expect, scenario.vary) == (1, 0, (), {})
     assert scenario.families == ("recovery",)
     assert scenario.relate is not None
@@ -310,16 +310,18 @@ def test_a_mistake_that_only_one_combination_makes_is_found(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("lines", "answers"),
     [
-        (["anonymise: {m: 2, hierarchy: {by: names}}", "vary: {anonymise.method: [cut, partition], anonymise.k: [2]}"],
+        (["anonymise: {m: 2, order: recorded, hierarchy: {by: names}}",
+          "vary: {anonymise.method: [cut, partition], anonymise.k: [2]}"],
          ["s.yaml:3:13: unknown key 'm' in the variant anonymise.method=partition; did you mean 'method'?"]),
-        (["anonymise: {m: 2}", "vary: {anonymise.k: [2, 3], anonymise.method: [disassociation, diversity]}"],
+        (["anonymise: {m: 2}", "attacker: {}",
+          "vary: {anonymise.k: [2, 3], anonymise.method: [disassociation, diversity]}"],
          ["s.yaml:3:12: missing key 'max_cluster' in the variant anonymise.method=disassociation; add it",
           "s.yaml:3:12: missing key 'l' in the variant anonymise.method=diversity; add it",
           "s.yaml:3:12: missing key 'sensitive' in the variant anonymise.method=diversity; add it",
           "s.yaml:3:12: missing key 'hierarchy' in the variant anonymise.method=diversity; add it",
           ("s.yaml:10:8: unknown key 'k' in the variant anonymise.method=diversity; "
-           "known here: method, l, m, sensitive, hierarchy")]),
-        (["anonymise: {method: aa, k: 2, hierarchy: {by: names}}",
+           "known here: method, order, l, m, sensitive, hierarchy")]),
+        (["anonymise: {method: aa, k: 2, hierarchy: {by: names}}", "attacker: {}",
           "vary: {anonymise.m: [1, 2], anonymise.hierarchy: [{by: names}, {by: size}]}"],
          [("s.yaml:10:69: expected 'names', 'file', 'popularity', 'random', 'cooccurrence' or 'relatedness', "
            "found 'size'")]),
@@ -471,7 +473,7 @@ def test_set_replaces_adds_and_reaches_into_lists(tmp_path: Path) -> None:
     assert document.raw == {
         **yaml.safe_load(FULL),
         "data": {"file": "visits.csv", "format": "long", "item": "what is = here"},
-        "anonymise": {"method": "sets", "size": 3},
+        "anonymise": {"method": "sets", "size": 3, "order": "recorded"},
         "relate": {"measure": "ngd", "source": "counts", "file": "counts.csv", "unseen": {"pseudo_count": 0.5}},
         "attack": ["mda", {"rule": "rba", "ratio": 0.5, "as": "rba12"}, "rba"],
         "measure": ["link", "recovery"],
@@ -514,7 +516,7 @@ def test_a_faulty_set_is_answered_by_its_own_name(tmp_path: Path, override: str,
 
 @pytest.mark.parametrize("override", ["anonymise.size=3", "anonymise={method: sets, size: 3}", "anonymise.size.x=3"])
 def test_a_set_that_vary_would_undo_is_refused(tmp_path: Path, override: str) -> None:
-    text = edited("vary: {anonymise.size: [2, 4]}", "anonymise: {method: sets}")
+    text = edited("vary: {anonymise.size: [2, 4]}", "anonymise: {method: sets}", "attacker: {}")
     answer = f"--set {override}: 'anonymise.size' varies, so this has no effect; set vary.anonymise.size=[...]"
     assert told(tmp_path, text, override) == [answer]
     assert loaded(tmp_path, text, "vary.anonymise.size=[3]").scenario.anonymise.size == 3
@@ -559,9 +561,8 @@ FILES = st.one_of(
     part({"file": NAMES, "format": st.sampled_from(["jsonl", "onehot"])}, {"ids": st.booleans()}),
     part({"file": NAMES, "format": st.just("spmf")}),
 )
-METHODS = part({"method": st.just("sets"), "size": st.integers(2, 9)}) | part(
-    {"method": st.just("sets"), "sets": ITEMS.map(lambda items: [items])}
-)
+SETS = {"method": st.just("sets"), "order": st.just("recorded")}
+METHODS = part({**SETS, "size": st.integers(2, 9)}) | part({**SETS, "sets": ITEMS.map(lambda items: [items])})
 RELATE = part(
     {"measure": st.just("ngd"), "source": st.just("counts"), "file": NAMES},
     {

@@ -23,7 +23,7 @@ from decloak.yaml.source import Source
 BASE: dict[str, Any] = {
     "scenario": "A sweep",
     "data": {"file": "visits.csv", "format": "long"},
-    "anonymise": {"method": "sets", "size": 4},
+    "anonymise": {"method": "sets", "size": 4, "order": "recorded"},
     "relate": {"measure": "ngd", "source": "counts", "file": "counts.csv"},
     "attack": ["mda", {"rule": "rba", "ratio": 1.2}],
 }
@@ -55,7 +55,7 @@ def test_variants_come_in_the_order_of_the_file_with_the_last_key_fastest(tmp_pa
         "anonymise.size=2, attacker.context=all",
     ]
     assert found[1].settings == {"anonymise.size": 4, "attacker.context": "all"}
-    assert found[3].config == {**BASE, "anonymise": {"method": "sets", "size": 2}, "attacker": {"context": "all"}}
+    assert found[3].config == {**BASE, "anonymise": {**BASE["anonymise"], "size": 2}, "attacker": {"context": "all"}}
     assert found[3].scenario.attacker.context == "all"
 
 

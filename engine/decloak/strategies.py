@@ -14,6 +14,10 @@ Needs the package hypothesis, which decloak itself does not.
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
+
 from decloak.counting.generalisation_guarantee import check_generalised
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
@@ -75,8 +79,27 @@ def cases(draw: st.DrawFn, most_items: int = 8, most: int = 12) -> Case:
 
 
 def keeps_km(case: Case, release: Generalised) -> None:
-    """Raise AssertionError unless a release is k^m-anonymous and shows every occurrence by exactly one label."""
-    rows = tuple(map(tuple, case.transactions))
+    """Raise AssertionError unless a release is k^m-anonymous and shows every occurrence by exactly one label.
+
+    Its rows may stand in any order, as long as each can be that of a transaction of its own.
+    """
+    rows = _behind(case.transactions, release)
     original = Dataset(rows, release.ids)
     for fault in check_generalised(original, release, case.k, case.m):
         raise AssertionError(fault)
+
+
+def _behind(transactions: Transactions, release: Generalised) -> tuple[tuple[str, ...], ...]:
+    """A transaction behind every row; as they come where they cannot be parted among the rows."""
+    originals = [tuple(transaction) for transaction in transactions]
+    fits = [[_may_show(items, row, release) for items in originals] for row in release.transactions]
+    if len(originals) != len(release.transactions) or not any(map(any, fits)):
+        return tuple(originals)
+    chosen = maximum_bipartite_matching(csr_array(np.array(fits)), perm_type="column").tolist()
+    return tuple(originals) if -1 in chosen else tuple(originals[number] for number in chosen)
+
+
+def _may_show(items: Collection[str], row: Collection[str], release: Generalised) -> bool:
+    """Whether a row shows each item by exactly one label, and nothing else."""
+    over = [[label for label in row if item in release.members[label]] for item in items]
+    return all(len(labels) == 1 for labels in over) and {label for labels in over for label in labels} == set(row)

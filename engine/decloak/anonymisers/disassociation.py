@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from decloak.anonymisers.kernels.disassociation import check_records, disassociate
@@ -58,11 +59,11 @@ class DisassociationMethod(Method):
 
     def check(self, data: Dataset, folder: Folder) -> None:
         """Refuse too few records, and an empty one."""
-        check_records(data.transactions, self.k)
+        check_records(data, self.k)
 
     def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease:
         """Disassociate, and keep apart the record behind every row."""
-        settings = self.model_dump(exclude={"method"})
+        settings = self.model_dump(exclude={"method", "order"})
         release, truth = disassociate(data, **settings)
         self.anonymiser.checked(data, release, settings)
-        return NewRelease(release, self.method, settings, truth=truth)
+        return NewRelease(release, self.method, settings, truth=np.concatenate(truth))

@@ -40,5 +40,6 @@ class GeneralisationMethod(Guarded):
 
     def mistakes(self) -> Found:
         """Only the fast form is refined."""
+        yield from super().mistakes()
         if self.method != "cut" and "refine" in self.model_fields_set:
             yield ("refine",), DecloakError(f"{self.method} is not refined", hint="delete it, or method: cut")

@@ -127,6 +127,13 @@ class InHierarchy(Method):
         """When the hierarchy is."""
         return self.hierarchy.by == "random"
 
+    def mistakes(self) -> Found:
+        """What the records are sorted to hide decides nothing."""
+        yield from super().mistakes()
+        if self.hierarchy.by == "file" and self.order == "sorted":
+            hint = "write by: names, or order: recorded under anonymise"
+            yield ("hierarchy", "by"), DecloakError("sorted records have no order of the file", hint=hint)
+
     def generalised_part(self, data: Dataset) -> Dataset:
         """The data without what is published as it is."""
         return data
@@ -134,7 +141,7 @@ class InHierarchy(Method):
     def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease:
         """Generalise in the hierarchy, read or made."""
         tree, notes = self.hierarchy.of(self.generalised_part(data), folder, seed, cache)
-        options = self.model_dump(exclude={"method", "hierarchy"})
+        options = self.model_dump(exclude={"method", "hierarchy", "order"})
         if not options.get("refine"):
             options.pop("refine", None)
         clock = Stopwatch()

@@ -9,8 +9,8 @@ import os
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -19,11 +19,12 @@ from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
 from decloak.data.hierarchy import Hierarchy
+from decloak.data.ordering import RECORDED, Order, Places, canonical, shuffled_alike
 from decloak.errors import DecloakError, nearest, shown
 from decloak.relate.counting import Cache
 from decloak.yaml.part import Part
 
-__all__ = ["Anonymiser", "Method", "NewRelease", "Options", "Stopwatch"]
+__all__ = ["Anonymiser", "Method", "NewRelease", "Options", "Presented", "Stopwatch"]
 
 Options = Mapping[str, Any]
 
@@ -42,8 +43,9 @@ class NewRelease:
     suppressed: Sequence[str] = ()
     notes: Sequence[str] = ()
     """What the measure of relatedness that it was made by could not use."""
-    truth: Sequence[Sequence[int]] = ()
-    """The number of the record behind every row of a disassociated release, cluster after cluster."""
+    truth: Places | None = None
+    """The place of the record behind every row; None where each row is of the record at its own place, or where the
+    records are not known."""
 
 
 class Anonymiser(NamedTuple):
@@ -85,6 +87,30 @@ def _plain(value: Any) -> Any:
     return [_plain(inner) for inner in value] if isinstance(value, Iterator | list | tuple) else value
 
 
+class Presented(NamedTuple):
+    """The records as a method is given them, and the place that each has in the data."""
+
+    data: Dataset
+    places: Places
+    order: Order
+
+    @classmethod
+    def of(cls, data: Dataset, order: Order) -> Self:
+        """Records in canonical order where what is made of them will be sorted, else as they are."""
+        return cls(*canonical(data), order) if order == "sorted" else cls(data, np.arange(len(data.rows)), order)
+
+    def published(self, release: Any, truth: Places | None = None) -> tuple[Any, Places]:
+        """What a method made of them as it is published, and the place in the data of the record behind every row.
+
+        `truth` is where each row's record was among those it was given, None where rows stand as the records did.
+        """
+        behind = self.places if truth is None else truth
+        if self.order == "recorded":
+            return release.renumbered(), behind
+        arranged, rows, alike = release.arranged()
+        return arranged, self.places[shuffled_alike(rows if truth is None else truth[rows], alike)]
+
+
 class Method(Part):
     """How original transactions are anonymised."""
 
@@ -95,8 +121,10 @@ class Method(Part):
     anonymisers: ClassVar[tuple[Anonymiser, ...]]
     """The same in Python, by each of its names."""
 
-    if TYPE_CHECKING:
-        method: str
+    method: str
+    """The name of the method."""
+    order: Order = "sorted"
+    """The order of what is published: sorted, so that no place says anything, or as recorded."""
 
     @property
     def random(self) -> bool:
@@ -116,6 +144,15 @@ class Method(Part):
     @abstractmethod
     def check(self, data: Dataset, folder: Folder) -> None:
         """Raise what it would find wrong with its files and with the data, as far as little work tells."""
+
+    def publish(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease:
+        """Anonymise, in the order that is asked for; rows are called by their numbers."""
+        presented = Presented.of(data, self.order)
+        made = self.make(presented.data, folder, seed, cache)
+        release, truth = presented.published(made.release, made.truth)
+        notes = [*made.notes, *([] if self.order == "sorted" else [RECORDED])]
+        parameters = {**made.parameters, "order": self.order}
+        return replace(made, release=release, truth=truth, parameters=parameters, notes=notes)
 
     @abstractmethod
     def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease:

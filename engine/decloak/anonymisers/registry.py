@@ -5,7 +5,7 @@ Another method is a class like theirs, and a line here.
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Union, overload
+from typing import TYPE_CHECKING, Annotated, Any, Union, cast, overload
 
 from pydantic import Discriminator
 
@@ -15,13 +15,14 @@ from decloak.anonymisers.diversity import DiversityMethod
 from decloak.anonymisers.generalisation import GeneralisationMethod
 from decloak.anonymisers.kernels.coat import Coat
 from decloak.anonymisers.lra_vpa import LraMethod, VpaMethod
-from decloak.anonymisers.method import Method
+from decloak.anonymisers.method import Method, Presented
 from decloak.anonymisers.partition import PartitionMethod
 from decloak.anonymisers.sets import SetsMethod
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
+from decloak.data.ordering import Order, check_order
 from decloak.data.published import Published
 from decloak.errors import DecloakError, nearest, shown
 
@@ -47,22 +48,35 @@ Release = Published | Disassociated | Generalised | Coat
 
 
 @overload
-def anonymise(data: Data, method: str, *, sets: Iterable[Sequence[str]]) -> Published: ...
-@overload
-def anonymise(data: Data, method: str, *, k: int, m: int, max_cluster: int, refine: bool = False) -> Disassociated: ...
-@overload
-def anonymise(data: Data, method: str, *, hierarchy: Hierarchy, **options: Any) -> Generalised: ...
+def anonymise(data: Data, method: str, *, sets: Iterable[Sequence[str]], order: Order = "sorted") -> Published: ...
 @overload
 def anonymise(
-    data: Data, method: str, *, privacy: Iterable[Sequence[str]], utility: Iterable[Sequence[str]], **options: Any
+    data: Data, method: str, *, k: int, m: int, max_cluster: int, refine: bool = False, order: Order = "sorted"
+) -> Disassociated: ...
+@overload
+def anonymise(
+    data: Data, method: str, *, hierarchy: Hierarchy, order: Order = "sorted", **options: Any
+) -> Generalised: ...
+@overload
+def anonymise(
+    data: Data,
+    method: str,
+    *,
+    privacy: Iterable[Sequence[str]],
+    utility: Iterable[Sequence[str]],
+    order: Order = "sorted",
+    **options: Any,
 ) -> Coat: ...
-def anonymise(data: Data, method: str, **options: Any) -> Release:
+def anonymise(data: Data, method: str, *, order: Order = "sorted", **options: Any) -> Release:
     """Anonymise transactions, a Dataset or any iterable of iterables of names.
 
     `cut`, `aa`, `da` and `oa` take k, m and hierarchy (`cut` also refine); `lra` and `vpa` also parts, flexibility or
     level, and processes; `partition` takes k and hierarchy; `diversity` takes l, m, sensitive and hierarchy; `coat`
     takes k, privacy, utility, suppress and items; `disassociation` takes k, m, max_cluster and refine; `sets` takes
     sets, each published in place of its items.
+
+    The release is sorted, its rows are numbered: no row tells which record it is of by its place or its id. In the
+    order `recorded` rows stand as the records did, and so does what each shows.
 
     >>> tree = Hierarchy.from_parents({"flu": "illness", "cough": "illness", "knee": "*", "illness": "*"})
     >>> release = anonymise([["flu", "knee"], ["cough", "knee"]], "cut", k=2, m=2, hierarchy=tree)
@@ -72,8 +86,10 @@ def anonymise(data: Data, method: str, **options: Any) -> Release:
     if not isinstance(method, str) or method not in METHODS:
         hint = nearest(str(method), METHODS) or f"methods are {', '.join(METHODS)}"
         raise DecloakError(f"unknown method {shown(method)}", hint=hint)
-    release: Release = METHODS[method](Dataset.of(data), options)
-    return replace(release, method=method, parameters=_parameters(options))
+    check_order(order)
+    presented = Presented.of(Dataset.of(data), order)
+    release, _ = presented.published(METHODS[method](presented.data, options))
+    return cast(Release, replace(release, method=method, parameters={**_parameters(options), "order": order}))
 
 
 def _parameters(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -193,6 +193,7 @@ def publish_command(run: str, file: Path, ids: bool, text: bool, cut: Path | Non
     in .jsonl as a release file, with the labels and what they stand for. A disassociated release is a release file
     always. Nothing that links a release to its original is in the file.
     """
+    from decloak.data.ordering import RECORDED
     from decloak.releases.form import Publishing
     from decloak.releases.registry import form_of
 
@@ -204,5 +205,9 @@ def publish_command(run: str, file: Path, ids: bool, text: bool, cut: Path | Non
     with closing(connect_readonly(store)) as connection:
         release = results.release_of(connection, results.find_run(connection, run))
         form = form_of(connection, release)
-        form.publish(form.hold(connection, release), file, Publishing(ids, text, cut))
+        held = form.hold(connection, release)
+        form.publish(held, file, Publishing(ids, text, cut))
+        recorded = held.making.parameters.get("order") == "recorded"
+    if recorded:
+        click.echo(f"note: {RECORDED}", err=True)
     click.echo(f"wrote {file}")

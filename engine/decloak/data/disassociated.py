@@ -3,15 +3,18 @@
 The first record chunk of a cluster anchors the attacks.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from decloak.data.content import Chunk, Chunked, Cluster, Joint
 from decloak.data.formats.disassociated_file import LONGEST_CLUSTER, METHOD, parse_chunked, write_disassociated
 from decloak.data.formats.lines import FilePath, Line, place, read_lines
 from decloak.data.formats.release_text import text_table
 from decloak.data.forms import FormName
+from decloak.data.ordering import Arranged, Places
 from decloak.data.release import with_bounds
 from decloak.errors import DecloakError
 
@@ -52,6 +55,41 @@ class Disassociated(Chunked):
         """Every item of its clusters, in alphabetical order."""
         return tuple(sorted({item for cluster in self.clusters for item in cluster.items}))
 
+    def arranged(self) -> Arranged[Self]:
+        """The same in an order that only what it shows decides.
+
+        Clusters, and joint clusters of one size, are sorted by what they publish. Chunks have their order from it
+        already, that of their most frequent items; and so have items, sub-records and rows, which are sorted.
+        """
+        shared = [(joint, [self.clusters[number] for number in joint.clusters]) for joint in self.joints]
+        in_joints: list[list[Any]] = [[] for _ in self.clusters]
+        for joint, members in shared:
+            for number in joint.clusters:
+                in_joints[number].append((_content(joint.shared_chunks), sorted(map(_shows, members))))
+        # Where clusters publish the same, what they share with others decides.
+        keys = [(_shows(cluster), sorted(joined)) for cluster, joined in zip(self.clusters, in_joints, strict=True)]
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        number_of = {place: number for number, place in enumerate(order)}
+        joints = [
+            replace(joint, clusters=tuple(sorted(map(number_of.__getitem__, joint.clusters)))) for joint in self.joints
+        ]
+        joints.sort(key=lambda joint: (len(joint.clusters), joint.clusters, _content(joint.shared_chunks)))
+        arranged = replace(self, clusters=tuple(self.clusters[place] for place in order), joints=tuple(joints))
+        start = np.cumsum([0, *(cluster.size for cluster in self.clusters)])
+        places = [np.arange(start[place], start[place + 1]) for place in order]
+        return Arranged(arranged, np.concatenate([np.arange(0), *places]), arranged.alike)
+
+    @property
+    def alike(self) -> Places:
+        """A number for each row that it shares with the rows of its cluster that show the same anchor."""
+        rows = [(number, anchor) for number, cluster in enumerate(self.clusters) for anchor in cluster.anchors]
+        numbers = {row: number for number, row in enumerate(dict.fromkeys(rows))}
+        return np.array([numbers[row] for row in rows], np.int64)
+
+    def renumbered(self) -> Self:
+        """The same: its rows are called by their clusters."""
+        return self
+
     def write(self, path: FilePath, *, ids: bool = False) -> None:
         """Write it as a release file; its rows have no ids to write, only places in their clusters."""
         if ids:
@@ -61,6 +99,14 @@ class Disassociated(Chunked):
     def __str__(self) -> str:
         """Its clusters as tables of text."""
         return text_table(self)
+
+
+def _content(chunks: Iterable[Chunk]) -> list[Any]:
+    return [(chunk.items, chunk.subrecords) for chunk in chunks]
+
+
+def _shows(cluster: Cluster) -> tuple[Any, ...]:
+    return _content(cluster.record_chunks), cluster.term_chunk, cluster.size
 
 
 def read_disassociated(path: FilePath) -> Disassociated:

@@ -1,7 +1,7 @@
 """A k^m-anonymous release: every item is published as a label of a hierarchy that stands for it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -9,9 +9,10 @@ from decloak.data.content import Element, Labelled
 from decloak.data.formats.generalised_file import parse_labelled, write_generalised
 from decloak.data.formats.lines import FilePath, Line, place, read_lines
 from decloak.data.forms import FormName
+from decloak.data.ordering import Arranged, arranged_rows
 from decloak.data.published import Published
 from decloak.data.release import with_bounds
-from decloak.data.rows import CodedRows
+from decloak.data.rows import CodedRows, Numbers
 from decloak.data.share import Share
 
 __all__ = ["Generalised", "generalised_of", "read_generalised"]
@@ -46,6 +47,16 @@ class Generalised(Labelled):
         rows: CodedRows[Element] = self.rows.named(lambda label: label if label in plain else self.members[label])
         names = {members: label for label, members in sorted(self.members.items()) if label not in plain}
         return Published(rows, self.ids, self.origin, names, self.method, self.parameters)
+
+    def arranged(self) -> Arranged[Self]:
+        """The same in an order that only what it shows decides, numbered from 1."""
+        rows, places, alike = arranged_rows(self.rows)
+        members = {label: tuple(sorted(items)) for label, items in sorted(self.members.items())}
+        return Arranged(replace(self, transactions=rows, members=members, ids=Numbers(len(rows))), places, alike)
+
+    def renumbered(self) -> Self:
+        """The same with its rows numbered from 1."""
+        return replace(self, ids=Numbers(len(self.ids)))
 
     @classmethod
     def of(cls, published: Published, k: int | None = None, m: int | None = None) -> Self:

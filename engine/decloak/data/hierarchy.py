@@ -216,13 +216,12 @@ class Hierarchy:
 
 
 def _record(data: Dataset | Iterable[Iterable[str]], record: int) -> str:
-    """Where a record is: the file, when there is one, its number, and its name where that is another."""
-    number = str(record + 1)
+    """Where a record is: the file, when there is one, and its label, which it keeps where records are sorted."""
     if not isinstance(data, Dataset):
-        return f"record {number}"
-    name = "".join(f", {shown(label)}" for label in data.labels[record : record + 1] if label != number)
+        return f"record {record + 1}"
+    label = data.labels[record]
     file = "" if data.origin == "memory" else f"{data.origin}: "
-    return f"{file}record {number}{name}"
+    return f"{file}record {label if label.isdecimal() else shown(label)}"
 
 
 def _from_root(children: Mapping[str, Sequence[str]], root: str) -> list[str]:

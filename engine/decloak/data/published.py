@@ -1,17 +1,18 @@
 """Set-generalised transactions: items, and sets of items of which at least one is meant."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from decloak.data.content import Element, Elements, Labelled
 from decloak.data.formats.generalised_file import write_generalised
 from decloak.data.formats.lines import FilePath, place, read_lines
 from decloak.data.formats.published import parse_elements, write_published, written
 from decloak.data.forms import FormName
-from decloak.data.rows import CodedRows
+from decloak.data.ordering import Arranged, arranged_rows
+from decloak.data.rows import CodedRows, Numbers
 
 __all__ = ["Element", "Published", "read_published"]
 
@@ -50,6 +51,27 @@ class Published(Elements):
             label.setdefault(frozenset(members), self.names.get(members) or written(members))
         return self.rows.named(lambda element: element if isinstance(element, str) else label[frozenset(element)])
 
+    def arranged(self) -> Arranged[Self]:
+        """The same in an order that only what it shows decides, numbered from 1.
+
+        Generalised items go by their names where they have one, as they are shown then, else as they are written.
+        """
+        rows, places, alike = arranged_rows(self.rows.named(self._key))
+        names = {tuple(sorted(members)): name for members, name in sorted(self.names.items())}
+        shown: CodedRows[Element] = rows.named(lambda key: key[2])
+        return Arranged(replace(self, transactions=shown, labels=Numbers(len(shown)), names=names), places, alike)
+
+    def _key(self, element: Element) -> tuple[str, bool, Element]:
+        """What an element is sorted by: as it is shown; an item may be called like a generalised item."""
+        if isinstance(element, str):
+            return element, True, element
+        members = tuple(sorted(element))
+        return self.names.get(element) or written(members), False, members
+
+    def renumbered(self) -> Self:
+        """The same with its rows numbered from 1."""
+        return replace(self, labels=Numbers(len(self.labels)))
+
     def labelled(self, k: int | None = None, m: int | None = None) -> Labelled:
         """The same as transactions of labels: the names of generalised items, else their members in brackets."""
         members: dict[str, tuple[str, ...]] = {}
@@ -68,7 +90,14 @@ class Published(Elements):
         if Path(path).suffix == ".jsonl":
             write_generalised(self.labelled(*self._promised), path, ids=ids)
         else:
-            write_published(self, path, ids=ids)
+            write_published(self._as_text(ids), path, ids=ids)
+
+    def _as_text(self, ids: bool) -> "Published":
+        """Text shows no names, so that where it is sorted it cannot be by them."""
+        if not self.names or self.parameters.get("order") != "sorted":
+            return self
+        arranged, places, _ = replace(self, names={}).arranged()
+        return replace(arranged, labels=tuple(self.labels[place] for place in places)) if ids else arranged
 
     @property
     def _promised(self) -> tuple[int | None, int | None]:

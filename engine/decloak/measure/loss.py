@@ -18,7 +18,7 @@ def _measure(attacked: AttackedRelease[HeldSets]) -> Measured:
     from decloak.measure.kernels.loss import labels_left
 
     release = attacked.release
-    loss, published, original, tree = release.making.loss, release.labels, release.original, release.tree
+    loss, published, original, tree = release.making.loss, release.labels, release.behind, release.tree
     items = {*published.items, *(original.items if original else ()), *(tree.items if tree else ())}
     labels = labels_left(published, items)
     figures: list[Figure] = [

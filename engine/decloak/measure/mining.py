@@ -23,7 +23,7 @@ def _measure(attacked: AttackedRelease[HeldSets], *, support: float, top: int) -
     from decloak.measure.kernels.mining import least_support, ml2, tkd_labels
 
     release = attacked.release
-    published, original, tree = release.labels, release.original, release.tree
+    published, original, tree = release.labels, release.behind, release.tree
     if original is None:
         return [], UNKNOWN.format("what mining finds")
     figures: list[Figure] = [(POOLED, "tkd", tkd_labels(published, original.transactions, top), None, None)]

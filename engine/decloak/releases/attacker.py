@@ -5,12 +5,15 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
+from decloak.data.ordering import Order
 from decloak.errors import DecloakError, shown
 from decloak.relate.wordnet_files import files_in
 from decloak.yaml.part import File, Found, Item, Part, disjoint
 
 __all__ = ["Attacker", "Nouns"]
 
+USUAL = 2
+"""Plain items that make a context where nobody says how many."""
 Known = Annotated[tuple[Item, ...], Field(min_length=1)]
 
 
@@ -47,8 +50,9 @@ class Attacker(Part):
     knowledge: File | None = None
     """The known itemsets themselves, one a line, in place of a model."""
 
-    context: Annotated[int, Field(ge=1)] | Literal["all"] = 2
-    """How many of the nearest plain items of a transaction, or all, tell what fits in it."""
+    context: Annotated[int, Field(ge=1)] | Literal["all"] | None = None
+    """How many of the nearest plain items of a transaction, or all, tell what fits in it; 2 by default, and all where
+    the release is sorted, since what is near in it is near in spelling only."""
     k: int = Field(2, ge=2)
     """Unmarked data: an item in at least k transactions is taken to be generalised."""
     utility: Annotated[tuple[Known, ...], Field(min_length=1), AfterValidator(disjoint)] | None = None
@@ -66,7 +70,7 @@ class Attacker(Part):
         if self.knowledge is not None and "model" in self.model_fields_set:
             yield ("knowledge",), DecloakError("the known itemsets replace a model", hint="delete one of the two")
 
-    @property
-    def nearest(self) -> int | None:
-        """How many plain items make a context, None for all."""
-        return None if self.context == "all" else self.context
+    def nearest(self, order: Order | None) -> int | None:
+        """How many plain items make a context, None for all; `order` is None of the release of somebody else."""
+        context = self.context or ("all" if order == "sorted" else USUAL)
+        return None if context == "all" else context

@@ -8,13 +8,15 @@ from decloak.anonymisers.method import NewRelease
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.writing import write_text
 from decloak.data.forms import FormName
+from decloak.data.ordering import Order
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.releases.attacker import Attacker
 from decloak.releases.form import Form, Publishing
 from decloak.releases.held import HeldChunks
 from decloak.releases.knowledge import Knowledge, known_by_file, what_is_known
-from decloak.store.disassociated import link_rows, write_clusters
+from decloak.store.disassociated import write_clusters
+from decloak.store.origins import link_origins
 from decloak.yaml.part import Found
 
 __all__ = ["DisassociatedForm"]
@@ -30,13 +32,13 @@ class DisassociatedForm(Form[HeldChunks]):
     def write(self, connection: sqlite3.Connection, digest: str, prepared: NewRelease, original: int | None) -> int:
         release = write_clusters(connection, digest, prepared.release, prepared.method, prepared.parameters)
         if original is not None:
-            link_rows(connection, release, original, prepared.truth)
+            link_origins(connection, release, original, prepared.truth)
         return release
 
     def hold(self, connection: sqlite3.Connection, number: int) -> HeldChunks:
         return HeldChunks(connection, number)
 
-    def misfits(self, attacker: Attacker, *, marked: bool) -> Found:
+    def misfits(self, attacker: Attacker, *, marked: bool, order: Order | None) -> Found:
         if "context" in attacker.model_fields_set:
             message = "the anchors are the context in disassociated data"
             yield ("context",), DecloakError(message, hint="delete it")
@@ -45,10 +47,10 @@ class DisassociatedForm(Form[HeldChunks]):
                 hint = "delete it, or write marked: false under published"
                 yield (key,), DecloakError(f"'{key}' is about unmarked data only", hint=hint)
 
-    def context(self, attacker: Attacker) -> int | str:
+    def context(self, nearest: int | None) -> int | str:
         return "anchor"
 
-    def pairs(self, held: HeldChunks, attacker: Attacker) -> Sequence[Pair]:
+    def pairs(self, held: HeldChunks, nearest: int | None) -> Sequence[Pair]:
         """Every pair of an anchor's item and an item of a later chunk of its cluster."""
         pairs = {
             (anchor, item): None

@@ -7,6 +7,7 @@ import numpy as np
 from decloak.anonymisers.method import NewRelease
 from decloak.data.formats.distance_file import DistanceFile
 from decloak.data.forms import FormName
+from decloak.data.ordering import Order
 from decloak.data.published import Element, Published
 from decloak.data.tables import AttackTable, DistanceTable, Pair
 from decloak.errors import DecloakError
@@ -24,13 +25,13 @@ class DistancesForm(SetGeneralisedForm):
     name = FormName.DISTANCES
     related = False
 
-    def misfits(self, attacker: Attacker, *, marked: bool) -> Found:
+    def misfits(self, attacker: Attacker, *, marked: bool, order: Order | None) -> Found:
         yield (), DecloakError("distance tables leave the attacker nothing to choose", hint="delete it")
 
     def tables(
         self,
         held: HeldSets,
-        attacker: Attacker,
+        nearest: int | None,
         scores: Mapping[Pair, float | None] | None,
         given: Iterable[DistanceTable],
     ) -> Sequence[AttackTable]:

@@ -13,6 +13,7 @@ from decloak.anonymisers.method import NewRelease
 from decloak.data.assignment import Closer
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
+from decloak.data.ordering import Order
 from decloak.data.tables import AttackTable, DistanceTable, Pair
 from decloak.releases.attacker import Attacker
 from decloak.releases.held import HeldRelease
@@ -54,15 +55,17 @@ class Form(ABC, Generic[Held]):
         """A release in the store."""
 
     @abstractmethod
-    def misfits(self, attacker: Attacker, *, marked: bool) -> Found:
-        """Keys of the attacker that say nothing of this form; `marked` where brackets show what is generalised."""
+    def misfits(self, attacker: Attacker, *, marked: bool, order: Order | None) -> Found:
+        """Keys of the attacker that say nothing of this form; `marked` where brackets show what is generalised, `order`
+        where the release is made here.
+        """
 
     @abstractmethod
-    def context(self, attacker: Attacker) -> int | str:
-        """What is held against a hidden item, in a word."""
+    def context(self, nearest: int | None) -> int | str:
+        """What is held against a hidden item, in a word; `nearest` are the plain items looked at, None for all."""
 
     @abstractmethod
-    def pairs(self, held: Held, attacker: Attacker) -> Sequence[Pair]:
+    def pairs(self, held: Held, nearest: int | None) -> Sequence[Pair]:
         """The pairs of items whose relatedness the attacks go by."""
 
     @abstractmethod
@@ -76,7 +79,7 @@ class Form(ABC, Generic[Held]):
     def tables(
         self,
         held: Held,
-        attacker: Attacker,
+        nearest: int | None,
         scores: Mapping[Pair, float | None] | None,
         given: Iterable[DistanceTable],
     ) -> Sequence[AttackTable]:

@@ -11,12 +11,15 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.published import Published
-from decloak.store.disassociated import read_clusters, read_origins
+from decloak.store.disassociated import read_clusters
+from decloak.store.origins import read_origins
 from decloak.store.outcomes import TrueTable, true_tables
 from decloak.store.reading import read_dataset, read_set_generalised, read_tree
 
@@ -105,12 +108,20 @@ class HeldSets(HeldRelease):
         ]
 
     @cached_property
+    def behind(self) -> Dataset | None:
+        """Truth: the original transaction behind each row, None where they are not known."""
+        places = read_origins(self.connection, self.number)
+        if self.original is None or places is None:
+            return None
+        labels = self.original.labels
+        return Dataset(
+            self.original.rows.take(places), tuple(labels[place] for place in places.tolist()), self.original.origin
+        )
+
+    @cached_property
     def true(self) -> list[frozenset[str]] | None:
         """Truth: the items that each transaction really holds, None where the originals are not known."""
-        if self.original is None:
-            return None
-        of_label = dict(zip(self.original.labels, map(frozenset, self.original.transactions), strict=True))
-        return [of_label[label] for label in self.published.labels]
+        return None if self.behind is None else list(map(frozenset, self.behind.transactions))
 
     def true_tables(self, scoring: int) -> list[TrueTable]:
         """Truth: the cells of the distance tables of a scoring; those last asked for are kept."""
@@ -139,8 +150,11 @@ class HeldChunks(HeldRelease):
     @cached_property
     def rows(self) -> Rows | None:  # type: ignore[override]
         """Truth: the record behind every row, None where the originals are not known."""
-        of_row = read_origins(self.connection, self.number)
-        return None if of_row is None or self.original is None else Rows(self.original.transactions, of_row)
+        places = read_origins(self.connection, self.number)
+        if places is None or self.original is None:
+            return None
+        sizes = [cluster.size for cluster in self.published.clusters]
+        return Rows(self.original.transactions, [part.tolist() for part in np.split(places, np.cumsum(sizes)[:-1])])
 
     def beside_truth(self, arrange: Callable[[Disassociated, Records, list[list[int]]], Arranged]) -> Arranged | None:
         """Truth: what is published and the record behind every row, arranged once for all who ask for it so."""

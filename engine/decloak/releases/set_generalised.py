@@ -10,12 +10,14 @@ from decloak.data.formats.delimited import join
 from decloak.data.formats.writing import write_lines
 from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised
+from decloak.data.ordering import Order
 from decloak.data.tables import AttackTable, DistanceTable, Pair
 from decloak.errors import DecloakError, shown
 from decloak.releases.attacker import Attacker
 from decloak.releases.form import Form, Publishing
 from decloak.releases.held import HeldSets
 from decloak.store import releases
+from decloak.store.origins import link_origins
 from decloak.yaml.part import Found
 
 __all__ = ["GeneralisedForm", "SetGeneralisedForm"]
@@ -41,7 +43,7 @@ class SetGeneralisedForm(Form[HeldSets]):
             prepared.notes,
         )
         if original is not None:
-            releases.link_origins(connection, release, original)
+            link_origins(connection, release, original, prepared.truth)
         releases.mark_originals(connection, release, prepared.marked)
         releases.mark_suppressed(connection, release, prepared.suppressed)
         return release
@@ -49,7 +51,7 @@ class SetGeneralisedForm(Form[HeldSets]):
     def hold(self, connection: sqlite3.Connection, number: int) -> HeldSets:
         return HeldSets(connection, number)
 
-    def misfits(self, attacker: Attacker, *, marked: bool) -> Found:
+    def misfits(self, attacker: Attacker, *, marked: bool, order: Order | None) -> Found:
         for key in ("model", "share", "foreign", "knowledge"):
             if key in attacker.model_fields_set:
                 yield (key,), DecloakError(f"{shown(key)} is about disassociated data only", hint="delete it")
@@ -57,12 +59,16 @@ class SetGeneralisedForm(Form[HeldSets]):
             if key in attacker.model_fields_set and marked:
                 hint = "delete it, or write marked: false under published"
                 yield (key,), DecloakError(f"{shown(key)} is about unmarked data only", hint=hint)
+        if order == "sorted" and attacker.context not in (None, "all"):
+            hint = "write context: all, or order: recorded under anonymise"
+            message = "what stands nearest in sorted records is near in spelling, and tells nothing"
+            yield ("context",), DecloakError(message, hint=hint)
 
-    def context(self, attacker: Attacker) -> int | str:
-        return attacker.context
+    def context(self, nearest: int | None) -> int | str:
+        return "all" if nearest is None else nearest
 
-    def pairs(self, held: HeldSets, attacker: Attacker) -> Sequence[Pair]:
-        return needed_pairs(held.published, attacker.nearest)
+    def pairs(self, held: HeldSets, nearest: int | None) -> Sequence[Pair]:
+        return needed_pairs(held.published, nearest)
 
     def documents(self, held: HeldSets) -> Iterable[Iterable[str]]:
         """The items each published transaction may stand for."""
@@ -72,11 +78,11 @@ class SetGeneralisedForm(Form[HeldSets]):
     def tables(
         self,
         held: HeldSets,
-        attacker: Attacker,
+        nearest: int | None,
         scores: Mapping[Pair, float | None] | None,
         given: Iterable[DistanceTable],
     ) -> Sequence[AttackTable]:
-        return () if scores is None else tables(held.published, scores, attacker.nearest)
+        return () if scores is None else tables(held.published, scores, nearest)
 
     def publish(self, held: HeldSets, file: Path, wish: Publishing) -> None:
         if wish.text:

@@ -6,6 +6,7 @@ from typing import Any
 from decloak.anonymisers.method import NewRelease
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
+from decloak.data.ordering import canonical_digest
 from decloak.digest import digest
 from decloak.relate.wordnet_files import FILES as WORDNET
 from decloak.relate.wordnet_files import check_database
@@ -43,8 +44,14 @@ class Inputs:
         return {"content": self.original(data).digest} if data.quick and any(data.named()) else said
 
     def data_of(self, scenario: Scenario) -> dict[str, Any]:
-        """What the data of a scenario are, originals before what was published of them."""
+        """What the data of a scenario are, originals before what was published of them.
+
+        Originals that are anonymised are a set of records: neither their order nor what they are called tells one of
+        two such data sets from another, so that what is published cannot depend on it by way of the seed.
+        """
         data = scenario.data
+        if scenario.anonymise is not None and data.quick and any(data.named()):
+            return {"records": canonical_digest(self.original(data))}
         return self.original_identity(data) if data.collected else data.identity(self.digest_of)
 
     def original(self, data: DataPart, progress: Progress | None = None) -> Dataset:

@@ -61,11 +61,11 @@ def plan(variant: Variant, inputs: Inputs, catalogue: Catalogue) -> Plan:
     original = _key("original", inputs.original_identity(data)) if data.collected else None
     published = (inputs.identity(data) or {}).get("published") if original else inputs.identity(data)
     release = _key(
-        "release", original, published, inputs.identity(scenario.anonymise),
+        "release", original, published, inputs.identity(scenario.anonymise), scenario.order,
         variant.seed if scenario.random_release else None,
         None if data.marked else inputs.identity(scenario.attacker),
     )  # fmt: skip
-    context = scenario.form.context(scenario.attacker)
+    context = scenario.form.context(scenario.nearest)
     relatedness = None
     if scenario.relate is not None:
         kept = inputs.kept_counts if scenario.offline else 0

@@ -115,7 +115,7 @@ class Execution:
 
     def _anonymise(self, method: Method) -> NewRelease:
         data = self.dataset
-        prepared = method.make(data, self.inputs.folder, self.plan.variant.seed, StoredCounts(self.store))
+        prepared = method.publish(data, self.inputs.folder, self.plan.variant.seed, StoredCounts(self.store))
         # Where it comes from: not from the file itself.
         return replace(prepared, release=replace(prepared.release, origin=f"{prepared.method} of {data.origin}"))
 
@@ -146,7 +146,7 @@ class Execution:
             cache=StoredCounts(self.store),
             progress=lambda count, total: self.progress(f"relatedness: {count:,} of {total:,} counts"),
         )
-        scored = relate.related(form.pairs(held, self.scenario.attacker), supplies)
+        scored = relate.related(form.pairs(held, self.scenario.nearest), supplies)
         self._scores = scored.scores
         return lambda connection: writing.write_relatedness(connection, key, *scored)
 
@@ -165,9 +165,10 @@ class Execution:
         return self.stage("scoring", self.plan.scoring, lambda: self._score(relatedness))
 
     def _score(self, relatedness: int | None) -> Write:
-        data, attacker = self.scenario.data, self.scenario.attacker
-        context = "given" if not self.form.related else str(self.form.context(attacker))
-        tables = self.form.tables(self.held, attacker, self.scores, data.read_tables(self.inputs.folder))
+        nearest = self.scenario.nearest
+        context = "given" if not self.form.related else str(self.form.context(nearest))
+        given = self.scenario.data.read_tables(self.inputs.folder)
+        tables = self.form.tables(self.held, nearest, self.scores, given)
         return lambda connection: writing.write_scoring(
             connection, self.plan.scoring, self.release, relatedness, context, tables
         )

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from decloak.anonymisers.registry import AnyMethod
 from decloak.data.formats.folder import Folder
+from decloak.data.ordering import Order
 from decloak.errors import DecloakError, Faults, nearest, shown
 from decloak.measure.registry import by_name, figure_titles, fitting
 from decloak.relate.registry import Relate
@@ -119,6 +120,16 @@ class Scenario(_Plan):
         return FORMS[self.data.form if self.anonymise is None or self.data.anonymised else self.anonymise.form]
 
     @property
+    def order(self) -> Order | None:
+        """The order in which the release is made, None where somebody else made it."""
+        return None if self.anonymise is None else self.anonymise.order
+
+    @property
+    def nearest(self) -> int | None:
+        """How many of the nearest plain items the attacker looks at, None for all."""
+        return self.attacker.nearest(self.order)
+
+    @property
     def offline(self) -> bool:
         """Whether it goes by the counts that the store keeps, and asks for no more."""
         return self.relate is not None and self.relate.goes_by_kept
@@ -203,7 +214,7 @@ class Scenario(_Plan):
             message = f"the attacks on {self.form.attacks} data go by distances"
             yield ("relate", "closer"), DecloakError(message, hint="give distances, and delete it")
         if "attacker" in self.model_fields_set:
-            for keys, error in self.form.misfits(self.attacker, marked=self.data.marked):
+            for keys, error in self.form.misfits(self.attacker, marked=self.data.marked, order=self.order):
                 yield ("attacker", *keys), error
 
     def _twice(self) -> Found:

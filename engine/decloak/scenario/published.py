@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from pydantic import PrivateAttr, ValidationInfo, model_validator
 
 from decloak.anonymisers.method import NewRelease
@@ -111,7 +112,9 @@ class _WithRelease(DataPart):
         except DecloakError as error:
             place = str(folder.path / (error.place or self.published_file.file))
             raise DecloakError(error.message, place, error.hint) from None
-        return NewRelease(published, "unknown", {"suppressed": len(suppressed)})
+        place_of = {label: place for place, label in enumerate(original.labels)}
+        truth = np.array([place_of[label] for label in published.labels], np.int64)
+        return NewRelease(published, "unknown", {"suppressed": len(suppressed)}, truth=truth)
 
     def read_header(self, folder: Folder) -> Header | None:
         """What the release file says, None where it is text."""

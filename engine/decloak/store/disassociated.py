@@ -1,4 +1,4 @@
-"""A disassociated release in the store: clusters, chunks, sub-records, and the records behind them."""
+"""A disassociated release in the store: clusters, chunks, sub-records."""
 
 import json
 import sqlite3
@@ -6,15 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-import numpy as np
-
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
 from decloak.data.rows import CodedRows
-from decloak.store.arrays import damaged
 from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers
-from decloak.store.transactions import read_origin_places, write_origin_places, write_transactions
+from decloak.store.transactions import write_transactions
 
-__all__ = ["link_rows", "read_clusters", "read_origins", "write_clusters"]
+__all__ = ["read_clusters", "write_clusters"]
 
 _StoredChunk = tuple[int | None, int | None, int, str, Chunk]
 """The cluster or the joint cluster it is of, its number and kind as the store has them, and the chunk."""
@@ -88,14 +85,6 @@ def _write_chunks(connection: sqlite3.Connection, chunks: Sequence[_StoredChunk]
     insert_rows(connection, "has_item (subrecord, item)", holds)
 
 
-def link_rows(connection: sqlite3.Connection, release: int, original: int, truth: Sequence[Sequence[int]]) -> None:
-    """Note which original transaction stands behind each row."""
-    connection.execute("insert into truth_release (release, original) values (?, ?)", (release, original))
-    (dataset,) = connection.execute("select dataset from release where id = ?", (release,)).fetchone()
-    origins = np.array([position for positions in truth for position in positions], np.int64)
-    write_origin_places(connection, dataset, origins)
-
-
 def read_clusters(connection: sqlite3.Connection, release: int) -> Disassociated:
     """A disassociated release as it was written."""
     origin, parameters = connection.execute(
@@ -155,16 +144,3 @@ def _read_chunks(connection: sqlite3.Connection, release: int) -> dict[tuple[str
         owner = ("cluster", cluster, kind) if joint is None else ("joint", joint, kind)
         chunks.setdefault(owner, []).append(Chunk(items.get(number, ()), tuple(subrecords.get(number, ()))))
     return chunks
-
-
-def read_origins(connection: sqlite3.Connection, release: int) -> list[list[int]] | None:
-    """The number of the original record behind each row of each cluster; None when the original is not known."""
-    (dataset,) = connection.execute("select dataset from release where id = ?", (release,)).fetchone()
-    places = read_origin_places(connection, dataset)
-    sizes = connection.execute("select size from cluster where release = ? order by number", (release,)).fetchall()
-    if places is None or not sizes:
-        return None
-    ends = np.cumsum([size for (size,) in sizes])
-    if ends[-1] != len(places):
-        raise damaged(dataset, "origins")
-    return [part.tolist() for part in np.split(places, ends[:-1])]

@@ -9,15 +9,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-import numpy as np
-
 from decloak.data.formats.published import written
 from decloak.data.published import Element, Published
 from decloak.digest import digest as digest_of
 from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers
-from decloak.store.transactions import read_transactions, write_marked, write_origin_places, write_transactions
+from decloak.store.transactions import read_transactions, write_marked, write_transactions
 
-__all__ = ["generalised_numbers", "link_origins", "mark_originals", "mark_suppressed", "write_release", "write_tree"]
+__all__ = ["generalised_numbers", "mark_originals", "mark_suppressed", "write_release", "write_tree"]
 
 
 def write_release(
@@ -93,16 +91,6 @@ def write_tree(connection: sqlite3.Connection, parents: Mapping[str, str], leave
     edges = ((concepts[child], concepts[parent]) for child, parent in parents.items())
     insert_rows(connection, "is_a (child, parent)", edges)
     return number
-
-
-def link_origins(connection: sqlite3.Connection, release: int, original: int) -> None:
-    """Note which original transaction each published one was made from: the one of the same label."""
-    connection.execute("insert into truth_release (release, original) values (?, ?)", (release, original))
-    published, source = _labels(connection, _dataset(connection, release)), _labels(connection, original)
-    places = {label: place for place, label in enumerate(source)} if published != source else {}
-    count = len(published)
-    origins = np.array([places[label] for label in published], np.int64) if places else np.arange(count)
-    write_origin_places(connection, _dataset(connection, release), origins)
 
 
 def _dataset(connection: sqlite3.Connection, release: int) -> int:

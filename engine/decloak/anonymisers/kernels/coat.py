@@ -16,10 +16,10 @@ A pattern of p is the set of all the images that some record supports; p is sati
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from heapq import heappop, heappush
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from decloak.checks import check_whole
 from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import FilePath
 from decloak.data.forms import FormName
+from decloak.data.ordering import Arranged
 from decloak.data.published import Element, Published
 from decloak.data.share import Share
 from decloak.errors import DecloakError, shown
@@ -74,6 +75,15 @@ class Coat:
     def ids(self) -> Sequence[str]:
         """What they are called."""
         return self.published.ids
+
+    def arranged(self) -> Arranged[Self]:
+        """The same in an order that only what it shows decides, numbered from 1."""
+        published, places, alike = self.published.arranged()
+        return Arranged(replace(self, published=published), places, alike)
+
+    def renumbered(self) -> Self:
+        """The same with its rows numbered from 1."""
+        return replace(self, published=self.published.renumbered())
 
     def write(self, path: FilePath, *, ids: bool = False) -> None:
         """Write what is published; of φ, the loss and the steps nothing."""

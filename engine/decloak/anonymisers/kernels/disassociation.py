@@ -52,7 +52,7 @@ def disassociate(
     """
     _check_parameters(k, m, max_cluster)
     data = Dataset.of(data)
-    check_records(data.transactions, k)
+    check_records(data, k)
     names, records = _coded(data.transactions)
     clusters = pooled_parts(horizontal(records, max_cluster, strict), k)
     leaves = [_leaf([records[number] for number in ids], k, m) for ids in clusters]
@@ -63,14 +63,15 @@ def disassociate(
     return Disassociation(Disassociated(published, shared, k, m, data.origin), truth)
 
 
-def check_records(records: Sequence[Sequence[object]], k: int) -> None:
+def check_records(data: Dataset, k: int) -> None:
     """Refuse fewer records than one cluster needs, and an empty one: every row of a cluster holds something."""
-    if len(records) < k:
-        raise DecloakError(f"{len(records)} records cannot hide among k = {k}", hint="add records or lower k")
-    for number, record in enumerate(records, 1):
+    if len(data.transactions) < k:
+        message = f"{len(data.transactions)} records cannot hide among k = {k}"
+        raise DecloakError(message, hint="add records or lower k")
+    for label, record in zip(data.labels, data.transactions, strict=True):
         if not record:
             hint = "disassociation takes no empty ones: leave it out"
-            raise DecloakError(f"transaction {number} has no items", hint=hint)
+            raise DecloakError(f"transaction {label if label.isdecimal() else shown(label)} has no items", hint=hint)
 
 
 def _check_parameters(k: int, m: int, max_cluster: int) -> None:

@@ -34,8 +34,8 @@ def sorted_warning(dataset: Dataset) -> str | None:
         return None
     return (
         f"{ordered:,} of the {long:,} transactions of {FEWEST} items or more list them alphabetically: the "
-        "nearest items of a hidden one are near in spelling, not in meaning; keep the order in which items were "
-        "recorded, or take all of them as the context"
+        "nearest items of a hidden one are near in spelling, not in meaning, so take all of them as the context; and "
+        "published in this order, the place of a hidden item tells how it is spelt"
     )
 
 
