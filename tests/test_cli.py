@@ -444,7 +444,8 @@ def test_sql_prints_what_there_is(call, hostile):
     assert set(names) == {*HOSTILE, "plain"}
     assert [row["name"] for row in json.loads(call("sql", sql, "--json", "--store", hostile).out)] == names
     said = call("sql", sql, "--format", "csv", "--store", hostile)
-    assert [line[0] for line in csv.reader(io.StringIO(said.out, newline=""))][1:] == names
+    safe = [f"'{name}" if name[0] in "=-" else name for name in names]  # spreadsheets would run them
+    assert [line[0] for line in csv.reader(io.StringIO(said.out, newline=""))][1:] == safe
 
 
 # Hostile names.
@@ -492,7 +493,7 @@ def test_hostile_names_are_escaped_in_tables(call, hostile):
         ":smile:",
         "%s%n",
         "\\x1b[31mred\\x1b[0m",
-        "\\x202egnp.exe",
+        "\\u202egnp.exe",
     ):
         assert any(line.startswith(raw) for line in lines), raw
 

@@ -245,5 +245,5 @@ def test_the_text_of_hostile_names_stays_in_its_cell():
     assert text_table(release).splitlines() == [
         "cluster 0: 2 records", "terms", "{a\\x0a\\x1b[2J}", "",
         "cluster 1: 1 records", "terms", "",
-        "shared by clusters 0, 1", "S1", "{\\x202e}",
+        "shared by clusters 0, 1", "S1", "{\\u202e}",
     ]  # fmt: skip

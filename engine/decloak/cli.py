@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from decloak.errors import DecloakError, nearest, shown
+from decloak.report.terminal import say
 from decloak.version import __version__
 
 __all__ = ["EXIT_INPUT", "EXIT_INTERNAL", "EXIT_INTERRUPTED", "cli", "main"]
@@ -133,7 +134,7 @@ def _plain(error: click.ClickException) -> str:
 
 def _say(message: str) -> None:
     for line in message.splitlines():
-        click.echo(f"decloak: {line}", err=True)
+        say(f"decloak: {line}", err=True)
 
 
 if __name__ == "__main__":

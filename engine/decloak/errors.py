@@ -5,22 +5,40 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["DecloakError", "Faults", "nearest", "placed", "shown"]
+__all__ = ["MARKS", "DecloakError", "Faults", "harmless", "nearest", "placed", "shown"]
 
-# Control characters, and the invisible ones that reorder or hide what a terminal prints.
-_UNPRINTABLE = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff\\ud800-\\udfff]")
+_MARKS = (
+    "\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
+    "\ufff9-\ufffb\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+MARKS = re.compile(f"[{_MARKS}]")
+"""The control characters that JSON and XML let stand, and the invisible ones that reorder or hide what is printed."""
+_UNPRINTABLE = re.compile(f"[\x00-\x1f{_MARKS}]")
+
+
+def harmless(text: object, keep: str = "") -> str:
+    """Text as a terminal may print it: characters that steer it, reorder or hide are written as escapes, save some.
+
+    >>> print(harmless("a\\x1b[31m\\u202eb"))
+    a\\x1b[31m\\u202eb
+    """
+    return _UNPRINTABLE.sub(lambda match: match[0] if match[0] in keep else _escape(ord(match[0])), str(text))
+
+
+def _escape(code: int) -> str:
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def shown(text: object, most: int = 60) -> str:
     """Quote hostile text for a one-line message: control characters escaped, length bounded."""
-    plain = _UNPRINTABLE.sub(lambda match: f"\\x{ord(match[0]):02x}", str(text)[: most + 1])
+    plain = harmless(str(text)[: most + 1])
     return f"'{plain[:most]}…'" if len(plain) > most else f"'{plain}'"
 
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
     """Return the remedy "did you mean 'x'?" for a misspelt word, or None when nothing is near."""
     close = difflib.get_close_matches(word, list(words), n=1, cutoff=0.6)
-    return f"did you mean '{close[0]}'?" if close else None
+    return f"did you mean {shown(close[0], 200)}?" if close else None
 
 
 class DecloakError(Exception):
@@ -38,7 +56,7 @@ class DecloakError(Exception):
 
     def __str__(self) -> str:
         line = f"{self.place}: {self.message}" if self.place else self.message
-        return f"{line}; {self.hint}" if self.hint else line
+        return harmless(f"{line}; {self.hint}" if self.hint else line)
 
 
 @contextmanager

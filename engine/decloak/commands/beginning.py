@@ -6,10 +6,9 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from decloak.data.formats.writing import check_new, made_whole, told_unwritable
 from decloak.errors import shown
+from decloak.report.terminal import say
 
 if TYPE_CHECKING:
     from decloak.data.formats.look import Look
@@ -52,8 +51,8 @@ def write_scenario_from(file: Path, scenario: Path, schema: Path) -> None:
     with told_unwritable(scenario), made_whole(scenario.parent / schema.name, scenario) as parts:
         shutil.copyfile(schema, parts[0])
         parts[1].write_text(text, encoding="utf-8")
-    click.echo(f"note: {shown(file)[1:-1]} is read as {reading}, by the look of it", err=True)
-    click.echo(f"wrote {scenario}; next: decloak run {scenario}")
+    say(f"note: {shown(file)[1:-1]} is read as {reading}, by the look of it", err=True)
+    say(f"wrote {scenario}; next: decloak run {scenario}")
 
 
 def scenario_of(seen: "Look", name: str, schema: str) -> str:

@@ -17,6 +17,7 @@ from decloak.data.formats.record import Options
 from decloak.data.forms import FormName
 from decloak.errors import DecloakError, placed
 from decloak.report.table import emit
+from decloak.report.terminal import say
 
 if TYPE_CHECKING:
     from decloak.counting.promises import Promise
@@ -97,7 +98,7 @@ def check_command(
     with placed(place(source)):
         promise.check_fits(release)
     for note in promise.notes(release):
-        click.echo(f"note: {note}", err=True)
+        say(f"note: {note}", err=True)
     listed = _listed(release)
     broken = [tuple(map(listed, row)) for row in islice(promise.broken(release), most if promise.endless else None)]
     if broken or form != "table":
@@ -105,7 +106,7 @@ def check_command(
     rest = f", {len(broken) - most} more not shown" if len(broken) > most else ""
     cut_off = " or more" if promise.endless and len(broken) == most else ""
     noun = "violation" if len(broken) == 1 and not cut_off else "violations"
-    click.echo(f"{len(broken)}{cut_off} {noun}{rest}" if broken else f"it holds: {promise.words}", err=True)
+    say(f"{len(broken)}{cut_off} {noun}{rest}" if broken else f"it holds: {promise.words}", err=True)
     return EXIT_EXPECTATION if broken else 0
 
 

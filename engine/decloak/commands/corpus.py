@@ -14,6 +14,7 @@ from decloak.commands.options import form_option
 from decloak.data.formats.lines import place
 from decloak.errors import DecloakError, shown
 from decloak.report.table import emit, emit_json
+from decloak.report.terminal import say
 
 if TYPE_CHECKING:
     from decloak.data.text.documents import Documents
@@ -70,14 +71,14 @@ def build_command(
     with _progress() as progress:
         facts = build(inputs, out, stem=stem, progress=progress)
     left_out = f" ({sum(part.left_out for part in facts.parts)} left out)" if without else ""
-    click.echo(f"{facts.n} documents{left_out} in {place(out)}, {out.stat().st_size / 1e6:.1f} MB")
+    say(f"{facts.n} documents{left_out} in {place(out)}, {out.stat().st_size / 1e6:.1f} MB")
     _warn_useless(without, inputs)
 
 
 def _warn_useless(without: Sequence[tuple[str, str]], inputs: Sequence["Documents"]) -> None:
     for condition in without:
         if not any(documents.left_out[condition] for documents in inputs):
-            click.echo(f"note: {shown('='.join(condition))} left nothing out", err=True)
+            say(f"note: {shown('='.join(condition))} left nothing out", err=True)
 
 
 @corpus_command.command("info")
@@ -95,7 +96,7 @@ def info_command(index: Path, form: str) -> None:
         emit_json(about | {"sources": [part._asdict() for part in facts.parts]})
         return
     emit(("what", "value"), [(key, str(value)) for key, value in about.items()], form)
-    click.echo()
+    say("")
     emit(("source", "read as", "documents", "left out", "sha256"), facts.parts, form)
 
 

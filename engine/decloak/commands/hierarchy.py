@@ -13,6 +13,7 @@ from decloak.data.formats.readers import FORMATS
 from decloak.data.formats.writing import check_new
 from decloak.errors import DecloakError
 from decloak.report.table import emit
+from decloak.report.terminal import say
 
 if TYPE_CHECKING:
     from decloak.data.dataset import Dataset
@@ -68,7 +69,7 @@ def hierarchy_command(
     if write is not None:
         best = rows[0][0]
         write_hierarchy(candidates[best].parents(), write)
-        click.echo(f"wrote {write}: {best}", err=True)
+        say(f"wrote {write}: {best}", err=True)
 
 
 def _candidates(
@@ -88,7 +89,7 @@ def _candidates(
     if len(data.items) <= MOST:
         yield by_cooccurrence(data, fanout)
     else:
-        click.echo(f"cooccurrence was left out: {len(data.items):,} items are more than {MOST:,}", err=True)
+        say(f"cooccurrence was left out: {len(data.items):,} items are more than {MOST:,}", err=True)
 
 
 def _row(data: "Dataset", tree: "Hierarchy", k: int, m: int) -> tuple[str, int, float, int, int, float]:

@@ -11,6 +11,7 @@ from decloak.commands.options import form_option, store_option
 from decloak.data.formats.writing import write_text
 from decloak.errors import DecloakError, nearest, shown
 from decloak.report.table import emit, emit_json
+from decloak.report.terminal import say, say_data
 from decloak.store.opening import connect_readonly
 
 if TYPE_CHECKING:
@@ -48,10 +49,10 @@ def schema_command(names: tuple[str, ...], scenario: bool, relations: bool, as_m
             raise DecloakError(f"no table or view {shown(name)}", hint=hint)
     chosen = [described[name] for name in names] or list(described.values())
     if as_markdown:
-        click.echo(markdown(chosen))
+        say(markdown(chosen))
         return
     if form == "table":
-        click.echo("\n\n".join([*([] if names else [WHOSE]), *map(_described, chosen)]))
+        say("\n\n".join([*([] if names else [WHOSE]), *map(_described, chosen)]))
         return
     emit(
         ("table", "kind", "about", "column", "type", "meaning"),
@@ -98,7 +99,7 @@ def rows_command(run: str, store: Path) -> None:
 
     with closing(connect_readonly(store)) as connection:
         number = find_run(connection, run)
-    click.echo(f"{show_run(store, number):,} rows show the transactions of run {number}")
+    say(f"{show_run(store, number):,} rows show the transactions of run {number}")
 
 
 @click.command("graph")
@@ -126,11 +127,11 @@ def graph_command(store: Path, form: str, around: str | None, hops: int, origina
             graph = graphs.around(connection, around, hops, originals)
     text = graphs.serialise(graph, form)
     if originals:
-        click.echo(f"note: {graphs.WITH_ORIGINALS}", err=True)
+        say(f"note: {graphs.WITH_ORIGINALS}", err=True)
     elif not len(graph):
-        click.echo("note: nothing in the store is published; --originals takes in what is not", err=True)
+        say("note: nothing in the store is published; --originals takes in what is not", err=True)
     if output is None:
-        click.echo(text)
+        say_data(text)
         return
     write_text(text, output)
-    click.echo(json.dumps({"nodes": len(graph), "edges": graph.number_of_edges(), "file": str(output)}))
+    say(json.dumps({"nodes": len(graph), "edges": graph.number_of_edges(), "file": str(output)}))

@@ -1,6 +1,5 @@
 """`look`: what a file seems to be."""
 
-import json
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from decloak.commands.reading import HEADED, flags
+from decloak.data.formats.jsonvalue import json_text
 from decloak.errors import shown
+from decloak.report.terminal import say, say_data
 
 if TYPE_CHECKING:
     from decloak.data.formats.look import Look
@@ -34,12 +35,12 @@ def look_command(file: Path, as_json: bool) -> None:
 
     seen = look(file)
     if as_json:
-        click.echo(json.dumps(seen.value, ensure_ascii=False))
+        say_data(json_text(seen.value))
         return
     rows = list(_rows(seen))
     width = max(len(name) for name, _ in rows)
     for name, text in rows:
-        click.echo(f"{name:<{width}}  {text}")
+        say(f"{name:<{width}}  {text}")
 
 
 def _rows(seen: "Look") -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from decloak.data.formats.lines import place
+from decloak.report.terminal import say
 
 __all__ = [
     "EXIT_EXPECTATION", "form_option", "listed_choices", "progress_bar", "rows_option", "store_option",
@@ -77,10 +78,10 @@ def told_of_originals(store: Path) -> Iterator[None]:
         if holds_originals(store):
             name = place(store)
             if os.name == "posix" and store.stat().st_mode & 0o077:
-                click.echo(f"{name} holds the original data, and others can read it: chmod 600 {name}", err=True)
+                say(f"{name} holds the original data, and others can read it: chmod 600 {name}", err=True)
             elif not before:
                 hint = "keep it, and hand out what `decloak publish` writes"
-                click.echo(f"{name} holds the original data from now on: {hint}", err=True)
+                say(f"{name} holds the original data from now on: {hint}", err=True)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import click
 
 from decloak.commands.options import store_option
 from decloak.errors import DecloakError, shown
+from decloak.report.terminal import say
 
 __all__ = ["plot_command"]
 
@@ -41,4 +42,4 @@ def plot_command(runs: tuple[str, ...], x: str, y: str, by: tuple[str, ...], out
         study = Study.of(connection, chosen_runs(connection, runs or ("last",)))
     picture = charts.drawn(charts.grid(charts.panels(study, x, y, by)), output.suffix[1:])
     write_bytes(picture, output)
-    click.echo(f"wrote {output}")
+    say(f"wrote {output}")

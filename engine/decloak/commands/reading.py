@@ -9,6 +9,7 @@ import click
 from decloak.data.formats.lines import FilePath
 from decloak.data.formats.record import Options
 from decloak.errors import DecloakError
+from decloak.report.terminal import say
 
 if TYPE_CHECKING:
     from decloak.data.dataset import Dataset
@@ -65,7 +66,7 @@ def found_reading(file: Path, given: Options, option: str) -> tuple[FilePath, "R
     else:
         found = seen.sure_reading(option)
     if found.format not in HEADED:
-        click.echo(f"note: read as {found}, by the look of it", err=True)
+        say(f"note: read as {found}, by the look of it", err=True)
     return source, found
 
 

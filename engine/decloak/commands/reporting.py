@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from decloak.commands.options import store_option
+from decloak.report.terminal import say
 
 __all__ = ["report_command"]
 
@@ -38,7 +39,7 @@ def report_command(
         check_new(file)
         page = page_of(connection, store, chosen, evidence=with_evidence, originals=with_originals)
     write_text(rendered(page), file)
-    click.echo(f"wrote {file}")
+    say(f"wrote {file}")
 
 
 def _slug(title: str) -> str:

@@ -12,6 +12,7 @@ from decloak.commands.options import form_option, store_option
 from decloak.data.formats.writing import check_new
 from decloak.errors import DecloakError, shown
 from decloak.report.table import emit, emit_json
+from decloak.report.terminal import say, say_data
 from decloak.store import results
 from decloak.store.opening import connect_readonly
 from decloak.store.showing import show_all
@@ -120,7 +121,7 @@ def _explain_item(
         rows = [(explained.attack, explained.finding, explained.sentence) for explained in explanations]
         emit(FINDING_COLUMNS, rows, form)
     else:
-        click.echo("\n".join(line for explained in explanations for line in _lines(explained)))
+        say("\n".join(line for explained in explanations for line in _lines(explained)))
     return findings
 
 
@@ -132,15 +133,15 @@ def _explain_finding(
 
     explained, evidence = explain_finding(connection, store, run, finding)
     if graph and evidence:
-        click.echo(graphs.serialise(graphs.facts(finding, evidence), "json"))
+        say_data(graphs.serialise(graphs.facts(finding, evidence), "json"))
     elif graph:
         _print_graph(connection, run, [finding])
     elif form == "json":
         emit_json(explained._asdict() | {"evidence": [step._asdict() for step in evidence]})
     else:
-        click.echo(f"{shown(explained.attack)[1:-1]}: {shown(explained.sentence, 1000)[1:-1]}")
+        say(f"{shown(explained.attack)[1:-1]}: {shown(explained.sentence, 1000)[1:-1]}")
         for step in evidence:
-            click.echo(f"\n{step.step}:")
+            say(f"\n{step.step}:")
             emit(step.columns, step.rows, form)
 
 
@@ -155,7 +156,7 @@ def _print_graph(connection: sqlite3.Connection, run: int, findings: list[int]) 
         comparison = compared(connection, run, finding)
         if comparison is not None:
             add_comparison(graph, finding, comparison)
-    click.echo(serialise(graph, "json"))
+    say_data(serialise(graph, "json"))
 
 
 def _draw(connection: sqlite3.Connection, run: int, findings: list[int], file: Path) -> None:
@@ -169,7 +170,7 @@ def _draw(connection: sqlite3.Connection, run: int, findings: list[int], file: P
     if drawable is None:
         raise DecloakError("nothing was found that can be drawn", hint="leave --svg out to see why")
     write_text(f"{comparison_svg(drawable)}\n", file)
-    click.echo(f"wrote {file}", err=True)
+    say(f"wrote {file}", err=True)
 
 
 def _lines(explained: "Explanation") -> Iterator[str]:
@@ -209,5 +210,5 @@ def publish_command(run: str, file: Path, ids: bool, text: bool, cut: Path | Non
         form.publish(held, file, Publishing(ids, text, cut))
         recorded = held.making.parameters.get("order") == "recorded"
     if recorded:
-        click.echo(f"note: {RECORDED}", err=True)
-    click.echo(f"wrote {file}")
+        say(f"note: {RECORDED}", err=True)
+    say(f"wrote {file}")

@@ -7,6 +7,7 @@ import click
 from decloak.commands.options import EXIT_EXPECTATION, form_option
 from decloak.errors import DecloakError
 from decloak.report.table import emit
+from decloak.report.terminal import say
 
 __all__ = ["rules_command"]
 
@@ -35,8 +36,8 @@ def rules_command(name: str | None, path: Path | None, form: str) -> int:
         return 0
     rule = catalogue.rule(name)
     if form == "table":
-        click.echo(f"# {rule.path}")
-        click.echo(rule.text, nl=False)
+        say(f"# {rule.path}")
+        say(rule.text.removesuffix("\n"))
     else:
         emit(("key", "value"), [(key, str(value)) for key, value in rule.model.model_dump().items()], form)
     return 0
@@ -49,5 +50,5 @@ def _test(path: Path | None, form: str) -> int:
     rows = [(outcome.rule, outcome.case, "passed" if outcome.fault is None else outcome.fault) for outcome in outcomes]
     emit(("rule", "case", "outcome"), rows, form)
     failed = sum(outcome.fault is not None for outcome in outcomes)
-    click.echo(f"{len(outcomes) - failed} passed, {failed} failed", err=True)
+    say(f"{len(outcomes) - failed} passed, {failed} failed", err=True)
     return EXIT_EXPECTATION if failed else 0

@@ -12,6 +12,7 @@ from decloak.commands.options import EXIT_EXPECTATION, form_option, rows_option,
 from decloak.data.formats.lines import place
 from decloak.errors import shown
 from decloak.report.table import emit, emit_json
+from decloak.report.terminal import say
 
 if TYPE_CHECKING:
     from decloak.runs.runner import Progress, Run, RunVariant
@@ -64,7 +65,7 @@ def validate_command(scenarios: tuple[Path, ...], overrides: tuple[str, ...]) ->
 
     for scenario in scenarios:
         count = len(plans(load(scenario, overrides)))
-        click.echo(f"{scenario}: valid, {count} {'run' if count == 1 else 'runs'}")
+        say(f"{scenario}: valid, {count} {'run' if count == 1 else 'runs'}")
 
 
 def _as_json(done: "Run") -> dict[str, Any]:
@@ -101,18 +102,18 @@ def _first(names: Sequence[str]) -> str:
 def _talk(done: "Run") -> None:
     """What goes to stderr: notes, expectations, and where the results are."""
     for note in notes(done):
-        click.echo(f"note: {shown(note, 300)[1:-1]}", err=True)
+        say(f"note: {shown(note, 300)[1:-1]}", err=True)
     several = len({verdict.variant for verdict in done.verdicts}) > 1
     for verdict in done.verdicts:
         where = f"{shown(verdict.variant)[1:-1]}: " if several else ""
-        click.echo(f"expect: {where}{verdict.text}", err=True)
+        say(f"expect: {where}{verdict.text}", err=True)
     numbers = [variant.run for variant in done.variants]
     which = f"run {numbers[0]}" if len(numbers) == 1 else f"runs {min(numbers)} to {max(numbers)}"
     fresh = sum(variant.fresh for variant in done.variants)
     work = "" if fresh == len(numbers) else f" ({len(numbers) - fresh} of {len(numbers)} were there already)"
-    click.echo(f"{which} in {place(done.store)}{work}", err=True)
+    say(f"{which} in {place(done.store)}{work}", err=True)
     if not done.shown:
-        click.echo("note: the transactions are kept as arrays: `decloak rows` shows them as rows", err=True)
+        say("note: the transactions are kept as arrays: `decloak rows` shows them as rows", err=True)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from decloak.commands.options import form_option, store_option
 from decloak.errors import DecloakError, shown
 from decloak.measure.registry import figure_titles, in_words
 from decloak.report.table import emit
+from decloak.report.terminal import say
 from decloak.store import results
 from decloak.store.opening import connect_readonly
 
@@ -42,7 +43,7 @@ def show_command(run: str, tables: bool, store: Path, form: str) -> None:
     ]
     emit(("attack", *(["table"] if tables else []), "measure", "value", "part", "of"), printed, form)
     for note in notes:
-        click.echo(f"note: {shown(note, 300)[1:-1]}", err=True)
+        say(f"note: {shown(note, 300)[1:-1]}", err=True)
 
 
 def _whole(value: float | None) -> float | None:

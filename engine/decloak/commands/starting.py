@@ -13,6 +13,7 @@ from decloak.data.formats.readers import FORMATS
 from decloak.data.formats.record import Options
 from decloak.data.formats.writing import made_whole, told_unwritable
 from decloak.errors import DecloakError, nearest, shown
+from decloak.report.terminal import say
 
 if TYPE_CHECKING:
     from decloak.data.dataset import Dataset
@@ -80,7 +81,7 @@ def init_command(scenario: Path, like: str | None, data_file: Path | None) -> No
                 shutil.copytree(source / data, part)
             written.write_text(f"# yaml-language-server: $schema={SCHEMA}\n{text}", encoding="utf-8")
     beside = f" and {scenario.parent / data}/" if like is None else ""
-    click.echo(f"wrote {scenario}{beside}; next: decloak run {scenario}")
+    say(f"wrote {scenario}{beside}; next: decloak run {scenario}")
 
 
 def _shipped(source: Path, name: str) -> Path:
@@ -160,7 +161,7 @@ def _import_release(file: FilePath, ids: bool, as_said: bool, store: Path) -> No
                 write_release(connection, key, release, "unknown", {})
         show_if_usual(opened)
     count, items = len(release.transactions), len(release.generalised)
-    click.echo(f"{count} transactions with {items} generalised items from {place(file)} in {store}")
+    say(f"{count} transactions with {items} generalised items from {place(file)} in {store}")
 
 
 def _import_data(data: "Dataset", form: str, file: Path, store: Path) -> None:
@@ -182,6 +183,6 @@ def _import_data(data: "Dataset", form: str, file: Path, store: Path) -> None:
                     write_dataset(connection, key, data, "original", form, warning)
             show_if_usual(opened)
         noun = "transaction" if len(data.transactions) == 1 else "transactions"
-        click.echo(f"{len(data.transactions)} {noun} of {len(data.items)} items from {file} in {store}")
+        say(f"{len(data.transactions)} {noun} of {len(data.items)} items from {file} in {store}")
         if warning:
-            click.echo(f"note: {warning}", err=True)
+            say(f"note: {warning}", err=True)

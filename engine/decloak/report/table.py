@@ -1,14 +1,15 @@
-"""Rows on standard output: an aligned table for people, JSON and CSV for programs."""
+"""Rows on standard output: an aligned table for people, CSV for spreadsheets, JSON for programs."""
 
 import csv
-import json
 import math
 import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from decloak.errors import DecloakError, shown
+from decloak.data.formats.jsonvalue import json_text
+from decloak.errors import DecloakError, harmless, shown
+from decloak.report.terminal import say_data
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,6 +22,9 @@ WORD = 24
 """Longer words may be folded."""
 FIGURES = re.compile(r"(?=.*( to | → | of |±))[-–\d.,()→±]+( (to|of|[-–\d.,()→±]+))*")
 """Several numbers that belong together, such as 0.9 (0.8–0.95), or 12 → 40 of 800."""
+_FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+"""What a formula begins with; in some spreadsheets also in wide characters, or behind a tab or a line end."""
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?: ±[\d.]+)?", re.ASCII)
 
 
 def emit(columns: Sequence[str], rows: Iterable[Sequence[Any]], form: str = "table") -> None:
@@ -31,8 +35,8 @@ def emit(columns: Sequence[str], rows: Iterable[Sequence[Any]], form: str = "tab
         _json(columns, rows)
     elif form == "csv":
         writer = csv.writer(_Lines(), lineterminator="\r\n")
-        writer.writerow(columns)
-        writer.writerows(rows)
+        writer.writerow(map(_spread, columns))
+        writer.writerows(map(_spread, row) for row in rows)
     else:
         _table(columns, [list(row) for row in rows])
 
@@ -41,7 +45,7 @@ def _json(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """The same text as that of all rows as one value, each printed when it comes."""
     before = "[\n "
     for row in rows:
-        text = json.dumps(dict(zip(columns, map(_finite, row), strict=True)), ensure_ascii=False, indent=1, default=str)
+        text = json_text(dict(zip(columns, map(_finite, row), strict=True)), indent=1, default=str)
         sys.stdout.write(before + text.replace("\n", "\n "))
         before = ",\n "
     sys.stdout.write("[]\n" if before[0] == "[" else "\n]\n")
@@ -54,6 +58,17 @@ class _Lines:
         sys.stdout.write(line.removesuffix("\r\n") + "\n")
 
 
+def _spread(value: Any) -> Any:
+    """A value for a spreadsheet, which would run text that begins as a formula does: in front of that goes a quote.
+
+    Else it is as it was, unless a terminal prints it.
+    """
+    if not isinstance(value, str):
+        return value
+    text = harmless(value) if sys.stdout.isatty() else value
+    return f"'{text}" if _FORMULA.match(value) and not _NUMBER.fullmatch(value) else text
+
+
 def _finite(value: Any) -> Any:
     """Infinity as text: JSON has no number for it."""
     return str(value) if isinstance(value, float) and math.isinf(value) else value
@@ -61,8 +76,7 @@ def _finite(value: Any) -> Any:
 
 def emit_json(value: Any) -> None:
     """Print one JSON value; bytes and the like as text."""
-    json.dump(value, sys.stdout, ensure_ascii=False, indent=1, default=str)
-    sys.stdout.write("\n")
+    say_data(json_text(value, indent=1, default=str))
 
 
 def _table(columns: Sequence[str], rows: list[list[Any]]) -> None:
@@ -72,7 +86,7 @@ def _table(columns: Sequence[str], rows: list[list[Any]]) -> None:
     cells = [[_cell(value) for value in row] for row in rows]
     drawn = []
     for index, name in enumerate(columns):
-        values, texts = [row[index] for row in rows], [name, *(row[index] for row in cells)]
+        values, texts = [row[index] for row in rows], [_cell(name), *(row[index] for row in cells)]
         # Numbers and what joins them are never folded; words may be, so a column needs only its longest word.
         figures = bool(rows) and all(map(_is_figure, values))
         words = texts if figures else [word[:WORD] for text in texts for word in text.split()]

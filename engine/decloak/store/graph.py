@@ -1,7 +1,6 @@
 """The store as a networkx graph: what is published, what lies around a name, or the evidence behind findings."""
 
 import io
-import json
 import re
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -10,7 +9,8 @@ from typing import Any, TypeAlias
 
 import networkx as nx
 
-from decloak.errors import DecloakError, nearest, shown
+from decloak.data.formats.jsonvalue import json_text
+from decloak.errors import MARKS, DecloakError, nearest, shown
 from decloak.store.rivals import Comparison
 
 __all__ = ["WITH_ORIGINALS", "add_comparison", "around", "evidence", "facts", "serialise", "whole"]
@@ -176,9 +176,9 @@ def _add_edges(graph: Graph, keys: _Keys, rows: Iterable[tuple[str, int, str, st
 def serialise(graph: Graph, form: str) -> str:
     """The graph as GraphML, GEXF or node-link JSON."""
     if form == "json":
-        return json.dumps(nx.node_link_data(graph, edges="edges"), ensure_ascii=False, indent=1)
+        return json_text(nx.node_link_data(graph, edges="edges"), indent=1)
     for _, attributes in graph.nodes(data=True):
         attributes["label"] = _NOT_XML.sub("\ufffd", attributes["label"])
     buffer = io.BytesIO()
     (nx.write_graphml_xml if form == "graphml" else nx.write_gexf)(graph, buffer)
-    return buffer.getvalue().decode("utf-8")
+    return MARKS.sub(lambda match: f"&#x{ord(match[0]):x};", buffer.getvalue().decode("utf-8"))

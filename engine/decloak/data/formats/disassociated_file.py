@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from decloak.data.content import Chunk, Chunked, Cluster, Joint
-from decloak.data.formats.jsonvalue import json_value
+from decloak.data.formats.jsonvalue import json_text, json_value
 from decloak.data.formats.lines import FilePath, Line, place
 from decloak.data.formats.release_header import MOST, Header, closed, header_of, whole_number
 from decloak.data.formats.writing import write_lines
@@ -125,7 +125,7 @@ def write_disassociated(release: Chunked, path: FilePath) -> None:
     header_of(Line(str(path), 1, json.dumps(head)), METHOD)
     for number, part in enumerate(parts, 2):
         reader.part(Line(str(path), number, ""), part)
-    write_lines((json.dumps(part, ensure_ascii=False) for part in (head, *parts)), path, longest=LONGEST_CLUSTER)
+    write_lines((json_text(part) for part in (head, *parts)), path, longest=LONGEST_CLUSTER)
 
 
 def _objects(release: Chunked) -> Iterable[dict[str, Any]]:

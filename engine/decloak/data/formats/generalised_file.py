@@ -9,12 +9,11 @@ Transactions may have ids: {"id": "p1", "items": ["infection"]}. k and m may be 
 transaction is one whose items were all suppressed, or that held none.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from decloak.data.content import Labelled
-from decloak.data.formats.jsonvalue import json_value
+from decloak.data.formats.jsonvalue import json_text, json_value
 from decloak.data.formats.lines import FilePath, Line, check_name, place
 from decloak.data.formats.plain.jsonl import transaction_of
 from decloak.data.formats.record import LineLabels, check_labels
@@ -87,7 +86,7 @@ def write_generalised(release: Labelled, path: FilePath, *, ids: bool = False) -
         raise DecloakError("a release without transactions", place(path), "generalise some transactions first")
     with placed(place(path)):
         _check(release, ids)
-    write_lines((json.dumps(value, ensure_ascii=False) for value in _objects(release, ids)), path)
+    write_lines((json_text(value) for value in _objects(release, ids)), path)
 
 
 def _check(release: Labelled, ids: bool) -> None:

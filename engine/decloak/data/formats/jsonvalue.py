@@ -1,12 +1,29 @@
-"""One JSON value from one line, or from a text of several, with every fault placed as well as can be."""
+"""One JSON value from one line, or from a text of several, with every fault placed as well as can be; and as text."""
 
 import json
+import re
+from collections.abc import Callable
 from typing import Any
 
 from decloak.data.formats.lines import Line, place
-from decloak.errors import DecloakError, shown
+from decloak.errors import MARKS, DecloakError, shown
 
-__all__ = ["json_value"]
+__all__ = ["json_text", "json_value"]
+
+
+def json_text(value: Any, *, indent: int | None = None, default: Callable[[Any], Any] | None = None) -> str:
+    """A value as JSON that reads back as the same, and that no terminal is steered by.
+
+    `default` makes what JSON has not got a value that it has.
+
+    >>> print(json_text(["caf\u00e9", chr(0x9b) + "31m"]))
+    ["caf\u00e9", "\\u009b31m"]
+    """
+    return MARKS.sub(_escape, json.dumps(value, ensure_ascii=False, indent=indent, default=default))
+
+
+def _escape(match: re.Match[str]) -> str:
+    return json.dumps(match[0])[1:-1]
 
 
 def json_value(line: Line, shape: str) -> Any:

@@ -3,12 +3,11 @@
 An empty transaction is one of [].
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from decloak.data.dataset import Dataset
-from decloak.data.formats.jsonvalue import json_value
+from decloak.data.formats.jsonvalue import json_text, json_value
 from decloak.data.formats.lines import Line
 from decloak.data.formats.record import Format, Options, Record
 from decloak.errors import nearest, shown
@@ -51,7 +50,7 @@ def _object(line: Line, value: dict[str, Any]) -> tuple[str | None, Any]:
 
 def _render(dataset: Dataset, options: Options) -> Iterator[str]:
     for label, items in zip(dataset.labels, dataset.transactions, strict=True):
-        yield json.dumps({"id": label, "items": items} if options.ids else items, ensure_ascii=False)
+        yield json_text({"id": label, "items": items} if options.ids else items)
 
 
 FORMAT = Format(

@@ -1,0 +1,19 @@
+"""The one way to a terminal: all text goes through `harmless`, so that no name, path or answer can steer it."""
+
+import sys
+
+import click
+
+from decloak.errors import harmless
+
+__all__ = ["say", "say_data"]
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print lines for people; `err` is for talk, which goes to standard error."""
+    click.echo(harmless(text, keep="\n"), err=err)
+
+
+def say_data(text: str) -> None:
+    """Print JSON or XML, whose writers have escaped what a terminal would heed; blanks and line ends are part of it."""
+    sys.stdout.write(text + "\n")
