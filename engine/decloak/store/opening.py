@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from decloak.data.formats.lines import place
 from decloak.errors import DecloakError, shown
+from decloak.files import check_is_file
 from decloak.store.migrations import MIGRATIONS, Migration
 from decloak.store.schema_check import check_schema, distrust
 
@@ -145,7 +146,9 @@ def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
         raise DecloakError("a folder, not a store", place(path), "name a file in it, such as store.db")
     if "\0" in str(path) or not path.parent.is_dir():
         raise DecloakError("no such folder", place(path.parent), "make it first")
-    if not readonly:
+    if path.exists():
+        check_is_file(path)  # SQLite would wait for the other end of a pipe
+    elif not readonly:
         _make_private(path)
     mode = "ro" if readonly else "rwc"
     url = f"{path.absolute().as_uri()}?mode={mode}"

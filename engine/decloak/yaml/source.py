@@ -8,6 +8,7 @@ schema says in plain words what was expected.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -15,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core.core_schema import ErrorType
 
 from decloak.errors import DecloakError, Faults, nearest, shown
+from decloak.files import file_to_read
 from decloak.yaml.tree import Node, Place, compose, end_of
 from decloak.yaml.wording import ANY, Schema, Wording, branches, described, fields, part
 
@@ -90,8 +92,8 @@ def source_text(path: str | Path) -> str:
     """The text of a YAML file of at most 1 MB."""
     name = shown(path, 300)[1:-1]
     try:
-        with Path(path).open("rb") as file:
-            data = file.read(LARGEST + 1)
+        with file_to_read(path) as file, BufferedReader(file) as buffered:
+            data = buffered.read(LARGEST + 1)
     except IsADirectoryError:
         raise DecloakError("this is a folder, not a file", name, "name a .yaml file") from None
     except FileNotFoundError:

@@ -2,7 +2,6 @@
 
 import difflib
 import os
-import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO, FileIO
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from decloak.errors import DecloakError, placed, shown
+from decloak.files import file_to_read
 
 __all__ = [
     "LONGEST_LINE",
@@ -132,7 +132,7 @@ def opened(path: FilePath, *, again: bool = False) -> Iterator[FileIO | BytesIO]
         yield BytesIO(path.content)
         return
     try:
-        with _open(path, again) as file:
+        with file_to_read(path, again=again) as file:
             yield file
     except FileNotFoundError:
         raise DecloakError("no such file", place(path), _neighbour(Path(path))) from None
@@ -141,17 +141,6 @@ def opened(path: FilePath, *, again: bool = False) -> Iterator[FileIO | BytesIO]
     except OSError as error:
         reason = f"cannot read the file: {error.strerror or error}"
         raise DecloakError(reason, place(path), "check its name and who may read it") from None
-
-
-def _open(path: FilePath, again: bool) -> FileIO:
-    try:
-        mode = Path(path).stat().st_mode
-    except ValueError:  # a zero character, or half a surrogate pair
-        raise DecloakError("no file can have this name", place(path), "remove what is no text from it") from None
-    handed = not again and stat.S_ISFIFO(mode) and Path(path).absolute().parts[1] in ("dev", "proc")
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or handed):
-        raise DecloakError("a pipe or a device, not a file", place(path), "name a file")
-    return FileIO(path)
 
 
 def _neighbour(path: Path) -> str:
