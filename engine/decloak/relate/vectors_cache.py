@@ -88,6 +88,8 @@ def _source(path: FilePath) -> bytes:
 def _made(cache: Path, path: FilePath, source: bytes) -> VectorTable | None:
     """Write a cache; nobody ever sees half of one."""
     cache.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if cache.exists() and not cache.is_file():
+        cache.unlink()  # a pipe, say: it would be written to as it is, and waited for
     with made_whole(cache) as (part,), part.open("wb") as file:
         _lay_out(file, path, source)
     return _mapped(cache, source)
