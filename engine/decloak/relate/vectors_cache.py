@@ -90,8 +90,10 @@ def _made(cache: Path, path: FilePath, source: bytes) -> VectorTable | None:
     cache.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if cache.exists() and not cache.is_file():
         cache.unlink()  # a pipe, say: it would be written to as it is, and waited for
-    with made_whole(cache) as (part,), part.open("wb") as file:
-        _lay_out(file, path, source)
+    with made_whole(cache) as (part,):
+        part.touch(mode=0o600)  # for its owner alone, as the vectors may be
+        with part.open("wb") as file:
+            _lay_out(file, path, source)
     return _mapped(cache, source)
 
 
