@@ -15,11 +15,13 @@ from decloak.data.rows import CodedRows, Numbers
 from decloak.errors import DecloakError
 from decloak.store import arrays, transactions
 from decloak.store.opening import APPLICATION, connect_readonly, open_store
-from decloak.store.reading import read_dataset, read_set_generalised
+from decloak.store.outcomes import outcomes, true_tables
+from decloak.store.reading import read_dataset, read_set_generalised, struck_items
 from decloak.store.showing import show_all
 from decloak.store.transactions import make_rows, read_transactions, write_transactions
 
-SHOWN = ("txn", "contains", "published_as", "truth_origin", "truth_marked")
+SHOWN = ("txn", "contains", "published_as", "truth_origin", "truth_marked", "finding", "struck", "spared")
+ARRAYS = ("array", "truth_array", "attack_array")
 GOLDEN = Path(__file__).parent / "golden"
 
 
@@ -32,7 +34,7 @@ def whole(path: Path) -> dict[str, list]:
     """What a store shows, but for the times of runs, and seconds."""
     with closing(sqlite3.connect(path)) as connection:
         tables = [name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")]
-    content = rows_of(path, *(table for table in tables if table not in ("array", "truth_array", "run", "release")))
+    content = rows_of(path, *(table for table in tables if table not in (*ARRAYS, "run", "release")))
     return {table: sorted(rows, key=repr) for table, rows in content.items()}
 
 
@@ -47,7 +49,9 @@ def test_rows_that_are_made_later_are_those_that_are_made_at_once(example, pendi
     decloak.run(example / "scenario.yaml", store=tmp_path / "shown.db")
     assert not any(rows_of(pending, *SHOWN).values())
     assert [row[0] for row in rows_of(pending, "extent")["extent"]] == [1, 2]
-    assert all("not there yet" in row[-1] for row in rows_of(pending, "extent")["extent"])
+    for extents in rows_of(pending, "extent", "attack_extent").values():
+        assert extents
+        assert all("not there yet" in row[-1] for row in extents)
     assert rows_of(pending, "measure") == rows_of(tmp_path / "shown.db", "measure")
     show_all(pending)
     assert whole(pending) == whole(tmp_path / "shown.db")
@@ -60,13 +64,16 @@ def test_rows_that_are_made_later_are_those_that_are_made_at_once(example, pendi
 def test_a_run_says_where_its_rows_are_not_there(call, example, tmp_path):
     said = call("run", example / "scenario.yaml", "--store", tmp_path / "s.db", "--rows", "0")
     assert "`decloak rows` shows them as rows" in said.err
-    assert call("rows", "last", "--store", tmp_path / "s.db").out == "26 rows show the transactions of run 1\n"
-    assert len(rows_of(tmp_path / "s.db", "contains")["contains"]) == 10 + 4
+    said = call("rows", "last", "--store", tmp_path / "s.db")
+    shown = rows_of(tmp_path / "s.db", *SHOWN)
+    assert len(shown["contains"]) == 10 + 4
+    counted = sum(len(rows) for table, rows in shown.items() if not table.startswith("truth_"))
+    assert said.out == f"{counted} rows show run 1\n"
 
 
 @pytest.mark.parametrize("sql", [
     "select count(*) from contains", "with x as (select * from txn) select count(txn.id) from x, txn where 0",
-    "select count(*) from edge", "SELECT count(*) FROM Main.\"CONTAINS\"",
+    "select count(*) from edge", "SELECT count(*) FROM Main.\"CONTAINS\"", "select because from why_gba",
 ])  # fmt: skip
 def test_a_query_makes_the_rows_it_reads(call, pending, sql):
     assert call("sql", sql, "--store", pending, "--json").code == 0
@@ -206,6 +213,60 @@ def test_an_old_store_becomes_what_a_new_one_is(store, tmp_path):
         assert read_dataset(old, 1) == read_dataset(new, 1)
         assert read_set_generalised(old, 1) == read_set_generalised(new, 1)
         assert not old.execute("pragma foreign_key_check").fetchall()
+
+
+def test_a_rule_reads_strikes_that_no_rows_show(example, tmp_path):
+    rule = example / "agreed.yaml"
+    rule.write_text(
+        "rule: agreed\nform: query\nabout: struck by both\nderives: agreed(table, row, col)\n"
+        'facts: select g."table", g.row, g.col from gba g join rba w on w.row = g.row and w.col = g.col\n'
+        "because: both struck it\n"
+    )
+    scenario = (example / "scenario.yaml").read_text().replace("[mda, tba, wba, gba, rba]", "[rba, gba, agreed.yaml]")
+    (example / "both.yaml").write_text(scenario)
+    decloak.run(example / "both.yaml", store=tmp_path / "both.db", rows=0)
+    struck = rows_of(tmp_path / "both.db", "struck")["struck"]
+    of_attack = {one: {row[1:4] for row in struck if row[0] in numbers} for one, numbers in _findings(tmp_path).items()}
+    facts = rows_of(tmp_path / "both.db", "found_agreed")["found_agreed"]
+    assert len(facts) == len(of_attack[1] & of_attack[2]) > 0
+    assert len({row[0] for row in facts} | {row[0] for row in struck}) == len(facts) + len(struck)
+
+
+def _findings(folder: Path) -> dict[int, set[int]]:
+    findings: dict[int, set[int]] = {}
+    for number, attack, _ in rows_of(folder / "both.db", "finding")["finding"]:
+        findings.setdefault(attack, set()).add(number)
+    return findings
+
+
+STRIKES = ["tables", "rows", "cols", "rounds", "groups", "suspicions", "thresholds", "weights", "spared_weights"]
+SPOILT = {
+    "a byte": "update attack_array set content = cast(x'07' || substr(content, 2) as blob) where name = '{}'",
+    "cut short": "update attack_array set content = substr(content, 1, length(content) - 1) where name = '{}'",
+    "gone": "delete from attack_array where name = '{}'",
+}
+
+
+@pytest.mark.parametrize("name", STRIKES)
+@pytest.mark.parametrize("damage", SPOILT.values(), ids=SPOILT)
+def test_strikes_that_are_damaged_are_an_error_of_one_line(call, pending, damage, name):
+    with open_store(pending) as store, store.stage() as connection:
+        connection.execute(damage.format(name))
+    said = call("rows", "last", "--store", pending)
+    assert said.code == 2
+    assert said.err.count("\n") == 1
+    assert f"the array {name} of attack 1 is damaged; name another store" in said.err
+    assert not rows_of(pending, "txn")["txn"]
+
+
+def test_strikes_that_lie_outside_of_their_table_are_refused(pending):
+    with open_store(pending) as store, store.stage() as connection:
+        connection.execute("delete from attack_array where name = 'rows' and attack = 1")
+        arrays.write_array(connection, 1, "rows", np.array([77]), table="attack_array")
+        with pytest.raises(DecloakError, match="of attack 1 is damaged"):
+            list(outcomes(connection, 1, true_tables(connection, 1)))
+        with pytest.raises(DecloakError, match="of attack 1 is damaged"):
+            list(struck_items(connection, 1))
 
 
 def test_marks_of_distance_tables_and_origins_survive(tmp_path, pending):

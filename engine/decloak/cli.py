@@ -43,7 +43,7 @@ COMMANDS = {
     "rules": ("rulebook", "List, show and test attack rules."),
     "schema": ("inspecting", "Describe the tables of the store, or the scenario language."),
     "sql": ("inspecting", "Query the store with SQL, read-only."),
-    "rows": ("inspecting", "Show the transactions of a run as rows."),
+    "rows": ("inspecting", "Show a run as rows where the store keeps arrays alone."),
     "graph": ("inspecting", "Export the store, or a part of it, as a graph."),
 }
 """Command → module of decloak.commands, and its line in `decloak --help`."""

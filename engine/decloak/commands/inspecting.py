@@ -89,17 +89,18 @@ def sql_command(query: str, store: Path, form: str) -> None:
 @click.argument("run", default="last")
 @store_option
 def rows_command(run: str, store: Path) -> None:
-    """Show the transactions of RUN as rows: a number, a variant's name, or last.
+    """Show RUN as rows: a number, a variant's name, or last.
 
-    A store keeps transactions as arrays, and shows them as rows of txn, contains and published_as when a run ends.
-    Where they are very many the arrays stay alone (`decloak run --rows`), until this command or a query asks for rows.
+    A store keeps transactions and strikes as arrays, and shows them as rows of txn, contains, published_as, finding,
+    struck and spared when a run ends. Where they are very many the arrays stay alone (`decloak run --rows`), until this
+    command or a query asks for rows.
     """
     from decloak.store.results import find_run
     from decloak.store.showing import show_run
 
     with closing(connect_readonly(store)) as connection:
         number = find_run(connection, run)
-    say(f"{show_run(store, number):,} rows show the transactions of run {number}")
+    say(f"{show_run(store, number):,} rows show run {number}")
 
 
 @click.command("graph")

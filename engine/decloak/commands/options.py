@@ -52,7 +52,7 @@ rows_option = click.option(
     type=click.IntRange(min=0),
     default=2_000_000,
     show_default=True,
-    help="Rows of transactions beyond which a store keeps them as arrays alone, see `decloak rows`.",
+    help="Rows beyond which a store keeps arrays alone, see `decloak rows`.",
 )
 
 

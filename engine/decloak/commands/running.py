@@ -113,7 +113,7 @@ def _talk(done: "Run") -> None:
     work = "" if fresh == len(numbers) else f" ({len(numbers) - fresh} of {len(numbers)} were there already)"
     say(f"{which} in {place(done.store)}{work}", err=True)
     if not done.shown:
-        say("note: the transactions are kept as arrays: `decloak rows` shows them as rows", err=True)
+        say("note: transactions and strikes are kept as arrays: `decloak rows` shows them as rows", err=True)
 
 
 @contextmanager

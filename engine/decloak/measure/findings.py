@@ -4,7 +4,7 @@ from decloak.data.forms import FormName
 from decloak.measure.family import POOLED, AttackedRelease, Family, FigureTitle, Measured
 from decloak.releases.held import HeldRelease
 from decloak.store.reading import lacks_context
-from decloak.store.results import findings_count
+from decloak.store.strikes import findings_count
 
 __all__ = ["FAMILY"]
 

@@ -113,8 +113,8 @@ def run(
 ) -> Run:
     """Run a scenario file into a store; what the store has already is not done again.
 
-    `overrides` are "key=value" texts, put on top of the file. `rows` is the number of rows of transactions beyond
-    which a store keeps them as arrays alone, until `decloak rows` or a query asks for them: two million, if not said.
+    `overrides` are "key=value" texts, put on top of the file. `rows` is the number of rows beyond which a
+    store keeps arrays alone, until `decloak rows` or a query asks for the rows: two million, if not said.
     """
     document = load(scenario, overrides)
     offline = any(case.scenario.offline for case in document.cases)

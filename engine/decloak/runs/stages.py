@@ -28,7 +28,7 @@ from decloak.store.reading import read_dataset, read_pair_scores
 from decloak.store.relations import OF_TRANSACTIONS, Scope
 from decloak.store.sandbox import Sandbox
 from decloak.store.sandbox_guard import open_sandbox
-from decloak.store.transactions import make_rows
+from decloak.store.showing import show
 
 __all__ = ["Execution", "Session", "execute"]
 
@@ -198,9 +198,9 @@ class Execution:
     def _attack(self, planned: Planned, scope: Scope, earlier: Mapping[str, tuple[Planned, int]]) -> Write:
         rule = planned.rule
         reads = {}
-        if (rule.reads - rule.operator.handed(rule)) & OF_TRANSACTIONS:
-            with self.store.stage(checked=False) as connection:
-                make_rows(connection, [scope.dataset])
+        of_transactions = bool((rule.reads - rule.operator.handed(rule)) & OF_TRANSACTIONS)
+        others = [earlier[name][1] for name in planned.needs]
+        show(self.store, [scope.dataset] if of_transactions else [], others)
         with open_sandbox(self.store.path, scope, stranger(rule.name, rule.text)) as sandbox:
             for name in planned.needs:
                 other, number = earlier[name]

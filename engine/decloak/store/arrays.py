@@ -1,7 +1,7 @@
 """Arrays in the store: numbers as they lie in memory, the smallest that hold them, in parts that SQLite takes.
 
 Every part says how it is written and bears a checksum: what was damaged is told in a line, and never makes a figure.
-Arrays that link a release to its original lie in a table of their own, `truth_array`.
+Each is of a data set or of an attack, its owner; those that link a release to its original lie in `truth_array`.
 """
 
 import sqlite3
@@ -22,22 +22,22 @@ PART = 1 << 26
 """Bytes of a part: SQLite takes no more than a thousand million in one value."""
 FORMS = ("u1", "u2", "u4", "i8", "f8")
 TEXT = "text"
+_OWNERS = {"array": "dataset", "truth_array": "dataset", "attack_array": "attack"}
+"""The tables that hold arrays, and the column that says what an array is of."""
 
 Array = NDArray[Any]
 
 
-def write_array(
-    connection: sqlite3.Connection, dataset: int, name: str, values: Array, *, table: str = "array"
-) -> None:
-    """Keep an array of a data set."""
+def write_array(connection: sqlite3.Connection, owner: int, name: str, values: Array, *, table: str = "array") -> None:
+    """Keep an array of its owner."""
     form = _form(values)
-    _write(connection, table, dataset, name, form, np.asarray(values, f"<{form}").tobytes())
+    _write(connection, table, owner, name, form, np.asarray(values, f"<{form}").tobytes())
 
 
-def write_texts(connection: sqlite3.Connection, dataset: int, name: str, texts: Sequence[str]) -> None:
+def write_texts(connection: sqlite3.Connection, owner: int, name: str, texts: Sequence[str]) -> None:
     """Keep names, which have no zero character."""
     content = "".join(f"{text}\0" for text in texts).encode("utf-8", "surrogatepass")
-    _write(connection, "array", dataset, name, TEXT, content)
+    _write(connection, "array", owner, name, TEXT, content)
 
 
 def _form(values: Array) -> str:
@@ -48,52 +48,54 @@ def _form(values: Array) -> str:
     return "i8" if least < 0 else next((form for form in FORMS[:3] if most <= np.iinfo(form).max), "i8")
 
 
-def _write(connection: sqlite3.Connection, table: str, dataset: int, name: str, form: str, content: bytes) -> None:
+def _write(connection: sqlite3.Connection, table: str, owner: int, name: str, form: str, content: bytes) -> None:
     for part, begin in enumerate(range(0, max(1, len(content)), PART)):
         piece = content[begin : begin + PART]
         connection.execute(
-            f"insert into {table} (dataset, name, part, version, form, checksum, content) values (?, ?, ?, ?, ?, ?, ?)",
-            (dataset, name, part, VERSION, form, zlib.crc32(piece), piece),
+            f"insert into {table} ({_OWNERS[table]}, name, part, version, form, checksum, content) "
+            "values (?, ?, ?, ?, ?, ?, ?)",
+            (owner, name, part, VERSION, form, zlib.crc32(piece), piece),
         )
 
 
-def read_array(connection: sqlite3.Connection, dataset: int, name: str, *, table: str = "array") -> Array | None:
-    """An array of a data set, None where there is none of the name."""
-    form, content = _read(connection, table, dataset, name)
+def read_array(connection: sqlite3.Connection, owner: int, name: str, *, table: str = "array") -> Array | None:
+    """An array of an owner, None where there is none of the name."""
+    form, content = _read(connection, table, owner, name)
     if form is None:
         return None
     if form not in FORMS or len(content) % np.dtype(form).itemsize:
-        raise damaged(dataset, name)
+        raise damaged(owner, name, table)
     return np.frombuffer(content, f"<{form}")
 
 
-def read_texts(connection: sqlite3.Connection, dataset: int, name: str) -> tuple[str, ...] | None:
+def read_texts(connection: sqlite3.Connection, owner: int, name: str) -> tuple[str, ...] | None:
     """Names, None where there are none of the name."""
-    form, content = _read(connection, "array", dataset, name)
+    form, content = _read(connection, "array", owner, name)
     if form is None:
         return None
     try:
         if form != TEXT or not content.endswith(b"\0"):
-            raise damaged(dataset, name)
+            raise damaged(owner, name)
         return tuple(content.decode("utf-8", "surrogatepass")[:-1].split("\0"))
     except UnicodeDecodeError:
-        raise damaged(dataset, name) from None
+        raise damaged(owner, name) from None
 
 
-def _read(connection: sqlite3.Connection, table: str, dataset: int, name: str) -> tuple[str | None, bytes]:
+def _read(connection: sqlite3.Connection, table: str, owner: int, name: str) -> tuple[str | None, bytes]:
     rows = connection.execute(
-        f"select part, version, form, checksum, content from {table} where dataset = ? and name = ? order by part",
-        (dataset, name),
+        f"select part, version, form, checksum, content from {table} where {_OWNERS[table]} = ? and name = ? "
+        "order by part",
+        (owner, name),
     ).fetchall()
     for place, (part, version, form, checksum, content) in enumerate(rows):
         whole = part == place and form == rows[0][2] and isinstance(content, bytes)
         if version != VERSION or not whole or zlib.crc32(content) != checksum:
-            raise damaged(dataset, name)
+            raise damaged(owner, name, table)
     return (rows[0][2] if rows else None), b"".join(row[4] for row in rows)
 
 
-def damaged(dataset: int, name: str) -> DecloakError:
+def damaged(owner: int, name: str, table: str = "array") -> DecloakError:
     """The error that an array is not as it was written."""
-    return DecloakError(
-        f"the array {name} of data set {dataset} is damaged", hint="name another store, and run the scenario into it"
-    )
+    whose = "attack" if _OWNERS[table] == "attack" else "data set"
+    hint = "name another store, and run the scenario into it"
+    return DecloakError(f"the array {name} of {whose} {owner} is damaged", hint=hint)

@@ -3,40 +3,25 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from decloak.errors import DecloakError
 from decloak.store.derivation import Derived
-from decloak.store.inserting import insert, insert_numbered, insert_rows
+from decloak.store.inserting import insert, insert_numbered
 from decloak.store.relations import Derives
 from decloak.store.sandbox import Sandbox, quoted
 
 __all__ = [
     "START",
-    "TableStrikes",
     "show_facts",
     "show_struck",
     "write_attack",
     "write_facts",
     "write_rule",
     "write_start",
-    "write_strikes",
     "write_why",
     "write_why_derived",
 ]
-
-
-class TableStrikes(NamedTuple):
-    """What an eliminate rule did to one distance table: strikes in order, and the weights of what it spared."""
-
-    table: int
-    rounds: Sequence[int]
-    cells: Sequence[tuple[int, int]]
-    groups: Sequence[str]
-    suspicion: Sequence[float | None]
-    threshold: float | None
-    weight: Sequence[float | None]
-    spared: Iterable[tuple[int, int, float]]
 
 
 def write_rule(connection: sqlite3.Connection, digest: str, name: str, form: str, text: str) -> int:
@@ -65,30 +50,6 @@ def write_attack(
         attacker=attacker,
         parameters=json.dumps(parameters),
     )
-
-
-def write_strikes(connection: sqlite3.Connection, attack: int, tables: Iterable[TableStrikes]) -> None:
-    """Write the findings of an eliminate rule."""
-    numbers = dict(
-        connection.execute(
-            "select t.number, t.id from distance_table t join attack a on a.scoring = t.scoring where a.id = ?",
-            (attack,),
-        ).fetchall()
-    )
-    for strikes in tables:
-        table = numbers[strikes.table]
-        findings = insert_numbered(connection, "finding (attack, round)", ((attack, n) for n in strikes.rounds))
-        columns = (findings, strikes.cells, strikes.groups, strikes.suspicion, strikes.weight)
-        insert_rows(
-            connection,
-            'struck (finding, distance_table, row, col, "group", suspicion, threshold, weight)',
-            (
-                (finding, table, *cell, group, suspicion, strikes.threshold, weight)
-                for finding, cell, group, suspicion, weight in zip(*columns, strict=True)
-            ),
-        )
-        spared = ((attack, table, *cell) for cell in strikes.spared)
-        insert_rows(connection, "spared (attack, distance_table, row, col, weight)", spared)
 
 
 def write_facts(

@@ -7,7 +7,7 @@ from typing import Any
 from decloak.store.opening import Store
 from decloak.store.sandbox import quoted
 
-__all__ = ["find", "insert", "insert_numbered", "insert_rows", "item_numbers"]
+__all__ = ["find", "insert", "insert_numbered", "insert_rows", "item_numbers", "next_number"]
 
 _STAGES = {"dataset", "release", "relatedness", "scoring", "attack", "attacker", "measurement", "run", "rule"}
 
@@ -48,12 +48,22 @@ def insert_rows(connection: sqlite3.Connection, into: str, rows: Iterable[Sequen
 def insert_numbered(connection: sqlite3.Connection, into: str, rows: Iterable[Sequence[Any]]) -> range:
     """The same with a number for each row, in order, which its column id gets; return the numbers."""
     table, columns = into.split(" (")
-    first = _next_number(connection, table)
+    first = next_number(connection, table)
     # Numbered here and not by SQLite: executemany does not say which numbers it gave.
     insert_rows(connection, f"{table} (id, {columns}", ((number, *row) for number, row in enumerate(rows, first)))
-    return range(first, _next_number(connection, table))
+    (last,) = connection.execute(f"select coalesce(max(id), {first - 1}) from {table} where id >= {first}").fetchone()
+    return range(first, int(last) + 1)
 
 
-def _next_number(connection: sqlite3.Connection, table: str) -> int:
-    (last,) = connection.execute(f"select coalesce(max(id), 0) from {table}").fetchone()
-    return int(last) + 1
+_KEPT = {
+    "txn": "select coalesce(max(first + transactions), 1) from extent",
+    "finding": "select coalesce(max(first + findings), 1) from attack_extent",
+}
+"""Numbers that are taken by what no rows show yet."""
+
+
+def next_number(connection: sqlite3.Connection, table: str) -> int:
+    """The first number that no row has, nor is to have once it is made."""
+    (free,) = connection.execute(f"select coalesce(max(id), 0) + 1 from {table}").fetchone()
+    (kept,) = connection.execute(_KEPT.get(table, "select 1")).fetchone()
+    return max(int(free), int(kept))

@@ -87,8 +87,49 @@ def _keep(connection: sqlite3.Connection, dataset: int) -> None:
         write_array(connection, dataset, "marked", np.array(marked, np.int64).ravel(), table="truth_array")
 
 
+def _keep_strikes(database: "Database") -> None:
+    """Strikes are kept as arrays, and shown as rows."""
+    from decloak.store.documentation import table_texts
+
+    for table in ("attack_extent", "attack_array"):
+        database.conn.execute(table_texts()[table].replace("TABLE", "TABLE IF NOT EXISTS", 1))
+    attacks = (
+        "select a.id from attack a join rule u on u.id = a.rule where u.form = 'eliminate' "
+        "and a.id not in (select attack from attack_extent) order by a.id"
+    )
+    for (attack,) in database.conn.execute(attacks).fetchall():
+        _keep_attack(database.conn, attack)
+
+
+def _keep_attack(connection: sqlite3.Connection, attack: int) -> None:
+    import numpy as np
+
+    from decloak.store.arrays import write_array
+
+    struck = connection.execute(
+        "select s.distance_table, s.row, s.col, f.round, instr('trc', substr(s.\"group\", 1, 1)) - 1, s.suspicion, "
+        "s.threshold, s.weight, f.id from finding f join struck s on s.finding = f.id where f.attack = ? order by f.id",
+        (attack,),
+    ).fetchall()
+    spared = connection.execute(
+        "select distance_table, row, col, weight from spared where attack = ? order by 1, 2, 3", (attack,)
+    ).fetchall()
+    names = ("tables", "rows", "cols", "rounds", "groups", "suspicions", "thresholds", "weights")
+    columns = dict(zip(names, np.array(struck, np.float64).reshape(-1, 9).T, strict=False))
+    left = ("spared_tables", "spared_rows", "spared_cols", "spared_weights")
+    columns |= dict(zip(left, np.array(spared, np.float64).reshape(-1, 4).T, strict=True))
+    floats = ("suspicions", "thresholds", "weights", "spared_weights")
+    for name, column in columns.items():
+        values = column if name in floats else column.astype(np.int64)
+        write_array(connection, attack, name, values, table="attack_array")
+    first = struck[0][-1] if struck else 1
+    counts = (attack, first, len(struck), len(spared))
+    connection.execute("insert into attack_extent values (?, ?, ?, ?, null)", counts)
+
+
 MIGRATIONS: Mapping[int, Migration] = {
     2: _renew_views,  # node and edge show what is published alone
     3: _keep_arrays,
+    4: _keep_strikes,
 }
 """By the version they lead to."""

@@ -2,12 +2,14 @@
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decloak.data.rows import CodedRows
+from decloak.store.arrays import damaged
+from decloak.store.strikes import read_strikes
 from decloak.store.transactions import extent, read_marked, read_origin_places, read_transactions
 
 __all__ = ["Outcome", "TrueTable", "outcomes", "scoring_of", "true_tables"]
@@ -104,31 +106,26 @@ def _column(connection: sqlite3.Connection, sql: str, table: int) -> NDArray[np.
 
 def outcomes(connection: sqlite3.Connection, attack: int, tables: Sequence[TrueTable]) -> Iterator[Outcome]:
     """What an attack did to each of its tables."""
-    strikes = _by_table(
-        connection,
-        "select s.distance_table, s.row, s.col, null from finding f join struck s on s.finding = f.id "
-        "where f.attack = ? order by f.id",
-        attack,
-    )
-    spared = _by_table(connection, "select distance_table, row, col, weight from spared where attack = ?", attack)
+    strikes = read_strikes(connection, attack)
+    if strikes is None:
+        return
+    struck, left = _by_table(strikes.tables), _by_table(strikes.spared_tables)
     for table in tables:
         order, weight = np.full(table.scored.shape, -1, np.int64), np.full(table.scored.shape, np.nan)
-        struck, left = strikes.get(table.id, _NONE), spared.get(table.id, _NONE)
-        order[_cells(struck)] = np.arange(len(struck))
-        weight[_cells(left)] = left[:, 3]
+        places, others = struck.get(table.id, _NONE), left.get(table.id, _NONE)
+        try:
+            order[strikes.rows[places], strikes.cols[places]] = np.arange(len(places))
+            weight[strikes.spared_rows[others], strikes.spared_cols[others]] = strikes.spared_weights[others]
+        except IndexError:
+            raise damaged(attack, "rows", "attack_array") from None
         yield Outcome(table, order, weight)
 
 
-_NONE = np.zeros((0, 4))
+_NONE = np.zeros(0, np.intp)
 
 
-def _cells(rows: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    return rows[:, 1].astype(np.intp), rows[:, 2].astype(np.intp)
-
-
-def _by_table(connection: sqlite3.Connection, sql: str, attack: int) -> dict[int, NDArray[np.float64]]:
-    """Table, row, column and a weight, by table in the order of the rows; a weight that is null is NaN."""
-    rows = np.array(connection.execute(sql, (attack,)).fetchall(), np.float64).reshape(-1, 4)
-    order = np.argsort(rows[:, 0], kind="stable")
-    numbers, first = np.unique(rows[order, 0], return_index=True)
-    return dict(zip(numbers.astype(int).tolist(), np.split(rows[order], first[1:]), strict=False))
+def _by_table(tables: NDArray[Any]) -> dict[int, NDArray[np.intp]]:
+    """The places of each table, ascending."""
+    order = np.argsort(tables, kind="stable")
+    first = np.flatnonzero(np.diff(tables[order].astype(np.int64), prepend=-1))
+    return dict(zip(tables[order[first]].tolist(), np.split(order, first[1:]), strict=False))

@@ -13,6 +13,7 @@ from decloak.data.published import Element, Published
 from decloak.data.rows import CodedRows
 from decloak.store.arrays import damaged
 from decloak.store.sandbox import quoted
+from decloak.store.strikes import read_strikes
 from decloak.store.transactions import read_transactions
 
 __all__ = [
@@ -125,14 +126,31 @@ def lacks_context(connection: sqlite3.Connection, attack: int) -> bool:
 
 def struck_items(connection: sqlite3.Connection, attack: int) -> Iterator[tuple[int, str]]:
     """What an eliminate attack struck: the place of the transaction among those of the release, and the item."""
-    yield from connection.execute(
-        "select r.txn - e.first, i.name from attack a join release l on l.id = a.release "
-        "join extent e on e.dataset = l.dataset join finding f on f.attack = a.id join struck s on s.finding = f.id "
-        "join distance_row r on r.distance_table = s.distance_table and r.row = s.row "
-        "join distance_col k on k.distance_table = s.distance_table and k.col = s.col join item i on i.id = k.item "
-        "where a.id = ?",
-        (attack,),
-    )
+    strikes = read_strikes(connection, attack)
+    if strikes is None:
+        return
+    of_attack = "from attack a join distance_table t on t.scoring = a.scoring"
+    place = {
+        (table, row): number
+        for table, row, number in connection.execute(
+            f"select t.id, r.row, r.txn - e.first {of_attack} join distance_row r on r.distance_table = t.id "
+            "join release l on l.id = a.release join extent e on e.dataset = l.dataset where a.id = ?",
+            (attack,),
+        )
+    }
+    names = {
+        (table, col): name
+        for table, col, name in connection.execute(
+            f"select t.id, k.col, i.name {of_attack} join distance_col k on k.distance_table = t.id "
+            "join item i on i.id = k.item where a.id = ?",
+            (attack,),
+        )
+    }
+    try:
+        for table, row, col in zip(strikes.tables.tolist(), strikes.rows.tolist(), strikes.cols.tolist(), strict=True):
+            yield place[table, row], names[table, col]
+    except KeyError:
+        raise damaged(attack, "tables", "attack_array") from None
 
 
 def read_covers(connection: sqlite3.Connection, attack: int, relation: str) -> list[tuple[Any, ...]]:

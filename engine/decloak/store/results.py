@@ -13,7 +13,6 @@ __all__ = [
     "RunAttack",
     "attacks_of",
     "find_run",
-    "findings_count",
     "holds_originals",
     "notes_of",
     "pooled_figures",
@@ -85,12 +84,6 @@ def attacks_of(connection: sqlite3.Connection, run: int) -> list[RunAttack]:
         (run,),
     )
     return [RunAttack(*row) for row in rows]
-
-
-def findings_count(connection: sqlite3.Connection, attack: int) -> int:
-    """How many findings an attack has."""
-    (count,) = connection.execute("select count(*) from finding where attack = ?", (attack,)).fetchone()
-    return int(count)
 
 
 class PooledFigure(NamedTuple):

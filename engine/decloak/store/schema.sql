@@ -73,6 +73,29 @@ CREATE TABLE truth_array (
   PRIMARY KEY (dataset, name, part)
 ) STRICT;
 
+-- How many findings an eliminate rule has, and whether rows show them: strikes are kept as arrays, from which the rows
+-- of finding, struck and spared are made when a run ends, or by `decloak rows` where a store is large.
+CREATE TABLE attack_extent (
+  attack INTEGER PRIMARY KEY REFERENCES attack (id) ON DELETE CASCADE, -- the attack
+  first INTEGER NOT NULL,        -- number of its first finding; the others follow
+  findings INTEGER NOT NULL,     -- how many findings it has
+  spared INTEGER NOT NULL,       -- how many cells it left
+  pending TEXT                   -- null when its rows are there, else in words that they are not
+) STRICT;
+
+-- What eliminate rules struck and spared, as arrays of numbers: tables, rows, cols, rounds, groups (0 table, 1 row,
+-- 2 column), suspicions, thresholds and weights of every strike in order, and spared_tables and so on of what was left.
+CREATE TABLE attack_array (
+  attack INTEGER NOT NULL REFERENCES attack (id) ON DELETE CASCADE, -- the attack
+  name TEXT NOT NULL,            -- what the array holds
+  part INTEGER NOT NULL,         -- number of the part, from 0
+  version INTEGER NOT NULL,      -- how it is written
+  form TEXT NOT NULL,            -- what a value is
+  checksum INTEGER NOT NULL,     -- CRC-32 of the content
+  content BLOB NOT NULL,         -- the values
+  PRIMARY KEY (attack, name, part)
+) STRICT;
+
 -- [node] A published form of some data set.
 CREATE TABLE release (
   id INTEGER PRIMARY KEY,        -- number of the release

@@ -6,52 +6,78 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from decloak.store.opening import Store, connect_readonly, open_store
-from decloak.store.transactions import USUAL_ROWS, make_rows, pending_datasets, rows_of_all
+from decloak.store.strikes import make_strike_rows, pending_attacks, rows_of_attacks
+from decloak.store.transactions import make_rows, pending_datasets, rows_of_all
 
-__all__ = ["show_all", "show_if_usual", "show_named", "show_run"]
+__all__ = ["USUAL_ROWS", "show", "show_all", "show_if_usual", "show_named", "show_run"]
 
-_ROWS = {"txn", "contains", "published_as", "truth_origin"}
+USUAL_ROWS = 2_000_000
+"""Rows of a store of usual size: they are made when a run ends."""
+_ROWS = {"txn", "contains", "published_as", "truth_origin", "truth_marked", "finding", "struck", "spared"}
 """The tables whose rows may not be there yet."""
+
+
+def show(store: Store, datasets: Iterable[int], attacks: Iterable[int]) -> None:
+    """Make the rows of data sets and of attacks that have none yet."""
+    connection = store.connection
+    missing = (
+        sorted(set(datasets).intersection(pending_datasets(connection))),
+        sorted(set(attacks).intersection(pending_attacks(connection))),
+    )
+    if any(missing):
+        with store.stage(checked=False):
+            make_rows(connection, missing[0])
+            make_strike_rows(connection, missing[1])
+
+
+def _is_whole(connection: sqlite3.Connection) -> bool:
+    return not pending_datasets(connection) and not pending_attacks(connection)
+
+
+def _show_missing(store: Store) -> None:
+    show(store, pending_datasets(store.connection), pending_attacks(store.connection))
 
 
 def show_if_usual(store: Store, most: int | None = None) -> bool:
     """Make all rows that are missing, unless the store would have more than `most`; whether all are there now."""
-    if not pending_datasets(store.connection):
-        return True
-    if rows_of_all(store.connection) > (USUAL_ROWS if most is None else most):
-        return False
-    _show(store, pending_datasets(store.connection))
-    return True
+    connection = store.connection
+    if rows_of_all(connection) + rows_of_attacks(connection) <= (USUAL_ROWS if most is None else most):
+        _show_missing(store)
+    return _is_whole(connection)
 
 
 def show_all(path: Path) -> None:
     """Make all rows that a store lacks; nothing is written where it lacks none."""
     with closing(connect_readonly(path)) as connection:
-        missing = pending_datasets(connection)
-    if missing:
+        whole = _is_whole(connection)
+    if not whole:
         with open_store(path) as store:
-            _show(store, missing)
+            _show_missing(store)
 
 
 def show_run(path: Path, run: int) -> int:
-    """Make the rows of the data of a run, before and after it was anonymised; how many rows show them."""
+    """Make the rows of a run: of its data, as they were and as they were published, and of its attacks; how many."""
+    datasets = (
+        "select l.dataset from run r join release l on l.id = r.release where r.id = ?1 union "
+        "select o.original from run r join truth_release o on o.release = r.release where r.id = ?1"
+    )
+    attacks = "select attack from run_attack where run = ?1"
     with open_store(path) as store:
-        datasets = store.connection.execute(
-            "select l.dataset from run r join release l on l.id = r.release where r.id = ?1 union "
-            "select o.original from run r join truth_release o on o.release = r.release where r.id = ?1",
+        connection = store.connection
+        numbers = [[number for (number,) in connection.execute(sql, (run,))] for sql in (datasets, attacks)]
+        show(store, *numbers)
+        (count,) = connection.execute(
+            f"select coalesce((select sum(transactions + elements) from extent where dataset in ({datasets})), 0) + "
+            f"coalesce((select sum(2 * findings + spared) from attack_extent where attack in ({attacks})), 0)",
             (run,),
-        ).fetchall()
-        _show(store, [dataset for (dataset,) in datasets])
-        marks = ", ".join("?" * len(datasets))
-        sql = f"select sum(transactions + elements) from extent where dataset in ({marks})"
-        (count,) = store.connection.execute(sql, [dataset for (dataset,) in datasets]).fetchone()
-    return int(count or 0)
+        ).fetchone()
+    return int(count)
 
 
 def show_named(path: Path, sql: str) -> None:
     """Make the rows that a query reads, however it names them; what is wrong with the query is told when it runs."""
     with closing(connect_readonly(path)) as connection:
-        if not pending_datasets(connection):
+        if _is_whole(connection):
             return
         read = _tables_read(connection, sql)
     if read & _ROWS:
@@ -70,8 +96,3 @@ def _tables_read(connection: sqlite3.Connection, sql: str) -> set[str]:
     with suppress(sqlite3.Error, sqlite3.Warning, ValueError):
         connection.execute(f"explain {sql}")
     return read
-
-
-def _show(store: Store, datasets: Iterable[int]) -> None:
-    with store.stage(checked=False) as connection:
-        make_rows(connection, datasets)

@@ -20,16 +20,14 @@ from numpy.typing import NDArray
 
 from decloak.data.rows import CodedRows, Numbers
 from decloak.store.arrays import damaged, read_array, read_texts, write_array, write_texts
-from decloak.store.inserting import insert, insert_rows
+from decloak.store.inserting import insert, insert_rows, next_number
 
 __all__ = [
-    "USUAL_ROWS", "Extent", "StoredTransactions", "extent", "make_rows", "pending_datasets", "read_marked",
+    "Extent", "StoredTransactions", "extent", "make_rows", "pending_datasets", "read_marked",
     "read_origin_places", "read_transactions", "rows_of_all", "write_marked", "write_origin_places",
     "write_transactions",
 ]  # fmt: skip
 
-USUAL_ROWS = 2_000_000
-"""Rows of a store of usual size: they are made when a run ends."""
 BLOCK = 1 << 18
 """Transactions whose rows are made at once."""
 PENDING = "not there yet: kept as arrays; `decloak rows` makes its rows"
@@ -68,11 +66,7 @@ def write_transactions(
 ) -> Extent:
     """Keep transactions; `number` says of each element which it is in the store."""
     held = rows.compact
-    (last,) = connection.execute(
-        "select max(coalesce((select max(first + transactions) from extent), 1), "
-        "coalesce((select max(id) + 1 from txn), 1))"
-    ).fetchone()
-    whole = Extent(int(last), len(held), len(held.codes))
+    whole = Extent(next_number(connection, "txn"), len(held), len(held.codes))
     write_array(connection, dataset, "lengths", held.lengths)
     write_array(connection, dataset, "codes", held.codes)
     write_array(connection, dataset, "elements", np.array([number(name) for name in held.names], np.int64))

@@ -16,7 +16,7 @@ from decloak.rules.eliminate.kernel import Elimination, eliminate
 from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
 from decloak.rules.model import Formula, Grid, RuleModel, Settings, Sql, TestCase
 from decloak.rules.operators.operator import Explanation, Operator, Result, RuleOf, Sight
-from decloak.store import evidence, findings
+from decloak.store import evidence, findings, strikes
 from decloak.store.evidence import Judged
 from decloak.store.relations import Derives
 from decloak.store.results import RunAttack
@@ -26,8 +26,8 @@ from decloak.store.sandbox import Sandbox
 __all__ = ["ELIMINATE", "EliminateRule"]
 
 _CELL = ("table", "row", "col", "d")
-_GROUPS = {"table": "table", "row": "row", "col": "column"}
-"""What the store calls the kinds of groups."""
+_GROUPS = np.array([strikes.GROUPS.index({"col": "column"}.get(kind, kind)) for kind in GROUP_KINDS])
+"""The place of each kind of groups among those of the store."""
 
 
 class EliminateRule(RuleModel):
@@ -65,7 +65,7 @@ class Struck(Result):
         return None if scored else "no cell has a score, so there was nothing to strike"
 
     def write(self, connection: sqlite3.Connection, attack: int, release: int) -> None:
-        findings.write_strikes(connection, attack, (_stored(*table) for table in self.tables.items()))
+        strikes.write_strikes(connection, attack, [_stored(*table) for table in self.tables.items()])
 
     def as_tested(self, case: TestCase) -> Sequence[tuple[str, ...]]:
         grid = case.relations.get("distance")
@@ -165,17 +165,20 @@ def _spared(cell: Judged, transaction: str, item: str) -> str:
     return f"{kept}: at distance {cell.d:.2f}{weighted} it never was the one to strike"
 
 
-def _stored(table: int, done: Elimination) -> findings.TableStrikes:
-    steps, spared = done.steps, done.kept & done.scored
-    return findings.TableStrikes(
+def _stored(table: int, done: Elimination) -> strikes.TableStrikes:
+    steps, spared = done.steps, (done.kept & done.scored).nonzero()
+    return strikes.TableStrikes(
         table=table,
-        rounds=steps.round.tolist(),
-        cells=list(zip(steps.row.tolist(), steps.col.tolist(), strict=True)),
-        groups=[_GROUPS[GROUP_KINDS[kind]] for kind in steps.kind.tolist()],
-        suspicion=steps.suspicion.tolist(),
+        rounds=steps.round,
+        rows=steps.row,
+        cols=steps.col,
+        groups=_GROUPS[steps.kind],
+        suspicions=steps.suspicion,
         threshold=done.threshold,
-        weight=steps.weight.tolist(),
-        spared=[(int(row), int(col), float(done.weight[row, col])) for row, col in zip(*spared.nonzero(), strict=True)],
+        weights=steps.weight,
+        spared_rows=spared[0],
+        spared_cols=spared[1],
+        spared_weights=done.weight[spared],
     )
 
 
