@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from decloak.counting.guarantees import violations
+from decloak.counting.guarantees import RareSets, Told, _Least, violations
 from decloak.counting.itemsets import coded_items, item_sets, itemset_supports, sizes
 from decloak.counting.rare import _narrowed, rare_itemsets
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
+from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError
 
 RECORDS = st.lists(st.sets(st.integers(0, 6)), max_size=9)
@@ -229,3 +230,63 @@ def test_a_dataset_is_read_like_its_transactions():
 def test_k_and_m_are_whole_numbers_from_1(name, wrong):
     with pytest.raises(DecloakError, match=f"^{name} is .*; give a whole number of at least 1$"):
         violations([["a"]], **{"k": 2, "m": 2, name: wrong})
+
+
+@settings(max_examples=150)
+@given(TRANSACTIONS, st.integers(1, 5), st.integers(1, 4), st.integers(1, 6))
+def test_the_first_violations_and_their_number_are_those_of_all(transactions, k, m, most):
+    every = violations_by_hand(transactions, k, m)
+    rare = RareSets(transactions, k, m)
+    assert rare.first(most) == every[:most]
+    assert rare.count() == len(every)
+    assert rare.counts() == Counter((len(itemset), support) for itemset, support in every)
+    bad = {itemset for itemset, _ in every}
+    smallest = [(itemset, n) for itemset, n in every if not any(other < itemset for other in bad)]
+    assert rare.first(None, minimal=True) == smallest
+    assert rare.first(most, minimal=True) == smallest[:most]
+
+
+def test_larger_sets_are_not_counted_before_they_are_asked_for():
+    rare = RareSets([["a", "b", "c"], ["d"]], 2, 3)
+    assert rare.first(4) == [(frozenset(item), 1) for item in "abcd"]
+    assert rare.counted == {1: 4}
+    assert rare.count() == 4 + 3 + 1
+    assert rare.counted == {1: 4, 2: 3, 3: 1}
+
+
+def test_sets_are_told_apart_where_their_numbers_fill_more_than_64_bits():
+    rows = [[str(number)] * 2 for number in range(60_000)] + [["a", "b", "c", "d", "e"], ["a", "b", "c", "d", "e"]]
+    frequent = [("a", "b", "c", "d"), ("e",)] * 2
+    found = RareSets(rows[60_000:] + [list(row) for row in frequent] + rows[:60_000], 3, 5).first(None, minimal=True)
+    assert [itemset for itemset, _ in found if len(itemset) > 1] == [frozenset({item, "e"}) for item in "abcd"]
+
+
+def test_what_was_found_to_be_in_no_need_of_counting_is_noted_with_the_rows_under_any_names():
+    rows = CodedRows.of([["a", "b"], ["a", "b"], ["b"]])
+    assert violations(rows, k=2, m=2) == []
+    assert rows.settled == rows.named(str.upper).settled == {1: 2, 2: 2}
+    assert rows.named(lambda name: "one").settled == {}
+    assert violations(rows, k=2, m=1) == []
+    assert violations(rows, k=3, m=2) == [(frozenset("a"), 2), (frozenset("ab"), 2)]
+    assert violations(rows.named(str.upper), k=3, m=1) == [(frozenset("A"), 2)]
+    assert rows.settled == {1: 2, 2: 2}
+
+
+def test_what_is_settled_of_rows_is_not_of_some_of_them():
+    rows = CodedRows.of([["a"], ["a"], []])
+    assert violations(rows, k=2, m=1) == []
+    assert violations(rows[1:], k=2, m=1) == [(frozenset("a"), 1)]
+
+
+@settings(max_examples=60)
+@given(st.permutations(sorted(combinations(range(5), 2))), st.integers(1, 4), st.integers(1, 11), st.data())
+def test_the_first_are_the_same_however_blocks_come(pairs, step, most, data):
+    least = _Least(most)
+    kept = data.draw(st.sets(st.sampled_from(pairs)))
+    for begin in range(0, len(pairs), step):
+        block = pairs[begin : begin + step]
+        told = Told(np.array(block), np.ones(len(block), np.int64), np.array([pair in kept for pair in block]))
+        least.take(told, told.minimal)
+    assert list(least.named(tuple("abcde"))) == [
+        (frozenset({"abcde"[a], "abcde"[b]}), 1) for a, b in sorted(kept)[:most]
+    ]

@@ -1,9 +1,9 @@
 """`check`: verify what a release promises, or a guarantee of a data file."""
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from decloak.report.table import emit
 from decloak.report.terminal import say
 
 if TYPE_CHECKING:
-    from decloak.counting.promises import Promise
+    from decloak.counting.promises import First, Promise
     from decloak.data.disassociated import Disassociated
     from decloak.data.generalised import Generalised
 
@@ -100,14 +100,21 @@ def check_command(
     for note in promise.notes(release):
         say(f"note: {note}", err=True)
     listed = _listed(release)
-    broken = [tuple(map(listed, row)) for row in islice(promise.broken(release), most if promise.endless else None)]
-    if broken or form != "table":
-        emit(promise.columns, broken[:most], form)
-    rest = f", {len(broken) - most} more not shown" if len(broken) > most else ""
-    cut_off = " or more" if promise.endless and len(broken) == most else ""
-    noun = "violation" if len(broken) == 1 and not cut_off else "violations"
-    say(f"{len(broken)}{cut_off} {noun}{rest}" if broken else f"it holds: {promise.words}", err=True)
-    return EXIT_EXPECTATION if broken else 0
+    first = promise.first(release, most)
+    if first.rows or form != "table":
+        emit(promise.columns, [tuple(map(listed, row)) for row in first.rows], form)
+        sys.stdout.flush()  # counting all of them takes longer than finding these
+    say(_counted(first) if first.rows else f"it holds: {promise.words}", err=True)
+    return EXIT_EXPECTATION if first.rows else 0
+
+
+def _counted(first: "First") -> str:
+    """How many violations there are, and how many of them were not printed."""
+    count = first.total()
+    if count is None:
+        return f"{len(first.rows)} or more violations"
+    rest = f", {count - len(first.rows)} more not shown" if count > len(first.rows) else ""
+    return f"{count} violation{'s' * (count != 1)}{rest}"
 
 
 def _promise(

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decloak.checks import check_km
-from decloak.counting.itemsets import alike, coded_items, item_sets, sizes
-from decloak.counting.rare import rare_itemsets
+from decloak.counting.guarantees import RareSets
+from decloak.counting.itemsets import coded_items, item_sets
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.data.rows import BLOCK, CodedRows
@@ -138,13 +138,11 @@ def _above(release: Generalised) -> dict[str, frozenset[str]]:
 
 def _rare(rows: CodedRows[str], k: int, m: int) -> Iterator[str]:
     """Label sets that 1..k-1 transactions hold."""
-    records, labels = coded_items(rows)
-    kinds = alike(records)
-    records, weights = records[kinds.first], kinds.size
-    for size in sizes(records, m):
-        for block in rare_itemsets(records, size, k, weights=weights):
+    rare = RareSets(rows, k, m)
+    for size in rare.sizes:
+        for block in rare.blocks(size):
             for itemset, support in zip(block.itemsets.tolist(), block.supports.tolist(), strict=True):
-                yield f"together {_named(labels[code] for code in itemset)} have support {support}"
+                yield f"together {_named(rare.items[code] for code in itemset)} have support {support}"
 
 
 def alone(transactions: Transactions, k: int) -> Iterator[tuple[tuple[str, ...], int]]:

@@ -1,22 +1,33 @@
 """The k^m guarantee: every itemset of at most m items occurs in no transaction or in at least k.
 
 An itemset violates when its support is 1..k-1; so does every larger one that occurs. A violation is minimal
-when none of its proper subsets violates.
+when none of its proper subsets violates. Raw data have millions of violations: they are found block by block, counted,
+and only those that are asked for are kept.
 """
 
-from collections.abc import Iterable, Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from decloak.checks import check_km
-from decloak.counting.itemsets import Coded, coded_items, sizes
+from decloak.counting.ascending import Ints, among
+from decloak.counting.itemsets import ItemsetBlock, alike, coded_items, sizes
 from decloak.counting.rare import rare_itemsets
 from decloak.data.dataset import Dataset
+from decloak.data.rows import CodedRows
 
-__all__ = ["violations"]
+__all__ = ["RareSets", "Violation", "violations"]
+
+Violation = tuple[frozenset[str], int]
+"""An itemset and its support."""
+Transactions = Iterable[Iterable[str]] | Dataset
 
 
-def violations(transactions: Iterable[Iterable[str]] | Dataset, *, k: int, m: int) -> list[tuple[frozenset[str], int]]:
+def violations(transactions: Transactions, *, k: int, m: int) -> list[Violation]:
     """Return every itemset of 1..m items that occurs in 1..k-1 transactions, with its support.
 
     Minimal ones come first, then the smaller, then by their items in alphabetical order.
@@ -24,25 +35,129 @@ def violations(transactions: Iterable[Iterable[str]] | Dataset, *, k: int, m: in
     >>> violations([["milk", "tea"], ["milk"], ["milk", "salt"]], k=2, m=1)
     [(frozenset({'salt'}), 1), (frozenset({'tea'}), 1)]
     """
-    check_km(k, m)
-    data = coded_items(transactions.rows if isinstance(transactions, Dataset) else transactions)
-    minimal: list[tuple[frozenset[str], int]] = []
-    larger: list[tuple[frozenset[str], int]] = []
-    violating: set[frozenset[str]] = set()
-    for size in sizes(data.records, m):
-        supports = dict(_violating(data, size, k))
-        for itemset, support in supports.items():
-            # What violates passes on to every larger itemset that occurs: to look one item back is enough.
-            covers = any(itemset - {item} in violating for item in itemset)
-            (larger if covers else minimal).append((itemset, support))
-        violating = set(supports)
-    return minimal + larger
+    return RareSets(transactions, k, m).first(None)
 
 
-def _violating(data: Coded, size: int, k: int) -> Iterator[tuple[frozenset[str], int]]:
-    """Those of a size, in alphabetical order."""
-    if blocks := list(rare_itemsets(data.records, size, k)):
-        itemsets, supports = map(np.concatenate, zip(*blocks, strict=True))
-        order = np.lexsort(itemsets.T[::-1])
-        for itemset, support in zip(itemsets[order].tolist(), supports[order].tolist(), strict=True):
-            yield frozenset(data.items[code] for code in itemset), support
+class Told(NamedTuple):
+    """Itemsets of one size, some of them, and which are minimal."""
+
+    itemsets: Ints
+    supports: Ints
+    minimal: NDArray[np.bool_]
+
+
+class RareSets:
+    """The itemsets of 1..m items that 1..k-1 transactions hold, looked for when they are asked for.
+
+    What was found to have none of a size is noted with the rows, so that nobody counts the same twice.
+    """
+
+    def __init__(self, transactions: Transactions, k: int, m: int) -> None:
+        check_km(k, m)
+        rows = transactions.rows if isinstance(transactions, Dataset) else transactions
+        data = coded_items(rows)
+        kinds = alike(data.records)
+        self.k, self.items = k, data.items
+        self.sizes = sizes(data.records, m)
+        self._records, self._weights = data.records[kinds.first], kinds.size
+        self.counted: dict[int, int] = {}
+        """How many there are of the sizes that were gone through."""
+        self._settled = rows.settled if isinstance(rows, CodedRows) else {}
+
+    def blocks(self, size: int) -> Iterator[ItemsetBlock]:
+        """Those of a size, in any order."""
+        count = 0
+        if self.k > self._settled.get(size, 0):
+            for block in rare_itemsets(self._records, size, self.k, weights=self._weights):
+                count += len(block.supports)
+                yield block
+        self.counted[size] = count
+        if not count:
+            self._settled[size] = max(self.k, self._settled.get(size, 0))
+
+    def count(self) -> int:
+        """How many there are; sizes that were gone through are not counted again."""
+        for size in self.sizes:
+            if size not in self.counted:
+                deque(self.blocks(size), maxlen=0)
+        return sum(self.counted.values())
+
+    def counts(self) -> dict[tuple[int, int], int]:
+        """How many there are of every size and support."""
+        counts = Counter[tuple[int, int]]()
+        for size in self.sizes:
+            for block in self.blocks(size):
+                support, times = np.unique(block.supports, return_counts=True)
+                counts.update(dict(zip(((size, n) for n in support.tolist()), times.tolist(), strict=True)))
+        return counts
+
+    def first(self, most: int | None, *, minimal: bool = False) -> list[Violation]:
+        """The first of them, all without `most`: minimal ones, then the smaller, then by items in alphabetical order.
+
+        `minimal` leaves out the others. Larger sizes are counted only where the smaller ones do not suffice.
+        """
+        first, larger = list[Violation](), list[Violation]()
+        for _, parts in groupby(self._marked(), key=lambda told: told.itemsets.shape[1]):
+            least, others = (_Least(None if most is None else most - len(told)) for told in (first, larger))
+            for told in parts:
+                least.take(told, told.minimal)
+                if not minimal:
+                    others.take(told, ~told.minimal)
+            first += least.named(self.items)
+            larger += others.named(self.items)
+            if len(first) == most:
+                break
+        return [*first, *larger][:most]
+
+    def _marked(self) -> Iterator[Told]:
+        """All of them, the smaller first."""
+        smaller = np.empty(0, np.int64)
+        for size in self.sizes:
+            key = _keys(len(self.items), size - 1)
+            last = size == self.sizes[-1]
+            violating = []
+            for block in self.blocks(size):
+                # What violates passes on to every larger itemset that occurs: to look one item back is enough.
+                inside = [among(key(np.delete(block.itemsets, place, axis=1)), smaller) for place in range(size)]
+                yield Told(*block, ~np.logical_or.reduce(inside))
+                if not last:
+                    violating.append(_keys(len(self.items), size)(block.itemsets))
+            smaller = np.sort(np.concatenate(violating)) if violating else np.empty(0, np.int64)
+
+
+class _Least:
+    """The itemsets that come first, of so many that are gone through block by block."""
+
+    def __init__(self, most: int | None) -> None:
+        self.most = most
+        self.blocks: list[ItemsetBlock] = []
+
+    def take(self, told: Told, these: NDArray[np.bool_]) -> None:
+        """Go through some more."""
+        if self.most is None:
+            self.blocks.append(ItemsetBlock(told.itemsets[these], told.supports[these]))
+        elif these.any() and self.most:
+            if self.blocks and len(self.blocks[0].supports) == self.most:
+                these = these & (told.itemsets[:, 0] <= self.blocks[0].itemsets[-1, 0])
+            new = ItemsetBlock(told.itemsets[these], told.supports[these])
+            self.blocks = [_ordered([*self.blocks, new], self.most)]
+
+    def named(self, items: tuple[str, ...]) -> Iterator[Violation]:
+        """They in order, by name."""
+        if self.blocks:
+            itemsets, supports = _ordered(self.blocks, self.most)
+            for codes, support in zip(itemsets.tolist(), supports.tolist(), strict=True):
+                yield frozenset(items[code] for code in codes), support
+
+
+def _ordered(blocks: list[ItemsetBlock], most: int | None) -> ItemsetBlock:
+    itemsets, supports = map(np.concatenate, zip(*blocks, strict=True))
+    order = np.lexsort(itemsets.T[::-1])[:most]
+    return ItemsetBlock(itemsets[order], supports[order])
+
+
+def _keys(items: int, size: int) -> Callable[[Ints], Ints]:
+    """Itemsets of a size as numbers, ascending as they are; of any length where 64 bits do not hold them."""
+    powers = [items**place for place in reversed(range(size))]
+    factors = np.array(powers, np.int64 if items**size < 1 << 63 else object)
+    return lambda itemsets: itemsets @ factors

@@ -6,15 +6,16 @@ result. Nothing here shares code with what makes releases.
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Generic, TypeVar
+from itertools import islice
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from decloak.checks import check_km, check_whole
 from decloak.counting.constraints import broken_privacy, broken_utility
 from decloak.counting.disassociation_guarantee import check_release
 from decloak.counting.generalisation_guarantee import alone, certain, disguised, negative_violations
-from decloak.counting.guarantees import violations
+from decloak.counting.guarantees import RareSets
 from decloak.counting.inverse import enumerated
 from decloak.data.disassociated import Disassociated
 from decloak.data.forms import FormName
@@ -23,7 +24,7 @@ from decloak.data.release import Release
 from decloak.errors import DecloakError, shown
 
 __all__ = [
-    "Alike", "Constrained", "Disassociation", "Diverse", "Frequent", "NegativeKnowledge", "Promise",
+    "Alike", "Constrained", "Disassociation", "Diverse", "First", "Frequent", "NegativeKnowledge", "Promise",
     "WholeSets",
 ]  # fmt: skip
 
@@ -35,6 +36,13 @@ ReleaseT = TypeVar("ReleaseT", bound=Release)
 Row = tuple[Any, ...]
 
 
+class First(NamedTuple):
+    """Some violations, and what counts all of them: None where they may be too many even to count."""
+
+    rows: list[Row]
+    total: Callable[[], int | None]
+
+
 class Promise(ABC, Generic[ReleaseT]):
     """What a release promises."""
 
@@ -42,8 +50,6 @@ class Promise(ABC, Generic[ReleaseT]):
     """The form of releases it is about, sets of items being labels without a name."""
     columns: ClassVar[tuple[str, ...]]
     """What a violation is told by; in its rows a tuple is a set of items or labels."""
-    endless: ClassVar[bool] = False
-    """Whether violations may be too many to list."""
 
     @property
     @abstractmethod
@@ -53,6 +59,11 @@ class Promise(ABC, Generic[ReleaseT]):
     @abstractmethod
     def broken(self, release: ReleaseT) -> Iterable[Row]:
         """What breaks it, nothing when it holds."""
+
+    def first(self, release: ReleaseT, most: int) -> "First":
+        """The first of what breaks it, as soon as these are found."""
+        rows = list(self.broken(release))
+        return First(rows[:most], lambda: len(rows))
 
     def check_fits(self, release: Release) -> None:
         """Refuse a release of another form, and one that has nothing in it for the promise to be about."""
@@ -88,8 +99,15 @@ class Frequent(Promise[Generalised]):
         return f"k = {self.k}, m = {self.m}"
 
     def broken(self, release: Generalised) -> Iterable[Row]:
-        rare = violations(release.transactions, k=self.k, m=self.m)
-        return [(tuple(sorted(itemset)), support) for itemset, support in rare]
+        return self._listed(RareSets(release.rows, self.k, self.m), None)
+
+    def first(self, release: Generalised, most: int) -> First:
+        """Raw data have millions: only the first are kept."""
+        rare = RareSets(release.rows, self.k, self.m)
+        return First(self._listed(rare, most), rare.count)
+
+    def _listed(self, rare: RareSets, most: int | None) -> list[Row]:
+        return [(tuple(sorted(itemset)), support) for itemset, support in rare.first(most)]
 
     def lacking(self, release: Generalised) -> str | None:
         return None if any(release.transactions) else NOTHING
@@ -100,10 +118,14 @@ class NegativeKnowledge(Frequent):
     """The same for who knows of m labels whether they are there: what some have in common, k have in common."""
 
     columns: ClassVar = ("has", "has not", "support")
-    endless: ClassVar = True
 
     def broken(self, release: Generalised) -> Iterable[Row]:
         return negative_violations(release.transactions, release.cut, self.k, self.m)
+
+    def first(self, release: Generalised, most: int) -> First:
+        """They are found one by one."""
+        rows = list(islice(self.broken(release), most))
+        return First(rows, lambda: len(rows) if len(rows) < most else None)
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,8 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
         self.start: Starts = np.asarray(start, np.int64)
         self.codes: Codes = np.asarray(codes, np.int32)
         self.names = tuple(names)
+        self.settled: dict[int, int] = {}
+        """What was counted: all sets of so many names that a row has, so many rows have."""
 
     @classmethod
     def of(cls, rows: "Iterable[Iterable[T_co]]") -> "CodedRows[T_co]":
@@ -115,7 +117,9 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
             return self
         place = np.zeros(len(self.names), np.int32)
         place[order] = np.arange(len(order))
-        return CodedRows(self.start, place[self.codes], [self.names[code] for code in order.tolist()])
+        compact = CodedRows(self.start, place[self.codes], [self.names[code] for code in order.tolist()])
+        compact.settled = self.settled
+        return compact
 
     @property
     def used(self) -> tuple[T_co, ...]:
@@ -141,7 +145,10 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
     def named(self, name: "Callable[[T_co], U]") -> "CodedRows[U]":
         """The same rows with other names; names that become the same stay apart in number."""
         held = self.compact
-        return CodedRows(held.start, held.codes, tuple(map(name, held.names)))
+        rows = CodedRows(held.start, held.codes, tuple(map(name, held.names)))
+        if len(set(held.names)) == len(set(rows.names)) == len(held.names):
+            rows.settled = held.settled
+        return rows
 
     def ascending(self) -> Self:
         """The same with the names of each row in ascending order, and numbers of names in that order as well."""

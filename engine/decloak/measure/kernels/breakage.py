@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
+from decloak.counting.ascending import Ints, among, distinct, places_in
 from decloak.counting.itemsets import cost_runs
 from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError
-from decloak.measure.kernels.true_rows import Given, Ints, Records, TrueRows, Truth, among, distinct, places_in
+from decloak.measure.kernels.true_rows import Given, Records, TrueRows, Truth
 
 __all__ = [
     "KmBreakage",

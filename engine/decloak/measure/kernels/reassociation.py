@@ -16,9 +16,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from decloak.counting.ascending import Ints, among
 from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Disassociated
-from decloak.measure.kernels.true_rows import Ints, Records, TrueRows, Truth, among
+from decloak.measure.kernels.true_rows import Records, TrueRows, Truth
 from decloak.rules.reassociate.shared import is_shared
 from decloak.rules.reassociate.units import rows_of_cluster
 

@@ -13,18 +13,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from decloak.counting.ascending import Ints, distinct, places_in
 from decloak.data.assignment import Assignment, ChunkNumber
 from decloak.data.disassociated import Cluster, Disassociated
 from decloak.errors import DecloakError
 from decloak.rules.reassociate.shared import is_shared, shared_places
 from decloak.rules.reassociate.units import rows_of_cluster
 
-__all__ = ["Given", "Ints", "Records", "TrueRows", "Truth", "among", "distinct", "places_in"]
+__all__ = ["Given", "Records", "TrueRows", "Truth"]
 
 Records = Sequence[Collection[str]]
 Truth = Sequence[Sequence[int]]
 """The number of the record of every row of every cluster."""
-Ints = NDArray[np.int64]
 Unit = tuple[int, ChunkNumber, tuple[str, ...]]
 """A cluster, a chunk of it, and the unit's items by name."""
 
@@ -253,27 +253,6 @@ def _crossed(row: Ints, begin: Ints, end: Ints, item: Ints, items: int) -> Ints:
     place = np.arange(many.sum()) + np.repeat(begin - np.cumsum(many) + many, many)
     entries: Ints = np.repeat(row, many) * items + item[place]
     return entries
-
-
-def distinct(values: Ints) -> Ints:
-    """Every value once, ascending: many times faster than numpy's own where most differ."""
-    ascending = np.sort(values)
-    first = np.ones(len(ascending), np.bool_)
-    first[1:] = ascending[1:] != ascending[:-1]
-    return ascending[first]
-
-
-def places_in(ascending: Ints, values: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-    """Where values are among ascending ones, and whether they are there; the place of what is not may be their end."""
-    place = np.searchsorted(ascending, values)
-    there = place < len(ascending)
-    there[there] = ascending[place[there]] == values[there]
-    return place, there
-
-
-def among(values: Ints, ascending: Ints) -> NDArray[np.bool_]:
-    """Which of the values are among ascending ones."""
-    return places_in(ascending, values)[1]
 
 
 def _published(cluster: Cluster) -> set[str]:

@@ -1,7 +1,5 @@
 """itemsets: count the supports of itemsets, and find those that are too rare."""
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,7 +16,6 @@ from decloak.store.sandbox import Sandbox
 
 __all__ = ["ITEMSETS", "ItemsetsRule"]
 
-Supports = Sequence[tuple[frozenset[str], int]]
 _SHOWN = 'select txn as "set", label as item from shown'
 """The relation that whoever has the release in memory need not ask the store for."""
 
@@ -61,18 +58,17 @@ class ItemsetsOperator(Operator[ItemsetsRule]):
         return frozenset({"shown"} if _is_shown(rule) else ())
 
     def run(self, rule: RuleOf[ItemsetsRule], sight: Sight, settings: Settings) -> Rare:
-        from decloak.counting.guarantees import violations  # it imports scipy.sparse, which rules are listed without
+        from decloak.counting.guarantees import RareSets  # it imports scipy.sparse, which rules are listed without
 
         k, m = _bound(rule, rule.model.support, "k", settings.k), _bound(rule, rule.model.size, "m", settings.m)
         sets = _sets(rule, sight)
         filled = int(np.count_nonzero(sets.rows.lengths))
-        supports: Supports = violations(sets, k=k, m=m)
+        rare = RareSets(sets, k, m)
         if rule.model.report == "count":
             # One finding stands for many itemsets: millions of them would fill the store and explain nothing.
-            counts = Counter((len(itemset), support) for itemset, support in supports)
-            return Rare(rule.derives, [Derived(1, (str(n), *key)) for key, n in sorted(counts.items())], filled)
-        if rule.model.report == "minimal":
-            supports = _minimal(supports)
+            counts = sorted(rare.counts().items())
+            return Rare(rule.derives, [Derived(1, (str(n), *key)) for key, n in counts], filled)
+        supports = rare.first(None, minimal=rule.model.report == "minimal")
         rows = [(", ".join(sorted(itemset)), len(itemset), support) for itemset, support in supports]
         return Rare(rule.derives, [Derived(1, row) for row in rows], filled)
 
@@ -102,18 +98,6 @@ def _bound(rule: RuleOf[ItemsetsRule], text: str, name: str, setting: int | None
     if setting is None:
         raise DecloakError(f"the rule {rule.name} needs {name}", hint="write with: {k: 3, m: 2} in the test")
     return setting
-
-
-def _minimal(supports: Supports) -> Supports:
-    """The itemsets none of whose proper subsets is among them."""
-    minimal: list[tuple[frozenset[str], int]] = []
-    smaller: set[frozenset[str]] = set()
-    # By size, so that every subset has been seen; a subset of one item less is rare whenever any is.
-    for itemset, support in sorted(supports, key=lambda pair: len(pair[0])):
-        if not any(itemset - {item} in smaller for item in itemset):
-            minimal.append((itemset, support))
-        smaller.add(itemset)
-    return minimal
 
 
 ITEMSETS = ItemsetsOperator()
