@@ -48,6 +48,11 @@ bench-check: $(VENV)/benched
 docs: $(VENV)/installed
 	$(BIN)/python docs/generate.py
 
+# The documentation as a site in docs/_site; a warning is an error. Its examples are run by `make test`.
+site: $(VENV)/sited
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_site
+	@echo docs/_site/index.html
+
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "decloak needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
@@ -56,13 +61,14 @@ $(VENV)/installed: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-$(VENV)/tested $(VENV)/developed $(VENV)/benched: pyproject.toml | $(BIN)/python
+$(VENV)/tested $(VENV)/developed $(VENV)/benched $(VENV)/sited: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRA)]'
 	@touch $@ $(VENV)/installed
 
 $(VENV)/tested: EXTRA := test
 $(VENV)/developed: EXTRA := dev
 $(VENV)/benched: EXTRA := test,bench
+$(VENV)/sited: EXTRA := docs,test
 
 clean:
 	rm -rf $(VENV) store.db store.db-wal store.db-shm dist

@@ -80,12 +80,67 @@ def rule_reference() -> str:
     return "\n".join([*parts, ""])
 
 
+def scenario_reference() -> str:
+    """A table for the scenario, and one for every part of it, each key with what it takes and what it means."""
+    schema = scenario_schema()
+    parts = [
+        "# Scenario",
+        "",
+        "Generated from the language itself; do not edit. Paths are relative to the scenario file.",
+        "",
+    ]
+    parts += [*_keys(schema), ""]
+    for name, part in sorted(schema["$defs"].items()):
+        parts += [f"## {name}", "", " ".join(part.get("description", "").split()), "", *_keys(part), ""]
+    return "\n".join(parts)
+
+
+def _keys(schema: dict[str, Any]) -> Iterator[str]:
+    needed = schema.get("required", ())
+    yield from ("| key | takes | default | meaning |", "|---|---|---|---|")
+    for key, part in schema.get("properties", {}).items():
+        default = (
+            "must be given" if key in needed else _value(part["default"]) if part.get("default") is not None else ""
+        )
+        meaning = " ".join(part.get("description", "").split())
+        yield f"| `{key}` | {_takes(part)} | {default} | {meaning} |"
+
+
+def _value(value: object) -> str:
+    return f"`{json.dumps(value)}`"
+
+
+def _takes(part: dict[str, Any]) -> str:
+    """What a key takes, in a phrase; parts link to their own tables."""
+    if "$ref" in part:
+        name = part["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "const" in part:
+        return _value(part["const"])
+    if "enum" in part:
+        return ", ".join(map(_value, part["enum"]))
+    options = part.get("oneOf") or part.get("anyOf")
+    if options:
+        return " or ".join(dict.fromkeys(text for option in options if (text := _takes(option)) != "nothing"))
+    if "prefixItems" in part or part.get("type") == "array":
+        return f"a list of {_takes(part.get('items') or {})}"
+    words = {"string": "text", "integer": "a whole number", "number": "a number", "boolean": "true or false",
+             "object": "a mapping", "null": "nothing"}  # fmt: skip
+    bounds = [
+        f"{word} {part[name]}"
+        for name, word in (("minimum", "at least"), ("exclusiveMinimum", "above"), ("maximum", "at most"))
+        if name in part
+    ]
+    return ", ".join([words.get(part.get("type", ""), "a value"), *bounds])
+
+
 def generated() -> Iterator[tuple[Path, str]]:
     """Every generated file with the text it must have."""
     reference = ROOT / "docs" / "reference"
     yield reference / "store.md", markdown(schema_tables(words_of_columns()))
     yield reference / "commands.md", command_reference()
     yield reference / "rules.md", rule_reference()
+    yield reference / "scenario.md", scenario_reference()
     for release in RELEASE_FORMATS.values():
         yield reference / f"{release.schema_name}.schema.json", _json(release.json_schema())
     yield ROOT / "scenarios" / "scenario.schema.json", _json(scenario_schema())

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for those who test an anonymiser of their own: data, hierarchies, and the guarantee itself.
+"""Hypothesis strategies for those who test an anonymiser of their own: data, hierarchies, and the guarantee itself::
 
     from hypothesis import given
     from decloak.strategies import cases, keeps_km
