@@ -2,14 +2,16 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from decloak.data import rows as arrays
 from decloak.data.dataset import Dataset
+from decloak.data.ordering import arranged_rows
 from decloak.data.published import Published
-from decloak.data.rows import CodedRows, Numbers, lean_labels
+from decloak.data.rows import CodedRows, Numbers, lean_labels, picked_labels
 
 NAMES = st.sampled_from(["a", "b", "c", "d", "ee", "é"])
 ROWS = st.lists(st.lists(NAMES, max_size=5).map(tuple), max_size=12).map(tuple)
@@ -88,6 +90,29 @@ def test_numbers_are_the_labels_they_stand_for(count):
 def test_labels_are_lean_where_they_are_numbers(labels):
     assert lean_labels(labels) == labels
     assert isinstance(lean_labels(labels), Numbers) == (labels in [("1", "2"), ()])
+
+
+@given(ROWS)
+def test_rows_are_arranged_as_sorted_tuples_are(rows):
+    arranged, places, alike = arranged_rows(CodedRows.of(rows))
+    written = [tuple(sorted(row)) for row in rows]
+    expected = sorted(range(len(rows)), key=written.__getitem__)
+    assert places.tolist() == expected
+    assert arranged == tuple(written[place] for place in expected)
+    distinct = sorted(set(written))
+    assert alike.tolist() == [distinct.index(written[place]) for place in expected]
+
+
+@given(st.integers(0, 20), st.randoms(use_true_random=False))
+def test_labels_that_are_numbers_stay_so_in_any_order(count, random):
+    places = np.array(random.sample(range(count), random.randint(0, count)), np.int64)
+    labels = tuple(str(number) for number in range(1, count + 1))
+    picked = picked_labels(Numbers(count), places)
+    assert isinstance(picked, Numbers)
+    assert picked == picked_labels(labels, places) == tuple(labels[place] for place in places)
+    assert (picked == Numbers(len(places))) == (tuple(picked) == tuple(Numbers(len(places))))
+    assert all(label in picked for label in picked)
+    assert picked[1:] == tuple(picked)[1:]
 
 
 @given(ROWS)

@@ -9,14 +9,13 @@ the spelling of what is hidden.
 import random
 from collections.abc import Hashable
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decloak.data.dataset import Dataset
-from decloak.data.rows import CodedRows, Numbers
+from decloak.data.rows import CodedRows, Numbers, picked_labels
 from decloak.errors import DecloakError, nearest, shown
 
 __all__ = [
@@ -62,12 +61,33 @@ def arranged_rows(rows: CodedRows[K]) -> Arranged[CodedRows[K]]:
     ((('bread',), ('milk', 'tea'), ('milk', 'tea')), [1, 0, 2], [0, 1, 1])
     """
     held = rows.compact.ascending()
-    # The first byte of a number counts most, so that bytes sort as the names do.
-    written = held.codes.astype(">u4").tobytes()
-    keys = [written[4 * begin : 4 * end] for begin, end in pairwise(held.start.tolist())]
-    places = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
-    fresh = [one != another for one, another in pairwise(keys[place] for place in places.tolist())]
-    return Arranged(held.take(places), places, np.cumsum([0, *fresh])[: len(keys)])
+    rank = _ranks(held)
+    places = np.argsort(rank, kind="stable")
+    return Arranged(held.take(places), places, np.cumsum(np.diff(rank[places], prepend=0) > 0))
+
+
+def _ranks(rows: CodedRows[K]) -> Places:
+    """How many rows come before those that show the same; names are numbered in their order.
+
+    Rows that begin alike are told apart by one name more at a time; a row that ends comes before those that go on.
+    """
+    begin, lengths = rows.start[:-1], rows.lengths
+    rank, among = np.zeros(len(rows), np.int64), np.arange(len(rows))
+    place = 0
+    while len(among):
+        goes_on = lengths[among] > place
+        name = np.zeros(len(among), np.int64)
+        name[goes_on] = rows.codes[begin[among[goes_on]] + place] + 1
+        key = rank[among] * (len(rows.names) + 1) + name
+        order = np.argsort(key, kind="stable")
+        among, key, goes_on = among[order], key[order], goes_on[order]
+        first = np.flatnonzero(np.diff(key, prepend=-1))  # where rows that are alike so far begin
+        size = np.diff(np.append(first, len(key)))
+        old = np.searchsorted(rank[among], rank[among[first]])  # where those that were alike before this name begin
+        rank[among] += np.repeat(first - old, size)
+        among = among[goes_on & (np.repeat(size, size) > 1)]
+        place += 1
+    return rank
 
 
 def canonical(data: Dataset) -> tuple[Dataset, Places]:
@@ -78,7 +98,7 @@ def canonical(data: Dataset) -> tuple[Dataset, Places]:
     ((('bread',), ('milk', 'tea')), ('2', '1'), [1, 0])
     """
     rows, places, _ = arranged_rows(data.rows)
-    return Dataset(rows, tuple(data.labels[place] for place in places.tolist()), data.origin), places
+    return Dataset(rows, picked_labels(data.labels, places), data.origin), places
 
 
 def canonical_digest(data: Dataset) -> str:

@@ -12,7 +12,7 @@ from decloak.data.formats.lines import FilePath, place, read_lines
 from decloak.data.formats.published import parse_elements, write_published, written
 from decloak.data.forms import FormName
 from decloak.data.ordering import Arranged, arranged_rows
-from decloak.data.rows import CodedRows, Numbers
+from decloak.data.rows import CodedRows, Numbers, picked_labels
 
 __all__ = ["Element", "Published", "read_published"]
 
@@ -97,7 +97,7 @@ class Published(Elements):
         if not self.names or self.parameters.get("order") != "sorted":
             return self
         arranged, places, _ = replace(self, names={}).arranged()
-        return replace(arranged, labels=tuple(self.labels[place] for place in places)) if ids else arranged
+        return replace(arranged, labels=picked_labels(self.labels, places)) if ids else arranged
 
     @property
     def _promised(self) -> tuple[int | None, int | None]:

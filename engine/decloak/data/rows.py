@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from scipy import sparse
 
-__all__ = ["BLOCK", "CodedRows", "Coding", "Numbers", "lean_labels"]
+__all__ = ["BLOCK", "CodedRows", "Coding", "Numbers", "lean_labels", "picked_labels"]
 
 T_co = TypeVar("T_co", bound=Hashable, covariant=True)
 U = TypeVar("U", bound=Hashable)
@@ -201,14 +201,20 @@ class _Growing:
 
 
 class Numbers(Sequence[str]):
-    """The labels "1", "2" and so on: what transactions are called that nobody named.
+    """The labels "1", "2" and so on: what transactions are called that nobody named. In another order they are numbers
+    that are given.
 
-    >>> Numbers(3), "4" in Numbers(3)
-    (('1', '2', '3'), False)
+    >>> Numbers(3), "4" in Numbers(3), Numbers(3).taken(np.array([2, 0]))
+    (('1', '2', '3'), False, ('3', '1'))
     """
 
-    def __init__(self, count: int) -> None:
-        self._numbers = range(1, count + 1)
+    def __init__(self, count: int, numbers: "NDArray[np.integer[Any]] | None" = None) -> None:
+        self._numbers: range | NDArray[np.integer[Any]]
+        self._numbers = range(1, count + 1) if numbers is None else numbers
+
+    def taken(self, places: "NDArray[np.integer[Any]]") -> "Numbers":
+        """Some of the labels, in the order that is given."""
+        return Numbers(len(places), np.asarray(self._numbers)[places])
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -218,11 +224,13 @@ class Numbers(Sequence[str]):
     @overload
     def __getitem__(self, place: slice) -> tuple[str, ...]: ...
     def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
-        taken = self._numbers[place]
-        return str(taken) if isinstance(taken, int) else tuple(map(str, taken))
+        if isinstance(place, slice):
+            return tuple(map(str, self._numbers[place]))
+        return str(self._numbers[place])
 
     def __iter__(self) -> Iterator[str]:
-        return map(str, self._numbers)
+        for first in range(0, len(self), BLOCK):
+            yield from map(str, self._numbers[first : first + BLOCK])
 
     def __contains__(self, label: object) -> bool:
         return isinstance(label, str) and label.isascii() and label.isdigit() and label[0] != "0" and len(label) < 19 \
@@ -230,7 +238,8 @@ class Numbers(Sequence[str]):
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Numbers):
-            return self._numbers == other._numbers
+            alike = isinstance(self._numbers, range) and isinstance(other._numbers, range)
+            return len(self) == len(other) and (alike or np.array_equal(self._numbers, other._numbers))
         if not isinstance(other, tuple):
             return NotImplemented
         return len(self) == len(other) and all(map(str.__eq__, self, other))
@@ -240,6 +249,11 @@ class Numbers(Sequence[str]):
 
     def __repr__(self) -> str:
         return repr(tuple(self))
+
+
+def picked_labels(labels: Sequence[str], places: "NDArray[np.integer[Any]]") -> Sequence[str]:
+    """Some of the labels, in the order that is given."""
+    return labels.taken(places) if isinstance(labels, Numbers) else tuple(labels[place] for place in places.tolist())
 
 
 def lean_labels(labels: Sequence[str]) -> Sequence[str]:

@@ -18,6 +18,7 @@ from decloak.data.disassociated import Disassociated
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.published import Published
+from decloak.data.rows import picked_labels
 from decloak.store.disassociated import read_clusters
 from decloak.store.origins import read_origins
 from decloak.store.outcomes import TrueTable, true_tables
@@ -113,10 +114,8 @@ class HeldSets(HeldRelease):
         places = read_origins(self.connection, self.number)
         if self.original is None or places is None:
             return None
-        labels = self.original.labels
-        return Dataset(
-            self.original.rows.take(places), tuple(labels[place] for place in places.tolist()), self.original.origin
-        )
+        labels = picked_labels(self.original.labels, places)
+        return Dataset(self.original.rows.take(places), labels, self.original.origin)
 
     @cached_property
     def true(self) -> list[frozenset[str]] | None:

@@ -70,7 +70,7 @@ def write_transactions(
     write_array(connection, dataset, "lengths", held.lengths)
     write_array(connection, dataset, "codes", held.codes)
     write_array(connection, dataset, "elements", np.array([number(name) for name in held.names], np.int64))
-    if not isinstance(labels, Numbers) and Numbers(len(labels)) != tuple(labels):
+    if Numbers(len(labels)) != (labels if isinstance(labels, Numbers) else tuple(labels)):
         write_texts(connection, dataset, "labels", labels)
     insert(connection, "extent", dataset=dataset, **whole._asdict(), pending=PENDING)
     return whole

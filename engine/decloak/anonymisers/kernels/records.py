@@ -18,6 +18,8 @@ __all__ = [
 ]  # fmt: skip
 
 Mask = NDArray[np.bool_]
+BLOCK = 1 << 18
+"""Records that are told apart at once: it bounds the memory."""
 
 
 class Records(NamedTuple):
@@ -38,7 +40,8 @@ def coded_records(tree: Hierarchy, records: sparse.csr_array[Any]) -> Records:
 def recoded(records: Records, to: Ints) -> Records:
     """Put `to[x]` for every label x; `to` must ascend, so that labels that become equal stand together."""
     labels = to.astype(np.int32)[records.held]
-    first = np.diff(labels, prepend=-1) != 0
+    first = np.ones(len(labels), bool)
+    np.not_equal(labels[1:], labels[:-1], out=first[1:])
     first[records.start[:-1]] = True
     lengths = np.add.reduceat(first, records.start[:-1], dtype=np.int64)
     return Records(starts(lengths), labels[first], records.weight)
@@ -83,17 +86,23 @@ def _keys(records: Records) -> NDArray[np.uint64]:
     mixed = (np.arange(records.held.max(initial=0) + 1, dtype=np.uint64) + 1) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed ^= mixed >> np.uint64(32)
-    return np.add.reduceat(mixed[records.held], records.start[:-1])
+    parts = [np.zeros(0, np.uint64)]
+    for first in range(0, len(records.weight), BLOCK):
+        start = records.start[first : first + BLOCK + 1]
+        parts.append(np.add.reduceat(mixed[records.held[start[0] : start[-1]]], start[:-1] - start[0]))
+    return np.concatenate(parts)
 
 
 def _equal(records: Records, like: Ints) -> Mask:
     """Whether each record equals the record it is said to be like."""
     lengths = np.diff(records.start)
     same: Mask = lengths == lengths[like]
-    doubtful = np.flatnonzero(same & (like != np.arange(len(like))))
-    labels = records.held[entries_of(records.start[doubtful], lengths[doubtful])]
-    like_labels = records.held[entries_of(records.start[like[doubtful]], lengths[doubtful])]
-    same[np.repeat(doubtful, lengths[doubtful])[labels != like_labels]] = False
+    every = np.flatnonzero(same & (like != np.arange(len(like))))
+    for first in range(0, len(every), BLOCK):
+        doubtful = every[first : first + BLOCK]
+        labels = records.held[entries_of(records.start[doubtful], lengths[doubtful])]
+        like_labels = records.held[entries_of(records.start[like[doubtful]], lengths[doubtful])]
+        same[np.repeat(doubtful, lengths[doubtful])[labels != like_labels]] = False
     return same
 
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
@@ -29,15 +30,17 @@ class Local(NamedTuple):
         return cls(np.zeros(records, np.int64), (cut,))
 
 
-def _loss(tree: Hierarchy, nodes: Ints) -> Fraction:
+def _loss(tree: Hierarchy, nodes: NDArray[np.integer[Any]]) -> Fraction:
     """The information loss over occurrences, by the nodes they are published by; exact."""
-    leaves = tree.leaves[nodes]
-    total = int(leaves[leaves > 1].sum())
+    leaves = np.where(tree.leaves > 1, tree.leaves, 0)
+    total = int(np.bincount(nodes, minlength=len(leaves)) @ leaves)
     return Fraction(total, len(nodes) * len(tree.items)) if len(nodes) else Fraction(0)
 
 
-def _nodes(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> Ints:
+def _nodes(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> NDArray[np.integer[Any]]:
     """The node that every occurrence of an item is published by."""
+    if len(recoding.cuts) == 1:
+        return tree.above(recoding.cuts[0]).astype(np.int32)[records.indices]
     part = np.repeat(recoding.part, np.diff(records.indptr))
     order = np.argsort(part, kind="stable")
     ends = np.searchsorted(part[order], np.arange(len(recoding.cuts) + 1))
@@ -48,7 +51,7 @@ def _nodes(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> 
     return nodes
 
 
-def _rows(tree: Hierarchy, records: sparse.csr_array[Any], nodes: Ints) -> CodedRows[str]:
+def _rows(tree: Hierarchy, records: sparse.csr_array[Any], nodes: NDArray[np.integer[Any]]) -> CodedRows[str]:
     """The labels of every record in alphabetical order."""
     # Sorted, so that nothing of the order of a record's items shows.
     present = np.flatnonzero(np.bincount(nodes, minlength=len(tree.labels))).tolist()
