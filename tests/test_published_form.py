@@ -11,6 +11,7 @@ from decloak.data.formats.distance_file import DistanceFile, read_distances
 from decloak.data.formats.published import write_published, written
 from decloak.data.pair import check_pair
 from decloak.data.published import Published, read_published
+from decloak.data.release_files import read_release
 from decloak.data.tables import DistanceTable
 from decloak.errors import DecloakError
 
@@ -117,13 +118,33 @@ def test_ids_that_are_missing_or_repeated_are_refused(tmp_path):
         (("a", ("b", "a")), "1", "twice"),
         (("a", ("b\n", "c")), "1", "line end"),
         ((" ",), "1", "an empty name"),
-        (("a",), "p1", "would be lost"),
     ],
 )
 def test_what_could_not_be_read_is_not_written(tmp_path, transaction, label, expected):
     with pytest.raises(DecloakError, match=expected):
         write_published(Published((transaction,), (label,)), tmp_path / "data")
     assert not (tmp_path / "data").exists()
+
+
+def test_ids_are_written_only_when_asked_for(tmp_path):
+    release = Published((("a",), (("b", "c"),)), ("mrs smith", "mr jones"))
+    release.write(tmp_path / "without")
+    assert (tmp_path / "without").read_text() == "a\n(b, c)\n"
+    release.write(tmp_path / "with", ids=True)
+    assert (tmp_path / "with").read_text() == "mrs smith, a\nmr jones, (b, c)\n"
+
+
+def test_a_set_of_very_many_items_goes_by_how_many_they_are(tmp_path):
+    """Every line that shows it would hold all of them else."""
+    first, second = (tuple(f"{name} {number}" for number in range(200_000)) for name in "ab")
+    release = Published((("x", first), (first, second), (second,)), ("1", "2", "3"))
+    release.write(tmp_path / "release.jsonl")
+    lines = (tmp_path / "release.jsonl").read_text().splitlines()[-3:]
+    assert lines[0] == '["(a 0, and 199999 more)", "x"]'
+    again = read_release(tmp_path / "release.jsonl").published
+    assert [set(row) for row in again.transactions] == [{"x", first}, {first, second}, {second}]
+    with pytest.raises(DecloakError, match=r"at most 1,000,000: write a release file, to a name that ends in \.jsonl"):
+        release.write(tmp_path / "release.txt")
 
 
 def test_one_element_can_be_shown_whatever_its_names():

@@ -9,7 +9,7 @@ import pytest
 
 import decloak
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
-from decloak.data.formats.lines import LONGEST_LINE
+from decloak.data.formats.release_header import LONGEST_RELEASE
 from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised
 from decloak.data.published import Published
@@ -133,9 +133,9 @@ def test_the_schema_of_every_release_file_names_its_method():
         assert release_format.json_schema()["oneOf"][0]["properties"]["method"] == {"const": method}
 
 
-def test_a_line_too_long_for_its_kind_of_release_is_refused_by_its_header(tmp_path):
+def test_a_line_too_long_for_a_release_is_refused(tmp_path):
     path = tmp_path / "release.jsonl"
     header = '{"decloak": "release", "version": 1, "method": "generalisation"}\n'
-    path.write_text(f'{header}["{"x" * LONGEST_LINE}"]\n')
-    with pytest.raises(DecloakError, match=rf":2: line of {LONGEST_LINE + 4} characters; at most 1,000,000"):
+    path.write_text(f'{header}["{"x" * LONGEST_RELEASE}"]\n')
+    with pytest.raises(DecloakError, match=rf":2: line of {LONGEST_RELEASE + 4} characters; at most 50,000,000"):
         decloak.read_release(path)

@@ -36,7 +36,7 @@ COMMANDS = {
     "report": ("reporting", "Write a page about runs."),
     "plot": ("plotting", "Draw how a figure changes with what varies."),
     "hierarchy": ("hierarchy", "Compare what a data set would lose in one hierarchy or another."),
-    "publish": ("results", "Write the release of a run to a file."),
+    "publish": ("publishing", "Write the release of a run to a file."),
     "check": ("checking", "Check the guarantee of a release, or of a data file."),
     "corpus": ("corpus", "Build an index of documents, and count terms in it."),
     "relate": ("relate", "See which measure of relatedness agrees with people."),

@@ -156,6 +156,23 @@ def test_other_blanks_and_comments_are_no_other_schema(tmp_path):
     connect_readonly(store).close()
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        "drop table about; create view about as select evil() as n, 1 as stem, '' as texts, '' as made, '' as decloak",
+        "create trigger t after insert on about begin select evil(); end",
+    ],
+    ids=["view", "trigger"],
+)
+def test_an_index_of_documents_runs_nothing_either(tmp_path, call, script):
+    (tmp_path / "texts").write_text("milk and bread\n")
+    assert call("corpus", "build", tmp_path / "texts", "--out", tmp_path / "index").code == 0
+    changed(tmp_path / "index", script)
+    said = call("corpus", "count", tmp_path / "index", "milk")
+    assert (said.code, said.out) == (2, "")
+    assert "an index of documents with views or triggers, which may do harm" in said.err
+
+
 @pytest.mark.parametrize("before", [None, 0o022, 0o077], ids=repr)
 def test_a_store_is_made_for_its_owner_alone(tmp_path, before):
     mask = os.umask(0 if before is None else before)

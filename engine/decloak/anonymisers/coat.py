@@ -110,6 +110,7 @@ class CoatMethod(Method):
     """COAT: chosen combinations of items are hidden, by generalising within chosen sets or suppressing."""
 
     form: ClassVar = FormName.SET_GENERALISED
+    promised: ClassVar = Constrained
     anonymisers: ClassVar = (Anonymiser("coat", _make, _faults, {"k", "privacy", "utility"}, {"suppress", "items"}),)
 
     method: Literal["coat"]

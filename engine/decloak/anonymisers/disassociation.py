@@ -33,6 +33,7 @@ class DisassociationMethod(Method):
     """Disassociation: clusters of records, published as chunks that hide which record had what."""
 
     form: ClassVar = FormName.DISASSOCIATED
+    promised: ClassVar = Disassociation
     anonymisers: ClassVar = (Anonymiser("disassociation", _make, _faults, {"k", "m", "max_cluster"}, {"refine"}),)
 
     method: Literal["disassociation"]
@@ -45,11 +46,6 @@ class DisassociationMethod(Method):
     """Records a cluster has at most, before small ones are pooled."""
     refine: bool = False
     """Whether clusters share chunks of items that are rare in each of them."""
-
-    @property
-    def promise(self) -> Disassociation:
-        """The disassociation guarantee."""
-        return Disassociation(self.k, self.m)
 
     def mistakes(self) -> Found:
         """A cluster holds k records at least."""

@@ -59,6 +59,7 @@ def _check_sensitive(sensitive: Collection[str], data: Dataset, labels: Collecti
 class DiversityMethod(InHierarchy):
     """l^m-diversity: nobody who knows m items of a person is surer than 1/l of a sensitive item."""
 
+    promised: ClassVar = Diverse
     anonymisers: ClassVar = (Anonymiser("diversity", _make, _faults, frozenset({"l", "m", "sensitive", "hierarchy"})),)
 
     method: Literal["diversity"]
@@ -71,11 +72,6 @@ class DiversityMethod(InHierarchy):
     """The items nobody may learn; they are published as they are, the others generalised."""
     hierarchy: Tree
     """The hierarchy, of the other items."""
-
-    @property
-    def promise(self) -> Diverse:
-        """l^m-diversity."""
-        return Diverse(self.l, self.m, self.sensitive)
 
     def generalised_part(self, data: Dataset) -> Dataset:
         """The data without the sensitive items."""

@@ -168,13 +168,10 @@ class Hidden(InHierarchy):
 class Guarded(Hidden):
     """What hides them from somebody who knows m items."""
 
+    promised: ClassVar = Frequent
+
     m: int = Field(ge=1)
     """How many items somebody may know of a person."""
-
-    @property
-    def promise(self) -> Frequent:
-        """k^m-anonymity."""
-        return Frequent(self.k, self.m)
 
 
 def everywhere(find: Callable[..., Ints], method: str, data: Dataset, options: Options) -> Generalised:

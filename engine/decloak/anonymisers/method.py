@@ -9,7 +9,7 @@ import os
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -136,10 +136,13 @@ class Method(Part):
         """The one it names."""
         return next(anonymiser for anonymiser in self.anonymisers if anonymiser.name == self.method)
 
+    promised: ClassVar[type[Promise[Any]]]
+    """What it promises of every release, by settings of the same names."""
+
     @property
-    @abstractmethod
     def promise(self) -> Promise[Any]:
-        """What it promises of every release, to be checked from the release alone; an error where that cannot be."""
+        """The same as it is set, to be checked from a release alone; an error where that cannot be."""
+        return self.promised(**{entry.name: getattr(self, entry.name) for entry in fields(self.promised)})
 
     @abstractmethod
     def check(self, data: Dataset, folder: Folder) -> None:

@@ -22,14 +22,10 @@ def _faults(data: Dataset, release: Generalised, options: Options) -> Iterable[o
 class PartitionMethod(Hidden):
     """k-anonymity of whole records, top-down by local recoding (He and Naughton)."""
 
+    promised: ClassVar = Alike
     anonymisers: ClassVar = (
         Anonymiser("partition", partial(in_parts, partition, "partition"), _faults, {"k", "hierarchy"}),
     )
 
     method: Literal["partition"]
     """The name of the method."""
-
-    @property
-    def promise(self) -> Alike:
-        """k-anonymity of whole records."""
-        return Alike(self.k)

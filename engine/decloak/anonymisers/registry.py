@@ -4,7 +4,7 @@ Another method is a class like theirs, and a line here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, Union, cast, overload
 
 from pydantic import Discriminator
@@ -18,6 +18,7 @@ from decloak.anonymisers.lra_vpa import LraMethod, VpaMethod
 from decloak.anonymisers.method import Method, Presented
 from decloak.anonymisers.partition import PartitionMethod
 from decloak.anonymisers.sets import SetsMethod
+from decloak.counting.promises import Promise
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.generalised import Generalised
@@ -26,12 +27,14 @@ from decloak.data.ordering import Order, check_order
 from decloak.data.published import Published
 from decloak.errors import DecloakError, nearest, shown
 
-__all__ = ["METHODS", "ONE_CUT", "AnyMethod", "anonymise"]
+__all__ = ["METHODS", "ONE_CUT", "AnyMethod", "anonymise", "promise_of", "published_parameters"]
 
 ENTRIES: tuple[type[Method], ...] = (
     SetsMethod, DisassociationMethod, GeneralisationMethod, LraMethod, VpaMethod, PartitionMethod, DiversityMethod,
     CoatMethod,
 )  # fmt: skip
+PARTS = {anonymiser.name: entry for entry in ENTRIES for anonymiser in entry.anonymisers}
+"""Each as a scenario says it, by its name."""
 METHODS = {anonymiser.name: anonymiser for entry in ENTRIES for anonymiser in entry.anonymisers}
 """Each as a function, by its name."""
 ONE_CUT = frozenset(anonymiser.name for entry in ENTRIES if entry.one_cut for anonymiser in entry.anonymisers)
@@ -90,6 +93,26 @@ def anonymise(data: Data, method: str, *, order: Order = "sorted", **options: An
     presented = Presented.of(Dataset.of(data), order)
     release, _ = presented.published(METHODS[method](presented.data, options))
     return cast(Release, replace(release, method=method, parameters={**_parameters(options), "order": order}))
+
+
+def published_parameters(method: str, parameters: Mapping[str, Any]) -> dict[str, str | bool | int | float]:
+    """What may be told of how a release in a store was made: what its method asks for, and of lists only how long they
+    are; not what was drawn, nor how much was lost. Of somebody else's release k and m.
+    """
+    told = set(PARTS[method].model_fields) - {"method", "processes"} if method in PARTS else {"k", "m"}
+    return _parameters({name: value for name, value in parameters.items() if name in told})
+
+
+def promise_of(method: str, parameters: Mapping[str, Any]) -> Promise[Any]:
+    """What a method promises, by the parameters that are told; an error where they do not say it."""
+    if method not in PARTS:
+        raise DecloakError(f"nobody knows what the method {shown(method)} promises", hint="give --k and --m")
+    promised = PARTS[method].promised
+    numbers = {entry.name: parameters[entry.name] for entry in fields(promised) if entry.type is int}
+    if listed := [entry.name for entry in fields(promised) if entry.type is not int and entry.default is MISSING]:
+        message = f"what {method} promises is about items that are told nowhere here ({listed[0]})"
+        raise DecloakError(message, hint="give the scenario, or what stands under its anonymise, as --constraints")
+    return promised(**numbers)
 
 
 def _parameters(options: Mapping[str, Any]) -> dict[str, Any]:

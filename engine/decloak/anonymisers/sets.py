@@ -1,15 +1,18 @@
 """Sets: each item is replaced by the set that it is in, listed or drawn."""
 
+from collections.abc import Iterable
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
 from decloak.anonymisers.kernels.sets import by_sets, random_sets
-from decloak.anonymisers.method import Anonymiser, Method, NewRelease
+from decloak.anonymisers.method import Anonymiser, Method, NewRelease, Options
 from decloak.counting.promises import WholeSets
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
+from decloak.data.generalised import Generalised as GeneralisedRelease
+from decloak.data.published import Published
 from decloak.errors import DecloakError
 from decloak.relate.counting import Cache
 from decloak.yaml.part import Found, Generalised, disjoint
@@ -17,13 +20,17 @@ from decloak.yaml.part import Found, Generalised, disjoint
 __all__ = ["SetsMethod"]
 
 
+def _faults(data: Dataset, release: Published, options: Options) -> Iterable[object]:
+    return WholeSets(tuple(map(tuple, options["sets"]))).broken(GeneralisedRelease.of(release))
+
+
 class SetsMethod(Method):
     """Set-generalisation: each item is replaced by the set that it is in."""
 
     form: ClassVar = FormName.SET_GENERALISED
-    # Sets promise nothing, so that there is nothing to check.
+    promised: ClassVar = WholeSets
     anonymisers: ClassVar = (
-        Anonymiser("sets", lambda data, options: by_sets(data, options["sets"]), lambda *_: (), {"sets"}),
+        Anonymiser("sets", lambda data, options: by_sets(data, options["sets"]), _faults, {"sets"}),
     )
 
     method: Literal["sets"]
@@ -41,11 +48,6 @@ class SetsMethod(Method):
             yield (), DecloakError("sets are drawn by 'size' or listed under 'sets'", hint="write one of the two")
 
     @property
-    def promise(self) -> WholeSets:
-        """That sets are whole, and nothing more."""
-        return WholeSets(self.sets)
-
-    @property
     def random(self) -> bool:
         """When they are drawn."""
         return self.size is not None
@@ -57,7 +59,8 @@ class SetsMethod(Method):
     def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease:
         """Publish by listed sets, or by sets drawn at random."""
         if self.sets is not None:
-            return NewRelease(by_sets(data, self.sets), self.method, {"sets": len(self.sets)})
+            return NewRelease(self.anonymiser(data, {"sets": self.sets}), self.method, {"sets": len(self.sets)})
         assert self.size is not None
         drawn = random_sets(data.items, self.size, self.share, seed)
-        return NewRelease(by_sets(data, drawn), self.method, {"size": self.size, "share": self.share, "seed": seed})
+        settings = {"size": self.size, "share": self.share, "seed": seed}
+        return NewRelease(self.anonymiser(data, {"sets": drawn}), self.method, settings)

@@ -1,35 +1,30 @@
 """`check`: verify what a release promises, or a guarantee of a data file."""
 
-import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from decloak.commands.options import EXIT_EXPECTATION, form_option, listed_choices
-from decloak.commands.reading import HEADED, found_reading, plain_options, read_plain, reading_options
+from decloak.commands.reading import found_reading, plain_options, reading_options
+from decloak.commands.release_reading import RELEASES, STORE, read_any_release
 from decloak.data.formats.lines import FilePath, place
 from decloak.data.formats.readers import FORMATS
-from decloak.data.formats.record import Options
 from decloak.data.forms import FormName
 from decloak.errors import DecloakError, placed
 from decloak.report.table import emit
 from decloak.report.terminal import say
+from decloak.store.opening import is_store
 
 if TYPE_CHECKING:
+    from decloak.commands.release_reading import AnyRelease
     from decloak.counting.promises import First, Promise
-    from decloak.data.disassociated import Disassociated
-    from decloak.data.generalised import Generalised
-
-    AnyRelease = Disassociated | Generalised
 
 __all__ = ["check_command"]
 
-RELEASES = ("release", *HEADED)
-KINDS = ("release (a release file)", "published", *FORMATS)
+KINDS = ("release (a release file)", "store (that publish wrote)", "published", *FORMATS)
 
 
 @click.command("check")
@@ -91,10 +86,12 @@ def check_command(
         raise DecloakError("--whole is about whole transactions, whatever m", hint="leave --m out")
     options = plain_options(reading)
     source: FilePath = file
-    if kind is None:
+    if kind is None and is_store(file):
+        kind = STORE
+    elif kind is None:
         source, (kind, options) = found_reading(file, options, "--input")
-    release = _read(source, kind, options, as_said)
-    promise = _promise(release, kind, chosen, constraints, k=k, m=m)
+    release = read_any_release(source, kind, options, as_said=as_said)
+    promise = _promise(release, source, kind, chosen, constraints, k=k, m=m)
     with placed(place(source)):
         promise.check_fits(release)
     for note in promise.notes(release):
@@ -117,17 +114,33 @@ def _counted(first: "First") -> str:
     return f"{count} violation{'s' * (count != 1)}{rest}"
 
 
+def _given(bounds: Mapping[str, int | None]) -> dict[str, int]:
+    return {name: bound for name, bound in bounds.items() if bound is not None}
+
+
 def _promise(
-    release: "AnyRelease", kind: str, chosen: Mapping[str, bool], constraints: Path | None, **bounds: int | None
+    release: "AnyRelease",
+    file: FilePath,
+    kind: str,
+    chosen: Mapping[str, bool],
+    constraints: Path | None,
+    **bounds: int | None,
 ) -> "Promise[Any]":
-    """What is to be checked: by a file, or by k and m of the command line, else those of the release."""
+    """What is to be checked: by a file of constraints, by k and m of the command line or else of the release, or by the
+    manifest beside it.
+    """
+    from decloak.anonymisers.registry import promise_of
     from decloak.counting import promises
+    from decloak.data.formats.manifest_file import manifest_path, read_manifest
     from decloak.measure.pair_links import PairLinks
     from decloak.scenario.promised import promise_in
 
     if constraints is not None:
         return promise_in(constraints, **bounds)
     stated = {name: getattr(release, name) if bound is None else bound for name, bound in bounds.items()}
+    if not any(chosen.values()) and None in stated.values() and (manifest := read_manifest(file)) is not None:
+        with placed(place(manifest_path(file))):
+            return promise_of(manifest.method, {**manifest.parameters, **_given(bounds)})
     if stated["k"] is None or (stated["m"] is None and not chosen["whole"]):
         where, what = (release.origin, "the release") if kind in RELEASES else (None, "a data file")
         words = ("k", "--k") if chosen["whole"] else ("k and m", "--k and --m")
@@ -138,54 +151,6 @@ def _promise(
     if chosen["links"] or (disassociated and not chosen["negative"]):
         return (PairLinks if chosen["links"] else promises.Disassociation)(**stated)
     return (promises.NegativeKnowledge if chosen["negative"] else promises.Frequent)(**stated)
-
-
-def _read(file: FilePath, kind: str, options: Options, as_said: bool) -> "AnyRelease":
-    """What the file holds as a release: plain items are labels of their own, and so are sets in brackets."""
-    if options.separator is not None and kind in (*RELEASES, "published"):
-        raise DecloakError("a release has no separator to choose", hint="leave --separator out")
-    if kind in RELEASES:
-        return _read_release(file, options)
-    return _read_published(file, options, as_said) if kind == "published" else _read_plain(file, kind, options, as_said)
-
-
-def _read_release(file: FilePath, options: Options) -> "AnyRelease":
-    from decloak.data.release_files import read_release
-
-    if options.ids:
-        raise DecloakError("a release file has no ids", hint="leave --ids out")
-    try:
-        return read_release(file)
-    except DecloakError as error:
-        if re.search(r":1(:\d+)?$", error.place or ""):  # no header: likelier another kind of file than a broken one
-            raise DecloakError(error.message, error.place, f"{error.hint}, or say with --input what it is") from None
-        raise
-
-
-def _read_published(file: FilePath, options: Options, as_said: bool) -> "AnyRelease":
-    from decloak.data.formats.look_fit import check_enough_items, check_ids
-    from decloak.data.generalised import Generalised
-    from decloak.data.published import read_published
-
-    release = read_published(file, ids=options.ids)
-    if not as_said:
-        check_ids(file, release.transactions, options.ids)
-    check_enough_items(file, release.transactions, as_said=as_said)
-    rows = tuple(tuple(map(_sorted, row)) for row in release.transactions)
-    return Generalised.of(replace(release, transactions=rows))
-
-
-def _read_plain(file: FilePath, kind: str, options: Options, as_said: bool) -> "AnyRelease":
-    from decloak.data.formats.look_fit import check_enough_items
-    from decloak.data.generalised import Generalised
-
-    data = read_plain(file, kind, options, as_said=as_said)
-    check_enough_items(file, data.transactions, as_said=as_said)
-    return Generalised(data.transactions, {item: (item,) for item in data.items}, data.labels)
-
-
-def _sorted(element: str | tuple[str, ...]) -> str | tuple[str, ...]:
-    return element if isinstance(element, str) else tuple(sorted(element))
 
 
 def _listed(release: "AnyRelease") -> Callable[[Any], Any]:

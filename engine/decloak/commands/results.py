@@ -1,4 +1,4 @@
-"""`runs`, `compare`, `explain` and `publish`: what is in a store."""
+"""`runs`, `compare` and `explain`: what is in a store."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from decloak.store.showing import show_all
 if TYPE_CHECKING:
     from decloak.rules.operators.operator import Explanation
 
-__all__ = ["compare_command", "explain_command", "publish_command", "runs_command"]
+__all__ = ["compare_command", "explain_command", "runs_command"]
 
 FINDING_COLUMNS = ("attack", "finding", "because")
 
@@ -178,37 +178,3 @@ def _lines(explained: "Explanation") -> Iterator[str]:
     for context in explained.contexts:
         score = "no score" if context.score is None else f"distance {context.score:.3f}"
         yield f"  {shown(context.item)[1:-1]}: {score}"
-
-
-@click.command("publish")
-@click.argument("run")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--ids", is_flag=True, help="Set-generalised: begin each line with the transaction's id.")
-@click.option("--text", is_flag=True, help="Disassociated: tables for people instead of a release file.")
-@click.option("--cut", type=click.Path(path_type=Path), help="Generalised: write the items of every label too, as CSV.")
-@store_option
-def publish_command(run: str, file: Path, ids: bool, text: bool, cut: Path | None, store: Path) -> None:
-    """Write the release of RUN (a number, a variant's name, or last) to FILE, as somebody else may see it.
-
-    Set-generalised transactions are written one a line, generalised items as their members in brackets; when FILE ends
-    in .jsonl as a release file, with the labels and what they stand for. A disassociated release is a release file
-    always. Nothing that links a release to its original is in the file.
-    """
-    from decloak.data.ordering import RECORDED
-    from decloak.releases.form import Publishing
-    from decloak.releases.registry import form_of
-
-    for path in (file, cut):
-        if path is not None:
-            check_new(path)
-    if cut is not None and cut.resolve() == file.resolve():
-        raise DecloakError("the release and its labels go to the same file", str(cut), "choose another name for one")
-    with closing(connect_readonly(store)) as connection:
-        release = results.release_of(connection, results.find_run(connection, run))
-        form = form_of(connection, release)
-        held = form.hold(connection, release)
-        form.publish(held, file, Publishing(ids, text, cut))
-        recorded = held.making.parameters.get("order") == "recorded"
-    if recorded:
-        say(f"note: {RECORDED}", err=True)
-    say(f"wrote {file}")

@@ -43,6 +43,7 @@ class First(NamedTuple):
     total: Callable[[], int | None]
 
 
+@dataclass(frozen=True)
 class Promise(ABC, Generic[ReleaseT]):
     """What a release promises."""
 

@@ -10,8 +10,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from decloak.data.content import Chunk, Chunked, Cluster, Joint
-from decloak.data.formats.disassociated_file import LONGEST_CLUSTER, METHOD, parse_chunked, write_disassociated
+from decloak.data.formats.disassociated_file import METHOD, parse_chunked, write_disassociated
 from decloak.data.formats.lines import FilePath, Line, place, read_lines
+from decloak.data.formats.release_header import LONGEST_RELEASE
 from decloak.data.formats.release_text import text_table
 from decloak.data.forms import FormName
 from decloak.data.ordering import Arranged, Places
@@ -111,7 +112,7 @@ def _shows(cluster: Cluster) -> tuple[Any, ...]:
 
 def read_disassociated(path: FilePath) -> Disassociated:
     """Read a disassociated release; what it promises is not checked here, only that it is one."""
-    return disassociated_of(read_lines(path, longest=LONGEST_CLUSTER))
+    return disassociated_of(read_lines(path, longest=LONGEST_RELEASE))
 
 
 def disassociated_of(lines: Sequence[Line]) -> Disassociated:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 from decloak.data.content import Element, Labelled
 from decloak.data.formats.generalised_file import parse_labelled, write_generalised
 from decloak.data.formats.lines import FilePath, Line, place, read_lines
+from decloak.data.formats.release_header import LONGEST_RELEASE
 from decloak.data.forms import FormName
 from decloak.data.ordering import Arranged, arranged_rows
 from decloak.data.published import Published
@@ -54,9 +55,13 @@ class Generalised(Labelled):
         members = {label: tuple(sorted(items)) for label, items in sorted(self.members.items())}
         return Arranged(replace(self, transactions=rows, members=members, ids=Numbers(len(rows))), places, alike)
 
+    def called(self, ids: Sequence[str]) -> Self:
+        """The same with its rows called so."""
+        return replace(self, ids=ids)
+
     def renumbered(self) -> Self:
         """The same with its rows numbered from 1."""
-        return replace(self, ids=Numbers(len(self.ids)))
+        return self.called(Numbers(len(self.ids)))
 
     @classmethod
     def of(cls, published: Published, k: int | None = None, m: int | None = None) -> Self:
@@ -70,7 +75,7 @@ class Generalised(Labelled):
 
 def read_generalised(path: FilePath) -> Generalised:
     """Read a release; what it promises is not checked here, only that it is one."""
-    return generalised_of(read_lines(path))
+    return generalised_of(read_lines(path, longest=LONGEST_RELEASE))
 
 
 def generalised_of(lines: Sequence[Line]) -> Generalised:

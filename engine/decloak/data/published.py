@@ -16,6 +16,9 @@ from decloak.data.rows import CodedRows, Numbers, picked_labels
 
 __all__ = ["Element", "Published", "read_published"]
 
+LONGEST_LABEL = 1_000
+"""Characters of members in brackets that are a label; more would stand in every line that shows it."""
+
 
 @dataclass(frozen=True)
 class Published(Elements):
@@ -68,9 +71,13 @@ class Published(Elements):
         members = tuple(sorted(element))
         return self.names.get(element) or written(members), False, members
 
+    def called(self, ids: Sequence[str]) -> Self:
+        """The same with its rows called so."""
+        return replace(self, labels=ids)
+
     def renumbered(self) -> Self:
         """The same with its rows numbered from 1."""
-        return replace(self, labels=Numbers(len(self.labels)))
+        return self.called(Numbers(len(self.labels)))
 
     def labelled(self, k: int | None = None, m: int | None = None) -> Labelled:
         """The same as transactions of labels: the names of generalised items, else their members in brackets."""
@@ -78,17 +85,24 @@ class Published(Elements):
         label: dict[Element, str] = {}
         for element in self.rows.used:
             inner = (element,) if isinstance(element, str) else element
-            name = element if isinstance(element, str) else self.names.get(element) or written(element)
+            name = element if isinstance(element, str) else self._name(element)
             while members.get(name, inner) != inner:  # an item that is called like another's label
                 name += "*"
             members[name], label[element] = inner, name
         rows = self.rows.named(label.__getitem__)
         return Labelled(rows.ascending(), members, self.labels, k=k, m=m)
 
+    def _name(self, members: tuple[str, ...]) -> str:
+        """What a generalised item is called: all its members, or how many, where it has no name of its own."""
+        name = self.names.get(members) or written(members)
+        if len(name) > LONGEST_LABEL and name == written(members):
+            return f"({members[0]}, and {len(members) - 1} more)"
+        return name
+
     def write(self, path: FilePath, *, ids: bool = False) -> None:
         """Write one transaction a line, or a release file when the name ends in .jsonl; with the ids or without."""
         if Path(path).suffix == ".jsonl":
-            write_generalised(self.labelled(*self._promised), path, ids=ids)
+            write_generalised(self.labelled(*self.promised), path, ids=ids)
         else:
             write_published(self._as_text(ids), path, ids=ids)
 
@@ -100,7 +114,7 @@ class Published(Elements):
         return replace(arranged, labels=picked_labels(self.labels, places)) if ids else arranged
 
     @property
-    def _promised(self) -> tuple[int | None, int | None]:
+    def promised(self) -> tuple[int | None, int | None]:
         """k and m; one alone is of another promise, such as that of COAT, which covers chosen items only."""
         k, m = self.parameters.get("k"), self.parameters.get("m")
         return (k, m) if k is not None and m is not None else (None, None)

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from decloak.data.disassociated import Disassociated, disassociated_of
 from decloak.data.formats import disassociated_file, generalised_file
-from decloak.data.formats.lines import LONGEST_LINE, FilePath, Line, check_lengths, decoded, opened, read_lines
-from decloak.data.formats.release_header import Header, header_of
+from decloak.data.formats.lines import LONGEST_LINE, FilePath, Line, decoded, opened, read_lines
+from decloak.data.formats.release_header import LONGEST_RELEASE, Header, header_of
 from decloak.data.generalised import Generalised, generalised_of
 
 __all__ = ["RELEASE_FORMATS", "ReleaseFormat", "read_headed", "read_header", "read_release"]
@@ -17,20 +17,14 @@ class ReleaseFormat(NamedTuple):
     """How the release files of a method are read, and the JSON Schema of their lines."""
 
     release_of: Callable[[Sequence[Line]], Disassociated | Generalised]
-    longest: int
-    """Characters a line may have."""
     json_schema: Callable[[], dict[str, Any]]
     schema_name: str
     """What the schema is called among the references."""
 
 
 RELEASE_FORMATS = {
-    disassociated_file.METHOD: ReleaseFormat(
-        disassociated_of, disassociated_file.LONGEST_CLUSTER, disassociated_file.chunked_schema, "release"
-    ),
-    generalised_file.METHOD: ReleaseFormat(
-        generalised_of, LONGEST_LINE, generalised_file.labelled_schema, "generalised-release"
-    ),
+    disassociated_file.METHOD: ReleaseFormat(disassociated_of, disassociated_file.chunked_schema, "release"),
+    generalised_file.METHOD: ReleaseFormat(generalised_of, generalised_file.labelled_schema, "generalised-release"),
 }
 """By the method that the header names."""
 
@@ -42,11 +36,9 @@ def read_release(path: FilePath) -> Disassociated | Generalised:
 
 def read_headed(path: FilePath) -> tuple[Header, Disassociated | Generalised]:
     """Read a release with what its header says, in one opening of the file."""
-    lines = read_lines(path, longest=max(release_format.longest for release_format in RELEASE_FORMATS.values()))
+    lines = read_lines(path, longest=LONGEST_RELEASE)
     header = header_of(lines[0], *RELEASE_FORMATS)
-    release_format = RELEASE_FORMATS[header.method]
-    check_lengths(lines, release_format.longest)
-    return header, release_format.release_of(lines)
+    return header, RELEASE_FORMATS[header.method].release_of(lines)
 
 
 def read_header(path: FilePath, *methods: str) -> Header:

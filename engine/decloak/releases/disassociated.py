@@ -1,20 +1,22 @@
 """Disassociated releases: clusters of records, published in chunks."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from decloak.anonymisers.method import NewRelease
+from decloak.data.disassociated import Disassociated
 from decloak.data.formats.folder import Folder
-from decloak.data.formats.writing import write_text
 from decloak.data.forms import FormName
 from decloak.data.ordering import Order
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.releases.attacker import Attacker
+from decloak.releases.carriers import CHUNKS, TABLES, Carrier
 from decloak.releases.form import Form, Publishing
 from decloak.releases.held import HeldChunks
 from decloak.releases.knowledge import Knowledge, known_by_file, what_is_known
+from decloak.releases.shown import names_shown
 from decloak.store.disassociated import write_clusters
 from decloak.store.origins import link_origins
 from decloak.yaml.part import Found
@@ -28,6 +30,7 @@ class DisassociatedForm(Form[HeldChunks]):
     name = attacks = FormName.DISASSOCIATED
     closer = ("smaller", "larger")
     knows = True
+    contains = ("clusters of records: how many each has, and the chunks of items that hide which record had what",)
 
     def write(self, connection: sqlite3.Connection, digest: str, prepared: NewRelease, original: int | None) -> int:
         release = write_clusters(connection, digest, prepared.release, prepared.method, prepared.parameters)
@@ -74,10 +77,16 @@ class DisassociatedForm(Form[HeldChunks]):
     def check_knowledge(self, attacker: Attacker, folder: Folder, items: Callable[[], Sequence[str]]) -> None:
         known_by_file(attacker, folder, items)
 
-    def publish(self, held: HeldChunks, file: Path, wish: Publishing) -> None:
-        if wish.ids or wish.cut is not None:
-            raise DecloakError("a disassociated release has no ids and no labels", hint="leave --ids and --cut out")
-        if wish.text:
-            write_text(f"{held.published}\n", file)
-        else:
-            held.published.write(file)
+    def carrier(self, file: Path, wish: Publishing) -> Carrier:
+        if wish.original_ids or wish.cut is not None:
+            hint = "leave --original-ids and --cut out"
+            raise DecloakError("a disassociated release has rows without ids, and no labels", hint=hint)
+        return TABLES if wish.text else CHUNKS
+
+    def counts(self, release: Disassociated) -> Mapping[str, int]:
+        return {
+            "records": sum(cluster.size for cluster in release.clusters),
+            "clusters": len(release.clusters),
+            "joint clusters": len(release.joints),
+            "items": len(names_shown(release)),
+        }

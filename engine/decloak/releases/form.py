@@ -7,15 +7,17 @@ import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from decloak.anonymisers.method import NewRelease
 from decloak.data.assignment import Closer
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
+from decloak.data.generalised import Generalised
 from decloak.data.ordering import Order
 from decloak.data.tables import AttackTable, DistanceTable, Pair
 from decloak.releases.attacker import Attacker
+from decloak.releases.carriers import Carrier
 from decloak.releases.held import HeldRelease
 from decloak.releases.knowledge import Knowledge
 from decloak.yaml.part import Found
@@ -26,9 +28,11 @@ Held = TypeVar("Held", bound=HeldRelease)
 
 
 class Publishing(NamedTuple):
-    """How a release is wanted: with ids, as text for people, with the items of its labels in a file beside it."""
+    """How a release is wanted: with the ids of the original transactions, as tables for people, with the items of its
+    labels in a file beside it.
+    """
 
-    ids: bool = False
+    original_ids: bool = False
     text: bool = False
     cut: Path | None = None
 
@@ -45,6 +49,8 @@ class Form(ABC, Generic[Held]):
     """Whether what an attacker knows of persons is a stage of its own."""
     related: ClassVar[bool] = True
     """Whether attacks need to be told how items are related."""
+    contains: ClassVar[tuple[str, ...]]
+    """What somebody has who has a release of it, in sentences."""
 
     @abstractmethod
     def write(self, connection: sqlite3.Connection, digest: str, prepared: NewRelease, original: int | None) -> int:
@@ -94,5 +100,13 @@ class Form(ABC, Generic[Held]):
         """Read what the attacker knows from files, before anything is written."""
 
     @abstractmethod
-    def publish(self, held: Held, file: Path, wish: Publishing) -> None:
-        """Write a release to a file."""
+    def carrier(self, file: Path, wish: Publishing) -> Carrier:
+        """How a file of this name carries a release; an error where it cannot carry what is wished."""
+
+    def labels(self, held: Held) -> Generalised:
+        """The labels a release shows, with what they stand for."""
+        raise AssertionError(f"{self.name} data have no labels")
+
+    @abstractmethod
+    def counts(self, release: Any) -> Mapping[str, int]:
+        """How much of what a release shows."""

@@ -1,19 +1,19 @@
 """Releases of transactions that show generalised items: sets of items, or labels of a hierarchy."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from decloak.anonymisers.method import NewRelease
 from decloak.attack.tables import needed_pairs, tables
-from decloak.data.formats.delimited import join
-from decloak.data.formats.writing import write_lines
 from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised
 from decloak.data.ordering import Order
+from decloak.data.published import Published
 from decloak.data.tables import AttackTable, DistanceTable, Pair
 from decloak.errors import DecloakError, shown
 from decloak.releases.attacker import Attacker
+from decloak.releases.carriers import LABELS, TEXT, Carrier
 from decloak.releases.form import Form, Publishing
 from decloak.releases.held import HeldSets
 from decloak.store import releases
@@ -27,6 +27,10 @@ class SetGeneralisedForm(Form[HeldSets]):
     """Transactions with generalised items in brackets."""
 
     name = attacks = FormName.SET_GENERALISED
+    contains = (
+        "the published transactions: plain items, and generalised items, of whose members one at least is meant",
+        "the members of the generalised items that transactions show",
+    )
 
     def write(self, connection: sqlite3.Connection, digest: str, prepared: NewRelease, original: int | None) -> int:
         tree, hierarchy = prepared.tree, None
@@ -84,22 +88,28 @@ class SetGeneralisedForm(Form[HeldSets]):
     ) -> Sequence[AttackTable]:
         return () if scores is None else tables(held.published, scores, nearest)
 
-    def publish(self, held: HeldSets, file: Path, wish: Publishing) -> None:
+    def carrier(self, file: Path, wish: Publishing) -> Carrier:
         if wish.text:
             raise DecloakError("the release is set-generalised, and a text as it is", hint="leave --text out")
-        # Worked out first: a name that CSV cannot carry leaves neither file behind.
-        labels = [] if wish.cut is None else ["label,item", *_items_of_labels(held.labels)]
-        held.published.write(file, ids=wish.ids)
-        if wish.cut is not None:
-            write_lines(labels, wish.cut)
+        return LABELS if file.suffix == ".jsonl" else TEXT
+
+    def labels(self, held: HeldSets) -> Generalised:
+        return held.labels
+
+    def counts(self, release: Published | Generalised) -> Mapping[str, int]:
+        published = release.published if isinstance(release, Generalised) else release
+        plain = {element for element in published.rows.used if isinstance(element, str)}
+        hiding = {frozenset(members) for members in published.generalised}
+        return {
+            "transactions": len(published.transactions),
+            "transactions that show nothing": int((published.rows.lengths == 0).sum()),
+            "plain items": len(plain),
+            "generalised items": len(hiding),
+            "items": len(plain.union(*hiding)),
+        }
 
 
 class GeneralisedForm(SetGeneralisedForm):
     """Transactions of labels of a hierarchy: what a set-generalised release is, its generalised items named."""
 
     name = FormName.GENERALISED
-
-
-def _items_of_labels(release: Generalised) -> Iterator[str]:
-    for label in release.cut:
-        yield from (join([label, item]) for item in release.members[label])

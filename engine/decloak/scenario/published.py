@@ -25,8 +25,10 @@ from decloak.data.tables import DistanceTable
 from decloak.errors import DecloakError, shown
 from decloak.releases.attacker import Attacker
 from decloak.releases.distances import made_of_tables
+from decloak.releases.handed_out import read_store, read_store_header
 from decloak.scenario.data_part import DataPart
 from decloak.scenario.originals import Original
+from decloak.store.opening import is_store
 from decloak.yaml.part import File, Found, Part
 
 __all__ = ["DistancesData", "PairData", "PublishedData", "PublishedFile", "ReleaseData"]
@@ -158,12 +160,12 @@ class DistancesData(DataPart):
 
 
 class ReleaseData(DataPart):
-    """A release file: disassociated, or generalised in a hierarchy, as it says itself."""
+    """A release file: disassociated, or generalised in a hierarchy, as it says itself; or a store with one release."""
 
     FILES: ClassVar = ("release",)
 
     release: File
-    """The path of the release file."""
+    """The path of the release file, or of a store that `decloak publish` wrote."""
     _form: FormName = PrivateAttr(FormName.DISASSOCIATED)
 
     @property
@@ -181,9 +183,11 @@ class ReleaseData(DataPart):
 
     def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease:
         """What the file publishes."""
-        release = read_release(folder / self.release)
+        path = folder / self.release
+        release = read_store(path) if is_store(path) else read_release(path)
         return NewRelease(release.published if isinstance(release, Generalised) else release, "unknown", {})
 
     def read_header(self, folder: Folder) -> Header:
-        """Its first line."""
-        return read_header(folder.once(self.release))
+        """Its first line, or what a store says in its place."""
+        path = folder.once(self.release)
+        return read_store_header(path) if is_store(path) else read_header(path)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from decloak.data.formats.lines import place
+from decloak.data.formats.lines import SQLITE, FilePath, opened, place
 from decloak.errors import DecloakError, shown
 from decloak.files import check_is_file
 from decloak.store.migrations import MIGRATIONS, Migration
@@ -18,7 +18,7 @@ from decloak.store.schema_check import check_schema, distrust
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
-__all__ = ["APPLICATION", "VERSION", "Store", "add_functions", "connect_readonly", "open_store"]
+__all__ = ["APPLICATION", "VERSION", "Store", "add_functions", "connect_readonly", "is_store", "open_store"]
 
 APPLICATION = 0x0DEC10AC
 """`PRAGMA application_id` of a store, so that somebody else's database is never written to."""
@@ -112,6 +112,14 @@ def connect_readonly(path: str | Path) -> sqlite3.Connection:
             raise _newer(path, version, VERSION)
         check_schema(connection, path, current=True)
     return connection
+
+
+def is_store(path: FilePath) -> bool:
+    """Whether a file is a SQLite database, by its first bytes."""
+    if not Path(path).is_file():
+        return False
+    with opened(path, again=True) as file:
+        return file.read(len(SQLITE)) == SQLITE
 
 
 @contextmanager

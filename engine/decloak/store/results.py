@@ -12,6 +12,7 @@ __all__ = [
     "PooledFigure",
     "RunAttack",
     "attacks_of",
+    "find_release",
     "find_run",
     "holds_originals",
     "notes_of",
@@ -58,6 +59,18 @@ def find_run(connection: sqlite3.Connection, text: str) -> int:
         names = [name for (name,) in connection.execute("select distinct variant from run")]
         hint = nearest(text, names) or "`decloak runs` lists the runs"
         raise DecloakError(f"no run {shown(text)}", hint=hint)
+    return int(row[0])
+
+
+def find_release(connection: sqlite3.Connection, text: str) -> int:
+    """The number of the release a run attacked, or of `release:NUMBER`."""
+    kind, _, number = text.partition(":")
+    if kind != "release" or not number.isdecimal() or len(number) > 18:
+        return release_of(connection, find_run(connection, text))
+    row = connection.execute("select id from release where id = ?", (int(number),)).fetchone()
+    if row is None:
+        hint = '`decloak sql "select id, method from release"` lists them'
+        raise DecloakError(f"no release {number}", hint=hint)
     return int(row[0])
 
 

@@ -14,16 +14,21 @@ from typing import Any
 from decloak.data.content import Chunk, Chunked, Cluster, Joint
 from decloak.data.formats.jsonvalue import json_text, json_value
 from decloak.data.formats.lines import FilePath, Line, place
-from decloak.data.formats.release_header import MOST, Header, closed, header_of, whole_number
+from decloak.data.formats.release_header import (
+    LONGEST_RELEASE,
+    MOST,
+    STORE_REMEDY,
+    Header,
+    closed,
+    header_of,
+    whole_number,
+)
 from decloak.data.formats.writing import write_lines
 from decloak.errors import DecloakError, nearest, shown
 
-__all__ = ["LONGEST_CLUSTER", "METHOD", "chunked_schema", "parse_chunked", "write_disassociated"]
+__all__ = ["METHOD", "chunked_schema", "parse_chunked", "write_disassociated"]
 
 SHAPE = "write one JSON object a line"
-LONGEST_CLUSTER = 50_000_000
-"""Characters a line may have: a cluster is one line, however many records it has."""
-
 METHOD = "disassociation"
 
 _KEYS = {
@@ -125,7 +130,8 @@ def write_disassociated(release: Chunked, path: FilePath) -> None:
     header_of(Line(str(path), 1, json.dumps(head)), METHOD)
     for number, part in enumerate(parts, 2):
         reader.part(Line(str(path), number, ""), part)
-    write_lines((json_text(part) for part in (head, *parts)), path, longest=LONGEST_CLUSTER)
+    lines = (json_text(part) for part in (head, *parts))
+    write_lines(lines, path, longest=LONGEST_RELEASE, remedy=STORE_REMEDY)
 
 
 def _objects(release: Chunked) -> Iterable[dict[str, Any]]:

@@ -17,7 +17,7 @@ from decloak.data.formats.jsonvalue import json_text, json_value
 from decloak.data.formats.lines import FilePath, Line, check_name, place
 from decloak.data.formats.plain.jsonl import transaction_of
 from decloak.data.formats.record import LineLabels, check_labels
-from decloak.data.formats.release_header import MOST, Header, closed, header_of
+from decloak.data.formats.release_header import LONGEST_RELEASE, MOST, STORE_REMEDY, Header, closed, header_of
 from decloak.data.formats.writing import write_lines
 from decloak.errors import DecloakError, nearest, placed, shown
 
@@ -81,12 +81,15 @@ def parse_labelled(lines: Sequence[Line]) -> Labelled:
 
 
 def write_generalised(release: Labelled, path: FilePath, *, ids: bool = False) -> None:
-    """Write a release so that `parse_labelled` gives it back, its ids only when asked for."""
+    """Write a release so that `parse_labelled` gives it back, but for its ids, unless asked for, and for labels that
+    stand in no transaction.
+    """
     if not release.transactions:
         raise DecloakError("a release without transactions", place(path), "generalise some transactions first")
     with placed(place(path)):
         _check(release, ids)
-    write_lines((json_text(value) for value in _objects(release, ids)), path)
+    lines = (json_text(value) for value in _objects(release, ids))
+    write_lines(lines, path, longest=LONGEST_RELEASE, remedy=STORE_REMEDY)
 
 
 def _check(release: Labelled, ids: bool) -> None:
@@ -103,7 +106,8 @@ def _check(release: Labelled, ids: bool) -> None:
 def _objects(release: Labelled, ids: bool) -> Iterator[Any]:
     # No transaction has as many items, so that a larger m says no more.
     yield Header(METHOD, release.k, release.m and min(release.m, MOST)).value
-    for label in release.cut:
+    # A label that no transaction shows would tell what the hierarchy, or another part of the records, is like.
+    for label in sorted(release.rows.used):
         yield {"label": label, "items": list(release.members[label])}
     for name, row in zip(release.ids, release.transactions, strict=True):
         yield {"id": name, "items": list(row)} if ids else list(row)

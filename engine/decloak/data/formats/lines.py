@@ -13,6 +13,7 @@ from decloak.files import file_to_read
 
 __all__ = [
     "LONGEST_LINE",
+    "SQLITE",
     "FilePath",
     "Line",
     "ReadFile",
@@ -29,6 +30,9 @@ BLOCK = 1 << 22
 """Bytes of a file that are lines at the same time."""
 LONGEST_LINE = 1_000_000
 """Characters a line may have, quoted line ends inside a CSV record included."""
+
+SQLITE = b"SQLite format 3\0"
+"""What a SQLite database begins with."""
 
 FilePath = str | os.PathLike[str]
 

@@ -4,7 +4,7 @@ import codecs
 import os
 from typing import NamedTuple
 
-from decloak.data.formats.lines import FilePath, Line, ReadFile, place
+from decloak.data.formats.lines import SQLITE, FilePath, Line, ReadFile, place
 from decloak.data.formats.unpacked import start_of
 from decloak.errors import DecloakError
 
@@ -58,6 +58,9 @@ def sample_of(path: FilePath) -> Sample:
     whole = len(content) <= WHOLE
     if not content.strip():
         raise DecloakError("the file is empty", place(path), "expected at least one line")
+    if content.startswith(SQLITE):
+        hint = "ask it by `decloak sql`; in a scenario a store that `decloak publish` wrote is data: {release: FILE}"
+        raise DecloakError("a SQLite database: a store, or none of decloak's", place(path), hint)
     binary = next((name for magic, name in _BINARY.items() if content.startswith(magic)), None)
     if not whole and binary is None:
         content = content[: content.rfind(b"\n", 0, SAMPLE) + 1] or content[:SAMPLE]

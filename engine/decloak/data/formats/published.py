@@ -137,17 +137,18 @@ def _elements(tokens: list[_Token], names: Names) -> list[Element]:
 
 
 def write_published(published: Elements, path: FilePath, *, ids: bool = False) -> None:
-    """Write set-generalised transactions so that `parse_elements` gives them back."""
+    """Write set-generalised transactions so that `parse_elements` gives them back; their ids only when asked for."""
     lines = []
     with placed(place(path)):
         if not published.transactions:
             raise DecloakError("no transactions to write")
-        check_labels(published.labels, kept=ids)
+        if ids:
+            check_labels(published.labels, kept=True)
         for label, elements in zip(published.labels, published.transactions, strict=True):
             _check_legal(label, elements)
             cells = [written(element) for element in elements] or ["()"]
             lines.append(", ".join([_name(one_line(label))] * ids + cells))
-    write_lines(lines, path)
+    write_lines(lines, path, remedy="write a release file, to a name that ends in .jsonl")
 
 
 def _name(name: str) -> str:
@@ -170,4 +171,4 @@ def _check_legal(label: str, elements: tuple[Element, ...]) -> None:
     if not all(parts):
         raise DecloakError(f"a bracket in the transaction {shown(label)} is empty", hint="remove it")
     if len(set(names)) < len(names):
-        raise DecloakError(f"an item is twice in the transaction {shown(label)}", hint="an item stands once")
+        raise DecloakError(f"an item is twice in the transaction {shown(label)}", hint="write a release file (.jsonl)")

@@ -6,11 +6,16 @@ from decloak.data.formats.jsonvalue import json_value
 from decloak.data.formats.lines import Line
 from decloak.errors import nearest, shown
 
-__all__ = ["MOST", "VERSION", "Header", "closed", "header_of", "same", "whole_number"]
+__all__ = [
+    "LONGEST_RELEASE", "MOST", "STORE_REMEDY", "VERSION", "Header", "closed", "header_of", "same", "whole_number",
+]  # fmt: skip
 
 VERSION = 1
 MOST = 1_000_000_000
 """The largest k, m and number of records."""
+LONGEST_RELEASE = 50_000_000
+"""Characters a line may have: a cluster is one line, however many records it has, and so is all that a label means."""
+STORE_REMEDY = "publish it as a store, to a name that ends in .db"
 
 
 class Header(NamedTuple):

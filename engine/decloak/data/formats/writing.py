@@ -96,12 +96,13 @@ def told_unwritable(path: FilePath) -> Iterator[None]:
         raise DecloakError(f"cannot write the file: {reason}", place(path), hint) from None
 
 
-def write_lines(lines: Iterable[str], path: FilePath, *, longest: int = LONGEST_LINE) -> None:
+def write_lines(lines: Iterable[str], path: FilePath, *, longest: int = LONGEST_LINE, remedy: str = "") -> None:
     """Write a text file, a line feed after every line; nothing is written when a line is too long to read."""
     texts = list(lines)
     for number, text in enumerate(texts, 1):
         if len(text) > longest:
-            raise DecloakError(f"line {number} would have {len(text)} characters", place(path), f"at most {longest:,}")
+            hint = f"at most {longest:,}" + (f": {remedy}" if remedy else "")
+            raise DecloakError(f"line {number} would have {len(text)} characters", place(path), hint)
     write_text("".join(text + "\n" for text in texts), path)
 
 
