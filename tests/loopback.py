@@ -14,6 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
+from decloak.relate.sending import allowing
+
 TEXTS = (
     "The flu: fever and cough.",
     "A cough, a cold, no fever; no heart disease.",
@@ -93,13 +95,14 @@ class Loopback(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving() -> Iterator[Loopback]:
-    """A server that runs until the block ends, whatever its handlers still wait for."""
+def serving(*, allowed: bool = True) -> Iterator[Loopback]:
+    """A server that runs until the block ends, whatever its handlers wait for; `allowed` lets words be sent to it."""
     with Loopback() as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.002})
         thread.start()
         try:
-            yield server
+            with allowing([urlsplit(server.url).netloc] if allowed else []):
+                yield server
         finally:
             server.closing.set()
             server.shutdown()

@@ -1,6 +1,6 @@
 """The hierarchies that items are generalised in, and what the methods share that do it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
@@ -133,6 +133,11 @@ class InHierarchy(Method):
         if self.hierarchy.by == "file" and self.order == "sorted":
             hint = "write by: names, or order: recorded under anonymise"
             yield ("hierarchy", "by"), DecloakError("sorted records have no order of the file", hint=hint)
+
+    def words(self, data: Dataset, folder: Folder) -> Collection[str]:
+        """The items, and the leaves of a hierarchy that is read."""
+        tree = self.hierarchy.check(data, folder)
+        return data.items if tree is None else {*data.items, *tree.items}
 
     def generalised_part(self, data: Dataset) -> Dataset:
         """The data without what is published as it is."""

@@ -8,7 +8,7 @@ what made it.
 import os
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -143,6 +143,10 @@ class Method(Part):
     def promise(self) -> Promise[Any]:
         """The same as it is set, to be checked from a release alone; an error where that cannot be."""
         return self.promised(**{entry.name: getattr(self, entry.name) for entry in fields(self.promised)})
+
+    def words(self, data: Dataset, folder: Folder) -> Collection[str]:
+        """The names that may be in what it publishes, and so may be asked about."""
+        return data.items
 
     @abstractmethod
     def check(self, data: Dataset, folder: Folder) -> None:

@@ -12,7 +12,7 @@ from decloak.data.formats.lines import place
 from decloak.report.terminal import say
 
 __all__ = [
-    "EXIT_EXPECTATION", "form_option", "listed_choices", "progress_bar", "rows_option", "store_option",
+    "EXIT_EXPECTATION", "form_option", "listed_choices", "progress_bar", "rows_option", "send_option", "store_option",
     "told_of_originals",
 ]  # fmt: skip
 
@@ -26,6 +26,15 @@ store_option = click.option(
     show_default=True,
     envvar="DECLOAK_STORE",
     help="The SQLite file to use.",
+)
+
+
+send_option = click.option(
+    "--allow-send",
+    "allow_send",
+    multiple=True,
+    metavar="HOST",
+    help="Words of the data may be sent to this host, now and with this scenario and its files; may be repeated.",
 )
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from decloak.commands.options import form_option, store_option
+from decloak.commands.options import form_option, send_option, store_option
 from decloak.data.formats.lines import place
 from decloak.errors import DecloakError
 from decloak.report.table import emit
@@ -55,10 +56,17 @@ def _paths(name: str, text: str) -> Callable[[Callable[..., None]], Callable[...
 @_paths("vectors", "Word vectors: GloVe or word2vec.")
 @_paths("wordnet", "Wu-Palmer by a folder of WordNet's files.")
 @click.option("--installed", is_flag=True, help="Also the vectors and the WordNet of installed packages.")
+@send_option
 @store_option
 @form_option
 def benchmark_command(
-    pairs: Path | None, scenario: tuple[Path, ...], installed: bool, store: Path, form: str, **paths: tuple[Path, ...]
+    pairs: Path | None,
+    scenario: tuple[Path, ...],
+    installed: bool,
+    allow_send: tuple[str, ...],
+    store: Path,
+    form: str,
+    **paths: tuple[Path, ...],
 ) -> None:
     """Compare measures of relatedness with human judgement.
 
@@ -74,7 +82,9 @@ def benchmark_command(
     again = len(data.pairs) - len({frozenset(pair) for pair in data.pairs})
     if again:
         say(f"note: {again} of {len(data.pairs)} judgements are of a pair that was judged before", err=True)
-    measured = list(_measured(data, [*_of_scenarios(scenario), *_named(paths)], store))
+    measures = [*_of_scenarios(scenario), *_named(paths)]
+    with _allowed(data, measures, allow_send):
+        measured = list(_measured(data, measures, store))
     if installed:
         measured += _installed(data, store)
     rows = [_row(name, agreement(data.human, scores)) for name, scores in measured]
@@ -83,6 +93,25 @@ def benchmark_command(
     columns = ["measure", "pairs", "Pearson", "Pearson 95%", "Spearman", "Spearman 95%"]
     columns += ["printed"] if pairs is None else []
     emit(columns, [row[: len(columns)] for row in rows], form)
+
+
+@contextmanager
+def _allowed(
+    data: "Judgements", measures: Sequence[tuple[str, "Relate", Path]], allow_send: Sequence[str]
+) -> Iterator[None]:
+    """Ask of every measure whether the words of the judgements may be sent."""
+    from decloak.digest import digest
+    from decloak.relate.sending import allowing
+    from decloak.runs.consent import Asker, Sending, allowed_hosts
+
+    words = tuple(sorted({term for pair in data.pairs for term in pair}))
+    hosts: set[str] = set()
+    for name, part, _ in measures:
+        key = digest(["sending", part.model_dump(mode="json"), words])
+        would = [Sending(host, part.origin, words) for host in part.sends_to]
+        hosts |= allowed_hosts(Asker(name, name, partial(str, key)), would, allow_send)
+    with allowing(hosts):
+        yield
 
 
 def _row(name: str, agreement: "Agreement", printed: float | None = None) -> list[Any]:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from decloak.commands.options import EXIT_EXPECTATION, form_option, rows_option, store_option, told_of_originals
+from decloak.commands.options import (
+    EXIT_EXPECTATION,
+    form_option,
+    rows_option,
+    send_option,
+    store_option,
+    told_of_originals,
+)
 from decloak.data.formats.lines import place
 from decloak.errors import shown
 from decloak.report.table import emit, emit_json
@@ -33,19 +40,33 @@ set_option = click.option(
 @store_option
 @set_option
 @rows_option
+@send_option
+@click.option("--dry-run", is_flag=True, help="List stages, files, and words that would be sent, and do nothing.")
 @form_option
-def run_command(scenario: Path, store: Path, overrides: tuple[str, ...], rows: int, form: str) -> int:
+def run_command(
+    scenario: Path,
+    store: Path,
+    overrides: tuple[str, ...],
+    rows: int,
+    allow_send: tuple[str, ...],
+    dry_run: bool,
+    form: str,
+) -> int:
     """Run a scenario and print what its attacks won back.
 
     What the store has already is not done again. `decloak show --help` says what the figures mean. Exit code 3: an
     expectation does not hold.
     """
+    from decloak.commands.rehearsing import print_rehearsal
     from decloak.report.run_table import measure_rows
     from decloak.runs.runner import Measure, run
 
+    if dry_run:
+        print_rehearsal(scenario, store, overrides, allow_send, form)
+        return 0
     with told_of_originals(store):
         with _progress() as progress:
-            done = run(scenario, store=store, overrides=overrides, progress=progress, rows=rows)
+            done = run(scenario, store=store, overrides=overrides, progress=progress, rows=rows, allow_send=allow_send)
         if form == "json":
             emit_json(_as_json(done))
         else:

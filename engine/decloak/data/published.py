@@ -46,6 +46,12 @@ class Published(Elements):
         """Every generalised item once, in order of first appearance."""
         return tuple(element for element in self.rows.used if isinstance(element, tuple))
 
+    @property
+    def items(self) -> tuple[str, ...]:
+        """Every item that is shown, plain or as a member, in sorted order."""
+        plain = {element for element in self.rows.used if isinstance(element, str)}
+        return tuple(sorted(plain.union(*self.generalised)))
+
     @cached_property
     def shown(self) -> CodedRows[str]:
         """What the transactions show, by name; the same members in another order are the same generalised item."""

@@ -3,7 +3,7 @@
 A question is put again after a failure that may pass: no connection, no answer in time, an answer cut short, 429,
 500, 502, 503, 504. Before the i-th time again the wait is 2^(i-1) seconds, or what the service asks for when that
 is longer. Any other failure ends the run with one line, and so does a redirect: a key goes to the address it was
-given for and nowhere else.
+given for and nowhere else. Nothing goes to a host that nobody has allowed (`sending`).
 """
 
 import io
@@ -17,9 +17,18 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteR
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.error import URLError
 from urllib.parse import parse_qsl, urljoin, urlsplit
-from urllib.request import AbstractHTTPHandler, HTTPHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request
+from urllib.request import (
+    AbstractHTTPHandler,
+    HTTPHandler,
+    HTTPSHandler,
+    OpenerDirector,
+    ProxyHandler,
+    Request,
+    getproxies,
+)
 
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, placed, shown
+from decloak.relate.sending import check_allowed, check_host, check_resolved, connected
 from decloak.version import __version__
 
 if TYPE_CHECKING:
@@ -89,6 +98,7 @@ class Client:
 
         `read` raises Passing for an answer that is no answer yet, and DecloakError for one that never will be.
         """
+        check_allowed(urlsplit(url).netloc)
         tries = 0
         while True:
             tries += 1
@@ -115,6 +125,8 @@ class Client:
         headers = self._headers if body is None else {**self._headers, "Content-Type": "application/json"}
         request = Request(url, data=body, headers=headers)
         self._pace()
+        if urlsplit(url).scheme in getproxies():  # the proxy resolves the name once more, where nobody can look
+            check_resolved(urlsplit(url).hostname or "")
         try:
             with self._opener.open(request, timeout=self._timeout) as response:
                 self._check(url, response)
@@ -198,6 +210,7 @@ class _Limited(AbstractHTTPHandler):
         def connection(*to: Any, **how: Any) -> HTTPConnection:
             opened = http_class(*to, **how)
             opened.response_class = _Answer
+            opened._create_connection = connected  # type: ignore[attr-defined]  # of all that http.client opens
             return opened
 
         return super().do_open(connection, *rest, **named)
@@ -271,6 +284,8 @@ def check_url(url: str) -> None:
         raise DecloakError("not a url", "url", hint) from None
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or parts.fragment:
         raise DecloakError("not the url of a web service", "url", hint)
+    with placed("url"):
+        check_host(parts.hostname)
     if "@" in parts.netloc:
         raise DecloakError("a user name or a password in the url", "url", _HEADER)
     for name, _ in parse_qsl(parts.query):

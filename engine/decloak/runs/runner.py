@@ -1,7 +1,7 @@
 """Run a scenario: every variant, what was measured, and whether what was expected holds."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
@@ -11,8 +11,12 @@ from typing import NamedTuple
 from decloak.measure.family import FigureTitle
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import figure_titles
+from decloak.relate.sending import allowing
 from decloak.runs.checking import plans
+from decloak.runs.consent import allowed_hosts, asker_of, sendings
 from decloak.runs.inputs import Inputs
+from decloak.runs.named_files import named_files, outside_notes
+from decloak.runs.plan import Plan
 from decloak.runs.stages import Session, execute
 from decloak.scenario.model import Document, load
 from decloak.scenario.variant import Variant
@@ -110,38 +114,48 @@ def run(
     overrides: Sequence[str] = (),
     progress: Progress | None = None,
     rows: int | None = None,
+    allow_send: Sequence[str] = (),
 ) -> Run:
     """Run a scenario file into a store; what the store has already is not done again.
 
-    `overrides` are "key=value" texts, put on top of the file. `rows` is the number of rows beyond which a
-    store keeps arrays alone, until `decloak rows` or a query asks for the rows: two million, if not said.
+    `overrides` are "key=value" texts, put on top of the file. `allow_send` names hosts that words of its data may be
+    sent to, which is remembered for this scenario with these files. `rows` is the number of rows beyond which a store
+    keeps arrays alone, until `decloak rows` or a query asks for the rows: two million, if not said.
     """
     document = load(scenario, overrides)
     offline = any(case.scenario.offline for case in document.cases)
     inputs = Inputs(document.folder, kept_counts(store) if offline else 0)
     planned = plans(document, inputs)
-    listener = progress or Progress()
+    listener, asker = progress or Progress(), asker_of(document, inputs)
     checked = set() if Path(store).exists() else {planned[0].release}
     if checked:  # before the store is made, so that a fault leaves no empty one behind
         inputs.check(planned[0].scenario)
-    numbers: list[tuple[Variant, int, bool]] = []
+        allowed_hosts(asker, tuple(sendings(planned, inputs, lambda *_: False)), allow_send)
     with open_store(store) as opened:
-        session = Session(opened, inputs, listener.stage)
-        for number, plan in enumerate(planned, 1):
-            listener.begin(plan.variant.title, number, len(planned))
-            if plan.release not in checked and find(opened, "release", plan.release) is None:
-                inputs.check(plan.scenario)
-            numbers.append((plan.variant, *execute(plan, session)))
+        would = tuple(sendings(planned, inputs, lambda stage, key: find(opened, stage, key) is not None))
+        with allowing(allowed_hosts(asker, would, allow_send)):
+            numbers = list(_executed(planned, checked, Session(opened, inputs, listener.stage), listener))
         shown = show_if_usual(opened, rows)
     with closing(connect_readonly(store)) as connection:
         runs = tuple(
             RunVariant(
-                number, variant.name, variant.repetition, variant.seed, fresh,
-                pooled_figures(connection, number), tuple(notes_of(connection, number)),
+                number, variant.name, variant.repetition, variant.seed, fresh, pooled_figures(connection, number),
+                (*notes_of(connection, number), *outside_notes(named_files([variant.scenario], document.folder.path))),
             )
             for variant, number, fresh in numbers
         )  # fmt: skip
     return _summed_up(document, Path(store), runs, shown)
+
+
+def _executed(
+    planned: Sequence[Plan], checked: Collection[str], session: Session, listener: Progress
+) -> Iterator[tuple[Variant, int, bool]]:
+    """Every variant, the number of its run, and whether anything had to be done for it."""
+    for number, plan in enumerate(planned, 1):
+        listener.begin(plan.variant.title, number, len(planned))
+        if plan.release not in checked and find(session.store, "release", plan.release) is None:
+            session.inputs.check(plan.scenario)
+        yield plan.variant, *execute(plan, session)
 
 
 def _summed_up(document: Document, store: Path, runs: tuple[RunVariant, ...], shown: bool) -> Run:

@@ -7,15 +7,20 @@ from typing import Any
 from decloak.store.opening import Store
 from decloak.store.sandbox import quoted
 
-__all__ = ["find", "insert", "insert_numbered", "insert_rows", "item_numbers", "next_number"]
+__all__ = ["find", "finished", "insert", "insert_numbered", "insert_rows", "item_numbers", "next_number"]
 
 _STAGES = {"dataset", "release", "relatedness", "scoring", "attack", "attacker", "measurement", "run", "rule"}
 
 
 def find(store: Store, stage: str, digest: str) -> int | None:
     """The number of a stage that was finished before."""
+    return finished(store.connection, stage, digest)
+
+
+def finished(connection: sqlite3.Connection, stage: str, digest: str) -> int | None:
+    """The same, of a store that is open for reading alone."""
     assert stage in _STAGES
-    row = store.connection.execute(f"select id from {stage} where digest = ?", (digest,)).fetchone()
+    row = connection.execute(f"select id from {stage} where digest = ?", (digest,)).fetchone()
     return None if row is None else int(row[0])
 
 

@@ -41,6 +41,15 @@ class Part(BaseModel):
             elif key in self.FILES:
                 yield from self.files_of(key)
 
+    def nested(self) -> Iterator["Part"]:
+        """It and the parts in it."""
+        yield self
+        for key in type(self).model_fields:
+            value = getattr(self, key)
+            for inner in value if isinstance(value, tuple) else (value,):
+                if isinstance(inner, Part):
+                    yield from inner.nested()
+
     def files_of(self, key: str) -> Sequence[str]:
         """The files that a key names."""
         value = getattr(self, key)

@@ -1,0 +1,55 @@
+"""`run --dry-run`: what a run would do."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from decloak.errors import shown
+from decloak.report.table import emit, emit_json
+
+if TYPE_CHECKING:
+    from decloak.runs.consent import Sending
+    from decloak.runs.rehearsal import Rehearsal
+
+__all__ = ["print_rehearsal"]
+
+FIRST = 3
+"""Words of those that would be sent that are shown."""
+
+
+def print_rehearsal(
+    scenario: Path, store: Path, overrides: Sequence[str], allow_send: Sequence[str], form: str
+) -> None:
+    """Print what would run, be read and be sent."""
+    from decloak.runs.rehearsal import rehearse
+
+    found = rehearse(scenario, store=store, overrides=overrides, allow_send=allow_send)
+    if form == "json":
+        emit_json({
+            "runs": found.runs,
+            "stages": [stage._asdict() for stage in found.stages],
+            "files": [file._asdict() for file in found.files],
+            "sendings": [
+                sending._asdict() | {"words": len(sending.words), "first": sending.words[:FIRST],
+                                     "allowed": sending.host in found.allowed}
+                for sending in found.sendings
+            ],
+        })  # fmt: skip
+        return
+    emit(("what", "name", "state"), list(_rows(found)), form)
+
+
+def _rows(found: "Rehearsal") -> Iterator[tuple[str, str, str]]:
+    for stage in found.stages:
+        counts = ((stage.to_run, "to run"), (stage.kept, "there already"))
+        yield "stage", stage.stage, ", ".join(f"{count:,} {state}" for count, state in counts if count)
+    for file in found.files:
+        yield "file", file.name, f"outside the folder: {file.outside}" if file.outside else "in the folder"
+    for sending in found.sendings:
+        yield "sent to", sending.address, _sent(sending, sending.host in found.allowed)
+
+
+def _sent(sending: "Sending", allowed: bool) -> str:
+    words = ", ".join(map(shown, sending.words[:FIRST])) + (", …" if len(sending.words) > FIRST else "")
+    consent = "allowed" if allowed else f"not allowed yet: --allow-send {sending.host}"
+    return f"{len(sending.words):,} words: {words}; {consent}"
