@@ -1,11 +1,12 @@
 """Every source of relatedness; another one is a class like theirs, and a line here."""
 
-from typing import TYPE_CHECKING, Annotated, Union
+from typing import TYPE_CHECKING, Annotated, Any, Union
 
-from pydantic import Discriminator
+from pydantic import BeforeValidator, Discriminator, Field
 
 from decloak.relate.clinic import ClinicSource
 from decloak.relate.clusters import ClustersSource
+from decloak.relate.combined import CombinedBase
 from decloak.relate.ngd_sources import CorpusSource, CountsSource, ReleaseSource, ScoresSource
 from decloak.relate.provider import ProviderSource
 from decloak.relate.relatedness import Relatedness
@@ -18,11 +19,37 @@ NGD = (CountsSource, CorpusSource, ClinicSource, ReleaseSource, ProviderSource, 
 SIMILARITIES = (EmbeddingSource, WordnetSource, ClustersSource)
 """The sources that are a measure of their own."""
 
+
+def _listed(value: Any) -> Any:
+    """A list of measures as what it is short for."""
+    frozen = _frozen(value)
+    return {"measure": "combined", "of": frozen} if isinstance(frozen, tuple) else frozen
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples, which strict models ask for of anything but JSON."""
+    if isinstance(value, dict):
+        return {key: _frozen(entry) for key, entry in value.items()}
+    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
+
+
 if TYPE_CHECKING:
     Relate = Relatedness
 else:
-    Relate = Annotated[
+    Single = Annotated[
         Union[(Annotated[Union[NGD], Discriminator("source")], *SIMILARITIES)],  # noqa: UP007
         Discriminator("measure"),
     ]
-"""What a scenario says under relate: any of them."""
+
+    class CombinedSource(CombinedBase):
+        """Several measures, standardised and taken together."""
+
+        of: Annotated[tuple[Single, ...], Field(min_length=2)]
+        """The measures, each as it would be written alone."""
+
+    Relate = Annotated[
+        Union[(Annotated[Union[NGD], Discriminator("source")], *SIMILARITIES, CombinedSource)],  # noqa: UP007
+        Discriminator("measure"),
+        BeforeValidator(_listed, json_schema_input_type=Union[Single, CombinedSource, list[Single]]),  # noqa: UP007
+    ]
+"""What a scenario says under relate: any of them, or a list of several."""

@@ -67,6 +67,11 @@ class Relatedness(Part):
             """Whether smaller or larger scores are of closer items."""
 
     @property
+    def parts(self) -> Sequence["Relatedness"]:
+        """The measures that it is made of: itself, where it is one."""
+        return (self,)
+
+    @property
     def title(self) -> str:
         """What tells it from others in a table."""
         return self.measure

@@ -4,8 +4,10 @@ A form adds keys of its own in its operator; a key nothing names is an error.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
@@ -88,6 +90,9 @@ class TestCase(Model):
     )
     clusters: list[CaseCluster] = Field(default_factory=list, description="reassociate: the release")
     scores: list[tuple[str, str, float]] = Field(default_factory=list, description="reassociate: distances of items")
+    added: dict[Literal["none", "labels", "contexts"], Grid] = Field(
+        default_factory=dict, description="eliminate with learn: the probabilities that members were added, by control"
+    )
     settings: Settings = Field(default_factory=Settings, alias="with")
     expect: list[list[str] | dict[str, str | int | float | None]] = Field(
         description="eliminate: [row, column] in the order struck; others: the facts, in any order (reassociate: "
@@ -97,6 +102,11 @@ class TestCase(Model):
     def release(self) -> Disassociated:
         """The disassociated release of the case."""
         return Disassociated(tuple(cluster.published() for cluster in self.clusters))
+
+    def probabilities(self, control: str) -> dict[int, NDArray[np.float64]]:
+        """What was learned of the case's table."""
+        grids = [grid for name, grid in self.added.items() if name == control]
+        return {number: np.array(list(grid.rows.values()), float) for number, grid in enumerate(grids)}
 
     def distances(self) -> dict[tuple[str, str], float | None]:
         """The scores of the case by pair."""

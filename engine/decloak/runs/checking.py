@@ -96,6 +96,9 @@ def _check_fits(scenario: Scenario, rule: Rule) -> None:
         others = {FormName.DISASSOCIATED: FormName.SET_GENERALISED, FormName.SET_GENERALISED: FormName.DISASSOCIATED}
         message = f"the rule {rule.name} attacks {others[form.attacks]} data, these are {form.attacks}"
         raise DecloakError(message, hint="leave it out")
+    if not form.related and rule.operator.by_plain_items(rule):
+        message = f"the rule {rule.name} learns from plain items, distance tables have none"
+        raise DecloakError(message, hint="leave it out")
     if form.related and scenario.relate is None and rule.operator.by_relatedness(rule):
         raise DecloakError(f"the rule {rule.name} goes by how items are related", hint="add relate to the scenario")
 

@@ -11,8 +11,9 @@ from functools import cached_property
 from typing import Any
 
 from decloak.anonymisers.method import Method, NewRelease
+from decloak.attack.selftrained import Control, added_probabilities
 from decloak.data.dataset import Dataset
-from decloak.data.tables import Pair
+from decloak.data.tables import Floats, Pair
 from decloak.data.text.order import sorted_warning
 from decloak.measure.family import AttackedRelease, Family, Measured
 from decloak.relate.relatedness import Supplies
@@ -139,16 +140,20 @@ class Execution:
     def _relate(self, key: str) -> Write:
         relate, form, held = self.scenario.relate, self.form, self.held
         assert relate is not None
-        supplies = Supplies(
+        scored = relate.related(form.pairs(held, self.scenario.nearest), self.supplies)
+        self._scores = scored.scores
+        return lambda connection: writing.write_relatedness(connection, key, *scored)
+
+    @property
+    def supplies(self) -> Supplies:
+        """What a source of relatedness goes by."""
+        return Supplies(
             self.inputs.folder,
-            documents=lambda: form.documents(held),
-            sizes=lambda: form.sizes(held),
+            documents=lambda: self.form.documents(self.held),
+            sizes=lambda: self.form.sizes(self.held),
             cache=StoredCounts(self.store),
             progress=lambda count, total: self.progress(f"relatedness: {count:,} of {total:,} counts"),
         )
-        scored = relate.related(form.pairs(held, self.scenario.nearest), supplies)
-        self._scores = scored.scores
-        return lambda connection: writing.write_relatedness(connection, key, *scored)
 
     @cached_property
     def scores(self) -> Mapping[Pair, float | None] | None:
@@ -226,7 +231,23 @@ class Execution:
         relate = self.scenario.relate
         held = self.held
         sight = Sight(sandbox, lambda: held.published, lambda: self.scores or {}, shown=lambda: held.shown)
-        return sight if relate is None else replace(sight, closer=relate.closer, unrelated=relate.unrelated)
+        if relate is None:
+            return sight
+        return replace(sight, closer=relate.closer, unrelated=relate.unrelated, added=self._added)
+
+    def _added(self, control: Control) -> Mapping[int, Floats]:
+        """What is learned of the distance tables, by their numbers, from the release alone."""
+        relate, nearest = self.scenario.relate, self.scenario.nearest
+        assert relate is not None
+        p = added_probabilities(
+            self.held.published,
+            self.form.tables(self.held, nearest, self.scores, ()),
+            # What the release itself shows of two plain items is what is to be learned, not what to learn it from.
+            lambda pairs: [part.related(pairs, self.supplies).scores for part in relate.parts if part.outside],
+            nearest=nearest,
+            control=control,
+        )
+        return dict(enumerate(p))
 
     def attacked(self, planned: Planned, attack: int) -> AttackedRelease[HeldRelease]:
         """An attack of a number, for those who measure it."""

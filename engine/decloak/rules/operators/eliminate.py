@@ -1,7 +1,7 @@
 """eliminate: strike members from generalised items by their distance to the context."""
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from decloak.attack.selftrained import Control
 from decloak.data.forms import FormName
+from decloak.data.tables import Floats
 from decloak.errors import DecloakError, shown
 from decloak.rules.because import called
 from decloak.rules.eliminate.kernel import Elimination, eliminate
@@ -28,6 +30,8 @@ __all__ = ["ELIMINATE", "EliminateRule"]
 _CELL = ("table", "row", "col", "d")
 _GROUPS = np.array([strikes.GROUPS.index({"col": "column"}.get(kind, kind)) for kind in GROUP_KINDS])
 """The place of each kind of groups among those of the store."""
+ADDED = "added"
+"""The column of what is learned."""
 
 
 class EliminateRule(RuleModel):
@@ -35,6 +39,10 @@ class EliminateRule(RuleModel):
 
     form: Literal["eliminate"]
     cells: Sql = Field(description="SELECT giving table, row, col, d and any further numeric columns")
+    learn: Literal["release"] | None = Field(
+        None, description="learn from the release's plain items the probability that a member was added: `added`"
+    )
+    control: Control = Field("none", description="learn from permuted labels or contexts: must fall to chance")
     weigh: Formula = Field("d", description="the weighted distance of a cell")
     redistribute: Literal["none", "all", "lower_cluster"] = Field(
         "none", description="who shares the weight of a struck cell"
@@ -97,6 +105,13 @@ class EliminateOperator(Operator[EliminateRule]):
         model = rule.model
         columns = sandbox.columns(model.cells, rule.place("cells"))
         rule.require("cells", columns, _CELL)
+        if model.learn is None and model.control != "none":
+            hint = "write learn: release, or delete it"
+            raise rule.source.error(("control",), "a control is of what is learned", hint)
+        if model.learn is not None:
+            columns = (*columns, ADDED)
+            if ADDED not in str(model.weigh):
+                raise rule.source.error(("weigh",), f"what is learned is not weighed: {ADDED}", f"write weigh: {ADDED}")
         keys = ("weigh", "redistribute", "groups", "suspicion", "threshold", "strike")
         return Strategy.build(
             weigh=str(model.weigh),
@@ -115,12 +130,17 @@ class EliminateOperator(Operator[EliminateRule]):
     def by_relatedness(self, rule: RuleOf[EliminateRule]) -> bool:
         return True  # distance tables come of nothing else, also those that a coin is tossed over
 
+    def by_plain_items(self, rule: RuleOf[EliminateRule]) -> bool:
+        return rule.model.learn is not None
+
     def heeds(self, rule: RuleOf[EliminateRule]) -> frozenset[str]:
         heeded = {"threshold": not self.by_chance(rule), "ratio": rule.compiled.threshold is not None}
         return frozenset(name for name, does in heeded.items() if does)
 
     def run(self, rule: RuleOf[EliminateRule], sight: Sight, settings: Settings) -> Struck:
         strategy, tables = rule.compiled, _cells(rule, sight.sandbox)
+        if rule.model.learn is not None:
+            tables = _learned(tables, sight.added(rule.model.control))
         done = eliminate(
             [table.d for table in tables],
             strategy,
@@ -143,7 +163,8 @@ class EliminateOperator(Operator[EliminateRule]):
 
     def write_views(self, connection: sqlite3.Connection, rule: RuleOf[EliminateRule]) -> None:
         # The view of the first weights is over the distances themselves, so it is of no other cells.
-        if " ".join(rule.model.cells.lower().split()) == "select * from distance" and not self.by_chance(rule):
+        plain = " ".join(rule.model.cells.lower().split()) == "select * from distance" and rule.model.learn is None
+        if plain and not self.by_chance(rule):
             weigh = rule.compiled.weigh.sql(findings.START, over="partition by x.distance_table")
             findings.write_start(connection, rule.name, weigh)
         findings.write_why(connection, rule.name, rule.digest, "named_struck", rule.because_sql("x"))
@@ -189,7 +210,7 @@ def _cells(rule: RuleOf[EliminateRule], sandbox: Sandbox) -> list[_Cells]:
     columns = dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else {}
     if not columns:
         return []
-    further = rule.compiled.further
+    further = [name for name in rule.compiled.further if name != ADDED or rule.model.learn is None]
     positions = [_whole(name, columns[name], place) for name in ("table", "row", "col")]
     # The distances first: `_table` takes the rest for the further columns.
     values = [_numbers(name, columns[name], place) for name in ("d", *further)]
@@ -197,6 +218,19 @@ def _cells(rule: RuleOf[EliminateRule], sandbox: Sandbox) -> list[_Cells]:
     order = np.lexsort(positions[::-1])
     cut = np.flatnonzero(np.diff(positions[0][order])) + 1
     return [_table(part, positions, values, further, place) for part in np.split(order, cut)]
+
+
+def _learned(tables: Sequence[_Cells], added: Mapping[int, Floats]) -> list[_Cells]:
+    """The cells with what was learned of them; what nothing was learned of is not struck."""
+    with_added = []
+    for cells in tables:
+        p = np.full(cells.d.shape, np.nan)
+        known = added.get(cells.table, p)
+        rows, cols = np.minimum(p.shape, known.shape).tolist()
+        p[:rows, :cols] = known[:rows, :cols]
+        d = np.where(np.isnan(p), np.nan, cells.d)
+        with_added.append(_Cells(cells.table, d, cells.further | {ADDED: p}))
+    return with_added
 
 
 def _whole(name: str, column: tuple[Any, ...], place: str) -> NDArray[np.int64]:

@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Generic, TypeVar, get_args
 
+from decloak.attack.selftrained import Control
 from decloak.data.assignment import Closer
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.forms import FormName
+from decloak.data.tables import Floats
 from decloak.digest import digest
 from decloak.errors import shown
 from decloak.rules.because import sentence_sql
@@ -40,7 +42,8 @@ class Sight:
 
     The scores are of pairs of items, `closer` says whether smaller or larger ones are of closer items, `unrelated`
     which one items have that have nothing in common, where that is known. `shown` is the relation of that name as
-    transactions, None where it has to be asked for.
+    transactions, None where it has to be asked for. `added` learns from the release, and gives the probability of
+    every cell of its distance tables, by their numbers, that the member was added.
     """
 
     sandbox: Sandbox
@@ -49,6 +52,7 @@ class Sight:
     closer: Closer = "smaller"
     unrelated: float | None = None
     shown: Callable[[], Dataset | None] = lambda: None
+    added: Callable[[Control], Mapping[int, Floats]] = lambda control: {}
 
 
 class Result(ABC):
@@ -182,6 +186,10 @@ class Operator(ABC, Generic[ModelT]):
 
     def by_relatedness(self, rule: RuleOf[ModelT]) -> bool:
         """Whether a rule finds nothing where nobody says how items are related."""
+        return False
+
+    def by_plain_items(self, rule: RuleOf[ModelT]) -> bool:
+        """Whether a rule learns from the items that a release shows as they are."""
         return False
 
     def heeds(self, rule: RuleOf[ModelT]) -> frozenset[str]:

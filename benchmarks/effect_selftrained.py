@@ -1,0 +1,174 @@
+"""How well an attacker tells added members from meant ones on COAT's releases, by what he knows, in F.
+
+    python benchmarks/effect_selftrained.py INPUTS.json.gz FOLDER INDEX
+
+INPUTS has samples of MTSamples' keywords and of recipes (numbers of lines) and what COAT made of them; FOLDER the files
+these lines are of (mtsamples_keywords.tsv.gz, recipes.tsv.gz) and word vectors (glove100_i8_150k.npz with its words in
+glove100_vocab_150k.txt.gz); INDEX is the corpus that build_reference_corpus.py makes. Contexts are all plain items.
+
+Every member is struck but the best of each row, in the order of what an attack goes by, the last of a column excepted.
+`language` goes by distances, `combined` by the mean of both, `centred` by that less the means of row and column; the
+rest is learned from the release itself (`selftrained`), by one measure or both, and by both with a control.
+The last lines compare `selftrained` with `combined` over the samples, and say how often cells of each probability were
+added members indeed.
+"""
+
+import argparse
+import gzip
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from decloak.attack.selftrained import Control, added_probabilities
+from decloak.attack.tables import needed_pairs, tables
+from decloak.data.published import Published
+from decloak.data.tables import AttackTable, Floats, Pair
+from decloak.measure.kernels.statistics import interval, paired_difference
+from decloak.relate.combined import combined
+from decloak.relate.corpus_index import Corpus
+from decloak.relate.counting import Counted
+from decloak.relate.ngd import distances
+
+FILES = {"mts": "mtsamples_keywords.tsv.gz", "recipes": "recipes.tsv.gz"}
+Measure = Callable[[Sequence[Pair]], Mapping[Pair, float | None]]
+
+
+def vectors(folder: Path) -> Callable[[str], Floats]:
+    file = np.load(folder / "glove100_i8_150k.npz")
+    table = file["q"].astype(np.float32) * file["scale"].astype(np.float32)[:, None]
+    with gzip.open(folder / "glove100_vocab_150k.txt.gz", "rt", encoding="utf-8") as lines:
+        number = {line.split("\t")[0].strip(): place for place, line in enumerate(lines)}
+
+    def vector(term: str) -> Floats:
+        places = [number[word] for word in "".join(c if c.isalnum() else " " for c in term).split() if word in number]
+        mean = table[places].mean(axis=0) if places else np.full(table.shape[1], np.nan)
+        return np.asarray(mean / np.linalg.norm(mean))
+
+    return vector
+
+
+def glove(vector: Callable[[str], Floats]) -> Measure:
+    cache: dict[str, Floats] = {}
+
+    def measure(pairs: Sequence[Pair]) -> dict[Pair, float | None]:
+        for item in {item for pair in pairs for item in pair} - cache.keys():
+            cache[item] = vector(item)
+        cosines = ((pair, float(cache[pair[0]] @ cache[pair[1]])) for pair in pairs)
+        return {pair: None if np.isnan(cosine) else 1 - cosine for pair, cosine in cosines}
+
+    return measure
+
+
+def ngd(index: Corpus) -> Measure:
+    counted = Counted(index, None)
+    return lambda pairs: distances(counted, pairs, unseen=1.0, cap="none").distances
+
+
+def struck_well(ranks: Sequence[Floats], attacked: Sequence[AttackTable], truth: Sequence[frozenset[str]]) -> float:
+    """F of striking all but the best of each row."""
+    struck = right = added = 0
+    for table, rank in zip(attacked, ranks, strict=True):
+        meant = np.array([[member in truth[number] for member in table.columns] for number in table.transactions])
+        added += int((~meant).sum())
+        in_row, in_column = np.full(rank.shape[0], rank.shape[1]), np.full(rank.shape[1], rank.shape[0])
+        for cell in np.argsort(-rank.ravel(), kind="stable").tolist():
+            row, column = divmod(cell, rank.shape[1])
+            if in_row[row] > 1 and in_column[column] > 1:
+                in_row[row] -= 1
+                in_column[column] -= 1
+                struck += 1
+                right += not meant[row, column]
+    return 2 * right / (struck + added)
+
+
+def by_distance(
+    published: Published, scores: Mapping[Pair, float | None], attacked: Sequence[AttackTable]
+) -> list[Floats]:
+    """The distance of every cell; of what has none the mean of its table."""
+    every = {table.members: table for table in tables(published, scores, None)}
+    ranks = []
+    for table in attacked:
+        d, scored = np.full(table.d.shape, np.nan), every.get(table.members)
+        if scored is not None:
+            rows = {number: row for row, number in enumerate(table.transactions.tolist())}
+            columns = [table.columns.index(member) for member in scored.columns]
+            d[np.ix_([rows[number] for number in scored.transactions.tolist()], columns)] = scored.d
+        ranks.append(np.where(np.isnan(d), np.nanmean(d) if np.isfinite(d).any() else 0.0, d))
+    return ranks
+
+
+def centred(d: Floats) -> Floats:
+    return np.asarray(d - d.mean(axis=1, keepdims=True) - d.mean(axis=0, keepdims=True))
+
+
+def measured(
+    published: Published, truth: list[frozenset[str]], language: Mapping[str, Measure]
+) -> tuple[dict[str, float], Floats, Floats]:
+    """F of every attacker, and of `selftrained` the probability of every cell and whether its member was added."""
+    pairs = needed_pairs(published, None)
+    attacked = tables(published, dict.fromkeys(pairs, 0.0), None)
+    scores = {name: measure(pairs) for name, measure in language.items()}
+    both = by_distance(published, combined(list(scores.values())), attacked)
+    rng = np.random.default_rng(0)
+    ranks = {"chance": [rng.random(table.d.shape) for table in attacked]}
+    ranks |= {f"language: {name}": by_distance(published, scored, attacked) for name, scored in scores.items()}
+    ranks |= {"combined": both, "centred": [centred(d) for d in both]}
+
+    def learned(names: Sequence[str], control: Control = "none") -> list[Floats]:
+        return added_probabilities(
+            published, attacked, lambda asked: [language[n](asked) for n in names], control=control
+        )
+
+    ranks |= {f"selftrained by {name}": learned([name]) for name in language}
+    controls: dict[str, Control] = {"selftrained": "none", "labels permuted": "labels", "contexts permuted": "contexts"}
+    ranks |= {title: learned(list(language), control) for title, control in controls.items()}
+    added = [np.array([[m not in truth[n] for m in table.columns] for n in table.transactions]) for table in attacked]
+    p, kind = (np.concatenate([part.ravel() for part in parts]) for parts in (ranks["selftrained"], added))
+    return {name: struck_well(rank, attacked, truth) for name, rank in ranks.items()}, p, kind
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name in ("inputs", "folder", "index"):
+        parser.add_argument(name, type=Path)
+    arguments = parser.parse_args()
+    with gzip.open(arguments.inputs, "rt", encoding="utf-8") as file:
+        inputs = json.load(file)
+    with Corpus.open(arguments.index) as index:
+        language = {"ngd": ngd(index), "glove": glove(vectors(arguments.folder))}
+        for name, k in (("mts", "k=3"), ("mts", "k=5"), ("recipes", "k=3"), ("recipes", "k=5")):
+            with gzip.open(arguments.folder / FILES[name], "rt", encoding="utf-8") as lines:
+                every = [tuple(dict.fromkeys(line.rstrip("\n").split("\t")[1].split("|"))) for line in lines]
+            results = []
+            for key, numbers in inputs["lines"].items():
+                sample = " ".join(key.split()[:2])
+                if sample.split()[0] == name:
+                    sets = {item: tuple(sorted(items)) for items in inputs["releases"][sample][k] for item in items}
+                    rows = [every[number] for number in numbers]
+                    shown = tuple(tuple(dict.fromkeys(sets.get(item, item) for item in row)) for row in rows)
+                    published = Published(shown, tuple(map(str, range(len(rows)))))
+                    results.append(measured(published, [frozenset(row) for row in rows], language))
+            report(f"{name} {k}", results)
+
+
+def report(title: str, results: Sequence[tuple[dict[str, float], Floats, Floats]]) -> None:
+    print(f"{title}, {len(results)} samples")
+    for name in results[0][0]:
+        mean, _, high, *_ = interval([figures[name] for figures, *_ in results])
+        print(f"  {name:22} {mean or 0:.3f} ±{(high or 0) - (mean or 0):.3f}")
+    ours, theirs = ([figures[name] for figures, *_ in results] for name in ("selftrained", "combined"))
+    mean, low, high, *_ = paired_difference(ours, theirs)
+    print(f"  selftrained minus combined {mean or 0:+.3f}, 95% {low or 0:+.3f} to {high or 0:+.3f}")
+    p, added = (np.concatenate([result[side] for result in results]) for side in (1, 2))
+    print(f"  Brier score {np.mean((p - added) ** 2):.4f}, of the mean for all {added.mean() * (1 - added.mean()):.4f}")
+    for low_p in np.arange(0, 1, 0.1):
+        within = (p >= low_p) & (p < low_p + 0.1 + 1e-9)
+        if within.any():
+            shares = f"p {p[within].mean():.3f}, added {added[within].mean():.3f}"
+            print(f"  [{low_p:.1f}, {low_p + 0.1:.1f})  {within.sum():5} cells, {shares}")
+
+
+if __name__ == "__main__":
+    main()

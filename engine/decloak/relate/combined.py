@@ -1,0 +1,132 @@
+"""Several measures as one: what one of them does not know another may.
+
+z_i(a, b): the distance of a and b by measure i, less its mean and over its standard deviation among the pairs asked
+for. The distance of a pair is the mean of its z, weighted if weights are given, or the least; of the measures that
+have a score, and that of no measure is none. All are raised alike, so that the closest pair is at distance 0.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from decloak.data.assignment import Closer
+from decloak.data.formats.folder import Folder
+from decloak.data.tables import Floats, Pair
+from decloak.errors import DecloakError, shown
+from decloak.relate.ngd import Scored
+from decloak.relate.relatedness import Relatedness, Supplies
+from decloak.yaml.part import Found
+
+__all__ = ["CombinedBase", "combined"]
+
+Weight = Annotated[float, Field(gt=0)]
+
+
+class CombinedBase(Relatedness):
+    """Several measures, standardised and taken together."""
+
+    closer: ClassVar[Closer] = "smaller"
+
+    measure: Literal["combined"]
+    """Several measures at once; a list under relate is the same, by their mean."""
+    of: tuple[Any, ...]
+    by: Literal["mean", "minimum"] = "mean"
+    """The mean of the standardised distances, or the least of them."""
+    weights: Annotated[tuple[Weight, ...], Field(min_length=2)] | None = None
+    """Weights of the mean, in the order of the measures."""
+
+    def mistakes(self) -> Found:
+        """Weights for every measure, of a mean."""
+        if self.weights is not None and len(self.weights) != len(self.of):
+            message = f"{len(self.weights)} weights for {len(self.of)} measures"
+            yield ("weights",), DecloakError(message, hint="write one for each")
+        if self.weights is not None and self.by != "mean":
+            yield ("weights",), DecloakError("only a mean has weights", hint="delete them, or write by: mean")
+        for number, part in enumerate(self.of):
+            if part.closer != "smaller":
+                message = f"{shown(part.title)} has scores that are larger for closer items"
+                yield ("of", number), DecloakError(message, hint="give distances")
+
+    @property
+    def parts(self) -> Sequence[Relatedness]:
+        """The measures."""
+        return self.of
+
+    @property
+    def title(self) -> str:
+        """The names of all."""
+        return " + ".join(part.title for part in self.parts)
+
+    @property
+    def origin(self) -> str:
+        """Where all come from."""
+        return " + ".join(part.origin for part in self.parts)
+
+    @property
+    def sends_to(self) -> tuple[str, ...]:
+        """Where any of them sends the items' names."""
+        return tuple(address for part in self.parts for address in part.sends_to)
+
+    @property
+    def goes_by_kept(self) -> bool:
+        """Whether one of them goes by the answers that a store keeps."""
+        return any(part.goes_by_kept for part in self.parts)
+
+    def named(self) -> Iterator[str]:
+        """The files that all of them name."""
+        for part in self.parts:
+            yield from part.named()
+
+    def identity(self, digest_of: Callable[[str], str]) -> dict[str, Any]:
+        """What all of them say, with files by their content."""
+        return super().identity(digest_of) | {"of": [part.identity(digest_of) for part in self.parts]}
+
+    def check(self, folder: Folder) -> None:
+        """Read and open whatever they name."""
+        for part in self.parts:
+            part.check(folder)
+
+    def scored(self, pairs: Sequence[Pair], supplies: Supplies) -> Scored:
+        """The distances by all measures, taken together; what each did not know is told."""
+        scored = [part.scored(pairs, supplies) for part in self.parts]
+        warnings = []
+        for part, (distances, lines) in zip(self.parts, scored, strict=True):
+            warnings += [f"{part.title}: {line}" for line in lines]
+            absent = sum(score is None for score in distances.values())
+            if absent:
+                warnings.append(f"{part.title}: no score for {absent} of {len(distances)} pairs, which go by the rest")
+        return Scored(combined([distances for distances, _ in scored], self.by, self.weights), warnings)
+
+
+def combined(
+    measures: Sequence[Mapping[Pair, float | None]],
+    by: Literal["mean", "minimum"] = "mean",
+    weights: Sequence[float] | None = None,
+) -> dict[Pair, float | None]:
+    """One distance for every pair of the first measure.
+
+    >>> combined([{("a", "b"): 0.0, ("a", "c"): 2.0}, {("a", "b"): None, ("a", "c"): 3.0}])
+    {('a', 'b'): 0.0, ('a', 'c'): 1.5}
+    """
+    pairs = list(measures[0])
+    z = np.array([_standardised(np.array([measure.get(pair) for pair in pairs], float)) for measure in measures])
+    there = np.isfinite(z)
+    share = there * np.array([1.0] * len(measures) if weights is None else list(weights))[:, None]
+    if by == "minimum":
+        one = np.where(there, z, np.inf).min(axis=0, initial=np.inf)
+    else:
+        total, summed = share.sum(axis=0), (np.where(there, z, 0.0) * share).sum(axis=0)
+        one = np.divide(summed, total, out=np.full(len(pairs), np.inf), where=total > 0)
+    finite = np.isfinite(one)
+    least = float(one[finite].min()) if finite.any() else 0.0
+    return {pair: d - least if ok else None for pair, d, ok in zip(pairs, one.tolist(), finite.tolist(), strict=True)}
+
+
+def _standardised(d: Floats) -> Floats:
+    d = np.where(np.isfinite(d), d, np.nan)
+    known = d[np.isfinite(d)]
+    deviation = float(known.std()) if len(known) else 0.0
+    # Equal distances tell nothing: all at the mean, whatever rounding makes of their deviation.
+    return (d - known.mean()) / deviation if deviation > 1e-12 else d * 0.0
