@@ -22,8 +22,8 @@ from test_disassociated_store import ORIGINAL, SCENARIO, clinic  # noqa: F401
 
 ROOT = Path(__file__).parents[1]
 QUICKSTART = ROOT / "scenarios" / "quickstart.yaml"
-EVERYTHING = SCENARIO.replace("bayes, cover]", "bayes, cover, cover_adjacent, breached]").replace(
-    "[accuracy, breakage, breach]", "[accuracy, breakage, breach, utility, {wmd: {vectors: vectors.csv}}]"
+EVERYTHING = SCENARIO.replace("bayes, cover]", "bayes, expectation, cover, cover_adjacent, breached]").replace(
+    "[accuracy, breakage, breach]", "[accuracy, certain, breakage, breach, utility, {wmd: {vectors: vectors.csv}}]"
 )
 
 

@@ -1,12 +1,25 @@
 """The families of measures, in the order of tables and texts. A further one is a module, and its name here."""
 
 from decloak.data.forms import FormName
-from decloak.measure import accuracy, breach, breakage, cost, findings, link, loss, mining, recovery, utility, wmd
+from decloak.measure import (
+    accuracy,
+    breach,
+    breakage,
+    certain,
+    cost,
+    findings,
+    link,
+    loss,
+    mining,
+    recovery,
+    utility,
+    wmd,
+)
 from decloak.measure.family import Family, FigureTitle
 
 __all__ = ["FAMILIES", "by_name", "choosable", "figure_titles", "fitting", "in_words", "measuring", "words_of_columns"]
 
-_MODULES = (findings, recovery, link, loss, cost, mining, accuracy, breakage, breach, utility, wmd)
+_MODULES = (findings, recovery, link, loss, cost, mining, accuracy, certain, breakage, breach, utility, wmd)
 FAMILIES: tuple[Family, ...] = tuple(module.FAMILY for module in _MODULES)
 """The first is always counted, and so the one that nobody chooses."""
 

@@ -79,6 +79,14 @@ class HeldRelease(ABC):
         row = self.connection.execute("select original from truth_release where release = ?", (self.number,)).fetchone()
         return None if row is None else read_dataset(self.connection, row[0])
 
+    def true_tables(self, scoring: int) -> list[TrueTable]:
+        """Truth: the cells of the distance tables of a scoring; none where there are no tables."""
+        return []
+
+    def beside_truth(self, arrange: Callable[[Disassociated, Records, list[list[int]]], Arranged]) -> Arranged | None:
+        """Truth: what is published and the record behind every row; None where rows have none, or it is not known."""
+        return None
+
 
 class HeldSets(HeldRelease):
     """A release of transactions that show items and generalised items."""

@@ -216,6 +216,8 @@ class Execution:
         def write(connection: Any) -> int:
             text = findings.write_rule(connection, rule.digest, rule.name, rule.model.form, rule.text)
             parameters = planned.settings.model_dump(exclude_none=True) | {"reads": reads}
+            if rule.operator.by_probability(rule):
+                parameters["probabilities"] = True
             if result.idle is not None:
                 parameters["idle"] = result.idle
             attack = findings.write_attack(

@@ -384,7 +384,7 @@ CREATE TABLE attack (
   release INTEGER NOT NULL REFERENCES release (id) ON DELETE CASCADE, -- the release attacked
   scoring INTEGER REFERENCES scoring (id) ON DELETE CASCADE, -- the distance tables it read
   attacker INTEGER REFERENCES attacker (id) ON DELETE CASCADE, -- the attacker whose knowledge it read
-  parameters TEXT NOT NULL       -- threshold, ratio and the like, and why it had nothing to do, as JSON
+  parameters TEXT NOT NULL       -- threshold and the like, whether weights are probabilities, why it had nothing to do, as JSON
 ) STRICT;
 
 -- [node] One fact an attack derived.

@@ -130,6 +130,9 @@ class EliminateOperator(Operator[EliminateRule]):
     def by_relatedness(self, rule: RuleOf[EliminateRule]) -> bool:
         return True  # distance tables come of nothing else, also those that a coin is tossed over
 
+    def by_probability(self, rule: RuleOf[EliminateRule]) -> bool:
+        return rule.model.learn is not None and rule.model.weigh == ADDED
+
     def by_plain_items(self, rule: RuleOf[EliminateRule]) -> bool:
         return rule.model.learn is not None
 

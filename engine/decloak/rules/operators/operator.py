@@ -188,6 +188,10 @@ class Operator(ABC, Generic[ModelT]):
         """Whether a rule finds nothing where nobody says how items are related."""
         return False
 
+    def by_probability(self, rule: RuleOf[ModelT]) -> bool:
+        """Whether what a rule ranks its findings by is the probability that they are right."""
+        return False
+
     def by_plain_items(self, rule: RuleOf[ModelT]) -> bool:
         """Whether a rule learns from the items that a release shows as they are."""
         return False

@@ -87,6 +87,9 @@ class ReassociateOperator(Operator[ReassociateRule]):
     def by_chance(self, rule: RuleOf[ReassociateRule]) -> bool:
         return bool(rule.compiled.match == "random")
 
+    def by_probability(self, rule: RuleOf[ReassociateRule]) -> bool:
+        return bool(rule.compiled.match == "expectation")
+
     def by_relatedness(self, rule: RuleOf[ReassociateRule]) -> bool:
         return not self.by_chance(rule) and rule.compiled.combine != "fitted"  # lifts are the release's own
 

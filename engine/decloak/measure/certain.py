@@ -1,0 +1,81 @@
+"""How many links an attack can tell with near certainty, how many of these are right, and of how many people."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from decloak.data.forms import FormName
+from decloak.measure.family import POOLED, AttackedRelease, Family, Figure, FigureTitle, Measured
+from decloak.releases.held import UNKNOWN, HeldRelease
+from decloak.store.outcomes import scoring_of
+from decloak.store.probabilities import gives_probabilities, probable_gifts, probable_strikes
+
+__all__ = ["FAMILY"]
+
+NOTHING = "certain cannot be measured: the attack gives no probabilities"
+Links = list[tuple[float, bool, int]]
+"""The probability of every finding, whether it is right, and whose record it is about."""
+
+
+def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
+    from decloak.measure.kernels.certainty import brier, certain
+
+    if not gives_probabilities(attacked.connection, attacked.number):
+        return [], NOTHING
+    if attacked.release.original is None:
+        return [], UNKNOWN.format("certain")
+    links = [*_strikes(attacked), *_gifts(attacked)]
+    p, right, person = zip(*links, strict=True) if links else ((), (), ())
+    people = len(attacked.release.original.transactions)
+    figures: list[Figure] = []
+    for level, findings, truly, persons in certain(p, right, person):
+        name = f"certain_{round(100 * level)}"
+        figures.append((POOLED, name, findings, findings, len(links)))
+        figures.append((POOLED, f"{name}_right", truly / findings if findings else None, truly, findings))
+        figures.append((POOLED, f"{name}_people", persons / people if people else None, persons, people))
+    score, of_share = brier(p, right)
+    return [*figures, (POOLED, "brier", score, None, None), (POOLED, "brier_chance", of_share, None, None)], None
+
+
+def _strikes(attacked: AttackedRelease[HeldRelease]) -> Iterator[tuple[float, bool, int]]:
+    """Of members struck: right where the member was added."""
+    strikes = probable_strikes(attacked.connection, attacked.number)
+    if strikes:
+        tables = attacked.release.true_tables(scoring_of(attacked.connection, attacked.number))
+        original = {table.id: table.original for table in tables}
+        for strike in strikes:
+            meant = bool(original[strike.table][strike.row, strike.column])
+            yield strike.probability, not meant, strike.txn
+
+
+def _gifts(attacked: AttackedRelease[HeldRelease]) -> Iterator[tuple[float, bool, int]]:
+    """Of units given to rows: right where the record behind the row has the unit."""
+    from decloak.measure.kernels.true_rows import TrueRows, among
+
+    gifts = probable_gifts(attacked.connection, attacked.number)
+    rows = attacked.release.beside_truth(TrueRows) if gifts else None
+    if rows is not None:
+        assignments = [gift.assignment for gift in gifts]
+        place = rows.given(assignments).row
+        right = among(rows.units(assignments) * rows.rows + place, rows.true)
+        yield from zip([gift.probability for gift in gifts], right.tolist(), np.asarray(place).tolist(), strict=True)
+
+
+def _titles() -> Iterator[FigureTitle]:
+    for percent in (50, 80, 90, 95):
+        column, name = percent == 90, f"certain_{percent}"
+        yield FigureTitle(name, f"sure at .{percent}", f"links with p of .{percent} or more", count=True, column=column)
+        yield FigureTitle(f"{name}_right", "sure and right", f"right ones, of links with p ≥ .{percent}", column=column)
+        yield FigureTitle(f"{name}_people", "of people", f"people with a link of p ≥ .{percent}", column=column)
+    yield FigureTitle("brier", "Brier", "mean square of what p is off, 0 is best", column=False)
+    yield FigureTitle("brier_chance", "Brier by chance", "the same of saying the mean of all", column=False)
+
+
+FAMILY = Family(
+    name="certain",
+    about="Links an attack is nearly certain of, by their probability p",
+    figures=tuple(_titles()),
+    measure=_measure,
+    fits=frozenset(FormName) - {FormName.DISTANCES},
+    rule_forms=frozenset({"eliminate", "reassociate"}),
+)

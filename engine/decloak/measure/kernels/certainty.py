@@ -1,0 +1,47 @@
+"""How many of the findings of an attack are nearly certain, how many of these are right, and of how many people.
+
+p: the probability an attack gives each of its findings; right: whether it is; person: whose record it is about. Brier
+score: the mean of (p - right)^2, which for who says the same of all, the share that is right, is share x (1 - share).
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+__all__ = ["LEVELS", "Certain", "brier", "certain"]
+
+LEVELS = (0.5, 0.8, 0.9, 0.95)
+
+
+class Certain(NamedTuple):
+    """Findings of a probability of at least `level`, those that are right, and the people they are about."""
+
+    level: float
+    findings: int
+    right: int
+    people: int
+
+
+def certain(p: ArrayLike, right: ArrayLike, person: ArrayLike, levels: Iterable[float] = LEVELS) -> list[Certain]:
+    """What there is at each level.
+
+    >>> certain([0.9, 0.5, 0.4], [True, True, False], [1, 1, 2], [0.5])
+    [Certain(level=0.5, findings=2, right=2, people=1)]
+    """
+    chances, truly, people = np.asarray(p, float), np.asarray(right, bool), np.asarray(person)
+    counts = []
+    for level in levels:
+        sure = chances >= level - 1e-12
+        counts.append(Certain(level, int(sure.sum()), int(truly[sure].sum()), len(np.unique(people[sure]))))
+    return counts
+
+
+def brier(p: ArrayLike, right: ArrayLike) -> tuple[float | None, float | None]:
+    """The score of the probabilities, and of the share that is right said of every finding; None of no findings."""
+    chances, truly = np.asarray(p, float), np.asarray(right, float)
+    if not len(chances):
+        return None, None
+    share = float(truly.mean())
+    return float(np.mean((chances - truly) ** 2)), share * (1 - share)

@@ -1,0 +1,86 @@
+"""Links an attack is nearly certain of: the counting, and what a run tells of it."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import decloak
+from decloak.measure.kernels.certainty import brier, certain
+from decloak.store.opening import connect_readonly
+from decloak.store.probabilities import gives_probabilities, probable_gifts, probable_strikes
+
+SETS = """\
+scenario: How many members is it sure of?
+data: {generate: clinic, transactions: 500, seed: 7}
+anonymise: {method: coat, k: 10, privacy: {count: 20, sizes: [3]}}
+relate: {measure: ngd, source: clinic-counts}
+attacker: {context: all}
+attack: [rba, selftrained]
+measure: [recovery, certain]
+expect: ["certain_50_right(selftrained) > 0.5", "brier(selftrained) < brier_chance(selftrained)"]
+"""
+CHUNKS = """\
+scenario: How many links is it sure of?
+data: {generate: clinic, transactions: 500, seed: 7}
+anonymise: {method: disassociation, k: 3, m: 2, max_cluster: 15, refine: true}
+attack: [random, expectation]
+measure: [accuracy, certain]
+"""
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.booleans(), st.integers(0, 5)), max_size=30))
+def test_counts_are_those_of_a_walk_over_the_findings(drawn):
+    links = [(p / 20, right, person) for p, right, person in drawn]
+    p, right, person = zip(*links, strict=True) if links else ((), (), ())
+    for counts in certain(p, right, person):
+        sure = [link for link in links if link[0] >= counts.level]
+        expected = len(sure), sum(link[1] for link in sure), len({link[2] for link in sure})
+        assert counts[1:] == expected
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=30))
+def test_the_brier_score_of_chance_is_that_of_saying_the_share_of_all(drawn):
+    p, right = zip(*drawn, strict=True)
+    score, of_chance = brier(p, right)
+    share = sum(right) / len(right)
+    assert score == pytest.approx(sum((a - b) ** 2 for a, b in drawn) / len(drawn))
+    assert of_chance == pytest.approx(sum((share - b) ** 2 for b in right) / len(drawn))
+
+
+def test_without_findings_there_is_no_score():
+    assert brier([], []) == (None, None)
+
+
+def test_strikes_are_right_where_the_member_was_added(tmp_path):
+    (tmp_path / "s.yaml").write_text(SETS)
+    run = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+    assert run.ok
+    connection = connect_readonly(tmp_path / "s.db")
+    attacks = dict(connection.execute("select r.name, a.id from attack a join rule r on r.id = a.rule").fetchall())
+    assert not gives_probabilities(connection, attacks["rba"])
+    assert gives_probabilities(connection, attacks["selftrained"])
+    strikes = probable_strikes(connection, attacks["selftrained"])
+    figures = dict(
+        connection.execute(
+            "select f.name, f.part from measurement m join measure f on f.measurement = m.id "
+            "where m.attack = ? and m.family in ('certain', 'recovery') and f.scope < 0",
+            (attacks["selftrained"],),
+        ).fetchall()
+    )
+    assert len(strikes) == figures["struck"]
+    assert figures["certain_90"] == sum(strike.probability >= 0.9 for strike in strikes)
+    connection.close()
+
+
+def test_links_of_shared_chunks_count_as_well(tmp_path):
+    (tmp_path / "s.yaml").write_text(CHUNKS)
+    assert decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db").ok
+    connection = connect_readonly(tmp_path / "s.db")
+    (attack,) = connection.execute(
+        "select a.id from attack a join rule r on r.id = a.rule where r.name = 'expectation'"
+    ).fetchone()
+    gifts = probable_gifts(connection, attack)
+    assert any(str(gift.assignment.chunk).startswith("S") for gift in gifts)
+    assert np.all([0 <= gift.probability <= 1 + 1e-6 for gift in gifts])
+    connection.close()
