@@ -217,7 +217,8 @@ def test_the_formats_are_those_that_can_be_read() -> None:
          "s.yaml:6:27: a ratio scales the threshold that 'threshold' replaces; delete one"),
         (["attack: [rba, {rul: gba, rule: x}]"], "s.yaml:6:16: unknown key 'rul'; did you mean 'rule'?"),
         (["measure: [recover]"],
-         ("s.yaml:7:11: expected 'recovery', 'link', 'loss', 'cost', 'mining', 'accuracy', 'certain', 'breakage', 'breach' or "
+         ("s.yaml:7:11: expected 'recovery', 'link', 'loss', 'cost', 'mining', 'accuracy', 'certain', 'breakage', "
+          "'breach' or "
          "'utility', a mapping with link, a mapping with mining, a mapping with breach, a mapping with utility, or a "
          "mapping with wmd, found 'recover'; "
          "did you mean 'recovery'?")),
