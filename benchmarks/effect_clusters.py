@@ -21,11 +21,12 @@ from pathlib import Path
 import numpy as np
 
 from decloak.anonymisers.kernels.disassociation import disassociate
+from decloak.counting.ascending import among
 from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Disassociated
 from decloak.measure.kernels.reassociation import accuracy
 from decloak.measure.kernels.statistics import paired_difference
-from decloak.measure.kernels.true_rows import TrueRows, among
+from decloak.measure.kernels.true_rows import TrueRows
 from decloak.relate.clusters import company
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate.kernel import AttackedCluster, attack

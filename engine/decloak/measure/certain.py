@@ -50,7 +50,8 @@ def _strikes(attacked: AttackedRelease[HeldRelease]) -> Iterator[tuple[float, bo
 
 def _gifts(attacked: AttackedRelease[HeldRelease]) -> Iterator[tuple[float, bool, int]]:
     """Of units given to rows: right where the record behind the row has the unit."""
-    from decloak.measure.kernels.true_rows import TrueRows, among
+    from decloak.counting.ascending import among
+    from decloak.measure.kernels.true_rows import TrueRows
 
     gifts = probable_gifts(attacked.connection, attacked.number)
     rows = attacked.release.beside_truth(TrueRows) if gifts else None

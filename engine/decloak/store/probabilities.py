@@ -5,6 +5,7 @@ import sqlite3
 from typing import NamedTuple
 
 from decloak.data.assignment import Assignment
+from decloak.store.strikes import read_strikes
 
 __all__ = ["Given", "Struck", "gives_probabilities", "probable_gifts", "probable_strikes"]
 
@@ -33,13 +34,23 @@ def gives_probabilities(connection: sqlite3.Connection, attack: int) -> bool:
 
 
 def probable_strikes(connection: sqlite3.Connection, attack: int) -> list[Struck]:
-    """What an eliminate rule struck."""
-    rows = connection.execute(
-        "select s.distance_table, s.row, s.col, r.txn, s.weight from finding f join struck s on s.finding = f.id "
-        "join distance_row r on r.distance_table = s.distance_table and r.row = s.row where f.attack = ? order by f.id",
-        (attack,),
-    )
-    return [Struck(*row) for row in rows]
+    """What an eliminate rule struck, in order; nothing of an attack of another form."""
+    strikes = read_strikes(connection, attack)
+    if strikes is None:
+        return []
+    txns = {
+        (table, row): txn
+        for table, row, txn in connection.execute(
+            "select r.distance_table, r.row, r.txn from attack a join distance_table t on t.scoring = a.scoring "
+            "join distance_row r on r.distance_table = t.id where a.id = ?",
+            (attack,),
+        )
+    }
+    cells = zip(strikes.tables.tolist(), strikes.rows.tolist(), strikes.cols.tolist(), strict=True)
+    return [
+        Struck(table, row, column, txns[table, row], p)
+        for (table, row, column), p in zip(cells, strikes.weights.tolist(), strict=True)
+    ]
 
 
 def probable_gifts(connection: sqlite3.Connection, attack: int) -> list[Given]:
