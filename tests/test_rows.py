@@ -1,5 +1,6 @@
 """Transactions as arrays are the tuples they stand for, whatever is asked of them."""
 
+import hashlib
 from collections import Counter
 
 import numpy as np
@@ -113,6 +114,14 @@ def test_labels_that_are_numbers_stay_so_in_any_order(count, random):
     assert (picked == Numbers(len(places))) == (tuple(picked) == tuple(Numbers(len(places))))
     assert all(label in picked for label in picked)
     assert picked[1:] == tuple(picked)[1:]
+
+
+@given(ROWS)
+def test_the_digest_of_a_data_set_is_of_its_labels_and_items_with_zeros_between(rows):
+    labels = [f"p{number}" for number in range(len(rows))]
+    written = "".join("\0".join((label, *items, "\0")) for label, items in zip(labels, rows, strict=True))
+    for data in (rows, CodedRows.of(rows)):
+        assert Dataset(data, tuple(labels)).digest == hashlib.sha256(written.encode()).hexdigest()
 
 
 @given(ROWS)

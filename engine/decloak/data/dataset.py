@@ -5,6 +5,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
+
+import numpy as np
 
 from decloak.data.frames import columns_of, is_frame, rows_of_columns
 from decloak.data.rows import CodedRows, Numbers, lean_labels
@@ -39,8 +42,16 @@ class Dataset:
     def digest(self) -> str:
         """The digest of what it holds, wherever and however that was written; no name has a zero character."""
         sha256 = hashlib.sha256()
-        for label, items in zip(self.labels, self.rows, strict=True):
-            sha256.update("\0".join((label, *items, "\0")).encode())
+        labels = iter(self.labels)
+        ended = [f"{name}\0" for name in self.rows.names]
+        for block in self.rows.blocks():
+            # What stands between the labels and the ends of rows, and these in between.
+            before = 2 * np.arange(len(block))
+            parts = np.empty(len(block.codes) + 2 * len(block), object)
+            parts[block.start[:-1] + before] = [f"{label}\0" for label in islice(labels, len(block))]
+            parts[block.start[1:] + before + 1] = "\0"
+            parts[np.arange(len(block.codes)) + 2 * block.row + 1] = np.array(ended, object)[block.codes]
+            sha256.update("".join(parts.tolist()).encode())
         return sha256.hexdigest()
 
     @classmethod
