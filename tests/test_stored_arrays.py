@@ -61,6 +61,22 @@ def test_rows_that_are_made_later_are_those_that_are_made_at_once(example, pendi
     assert rows_of(pending, f"({indexes})") == rows_of(tmp_path / "shown.db", f"({indexes})")
 
 
+def test_attacks_on_tables_of_an_earlier_run_are_those_on_tables_just_made(example, tmp_path):
+    struck = (
+        "select a.label, f.round, s.row, s.col, s.suspicion, s.weight from run_attack a join finding f using (attack) "
+    )
+    struck += "join struck s on s.finding = f.id where a.run = (select max(id) from run) order by 1, 2, 3, 4"
+    decloak.run(example / "scenario.yaml", store=tmp_path / "once.db")
+    (example / "first.yaml").write_text(
+        (example / "scenario.yaml").read_text().replace("mda, tba, wba, gba, rba", "mda")
+    )
+    for scenario in ("first.yaml", "scenario.yaml"):
+        decloak.run(example / scenario, store=tmp_path / "twice.db")
+    once, twice = (rows_of(tmp_path / name, f"({struck})") for name in ("once.db", "twice.db"))
+    assert len(once[f"({struck})"]) > 10
+    assert once == twice
+
+
 def test_a_run_says_where_its_rows_are_not_there(call, example, tmp_path):
     said = call("run", example / "scenario.yaml", "--store", tmp_path / "s.db", "--rows", "0")
     assert "`decloak rows` shows them as rows" in said.err

@@ -5,7 +5,7 @@ the last stage that was committed. What a stage made is handed on in memory; onl
 from the store.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from decloak.anonymisers.method import Method, NewRelease
 from decloak.attack.selftrained import Control, added_probabilities
 from decloak.data.dataset import Dataset
-from decloak.data.tables import Floats, Pair
+from decloak.data.tables import AttackTable, Floats, Pair
 from decloak.data.text.order import sorted_warning
 from decloak.measure.family import AttackedRelease, Family, Measured
 from decloak.relate.relatedness import Supplies
@@ -65,6 +65,7 @@ class Execution:
     """What is measured of the release alone, by family: worked out once for all attacks."""
     _anonymised: NewRelease | None = field(default=None, init=False)
     _scores: Mapping[Pair, float | None] | None = field(default=None, init=False)
+    _tables: Sequence[AttackTable] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.store, self.inputs, self.progress = self.session.store, self.session.inputs, self.session.progress
@@ -173,7 +174,7 @@ class Execution:
         nearest = self.scenario.nearest
         context = "given" if not self.form.related else str(self.form.context(nearest))
         given = self.scenario.data.read_tables(self.inputs.folder)
-        tables = self.form.tables(self.held, nearest, self.scores, given)
+        tables = self._tables = self.form.tables(self.held, nearest, self.scores, given)
         return lambda connection: writing.write_scoring(
             connection, self.plan.scoring, self.release, relatedness, context, tables
         )
@@ -232,7 +233,14 @@ class Execution:
     def _sight(self, sandbox: Sandbox) -> Sight:
         relate = self.scenario.relate
         held = self.held
-        sight = Sight(sandbox, lambda: held.published, lambda: self.scores or {}, shown=lambda: held.shown)
+        distances = None if self._tables is None else [table.d for table in self._tables]
+        sight = Sight(
+            sandbox,
+            lambda: held.published,
+            lambda: self.scores or {},
+            shown=lambda: held.shown,
+            distances=lambda: distances,
+        )
         if relate is None:
             return sight
         return replace(sight, closer=relate.closer, unrelated=relate.unrelated, added=self._added)

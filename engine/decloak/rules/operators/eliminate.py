@@ -141,7 +141,7 @@ class EliminateOperator(Operator[EliminateRule]):
         return frozenset(name for name, does in heeded.items() if does)
 
     def run(self, rule: RuleOf[EliminateRule], sight: Sight, settings: Settings) -> Struck:
-        strategy, tables = rule.compiled, _cells(rule, sight.sandbox)
+        strategy, tables = rule.compiled, _cells(rule, sight)
         if rule.model.learn is not None:
             tables = _learned(tables, sight.added(rule.model.control))
         done = eliminate(
@@ -166,8 +166,7 @@ class EliminateOperator(Operator[EliminateRule]):
 
     def write_views(self, connection: sqlite3.Connection, rule: RuleOf[EliminateRule]) -> None:
         # The view of the first weights is over the distances themselves, so it is of no other cells.
-        plain = " ".join(rule.model.cells.lower().split()) == "select * from distance" and rule.model.learn is None
-        if plain and not self.by_chance(rule):
+        if _is_plain(rule) and rule.model.learn is None and not self.by_chance(rule):
             weigh = rule.compiled.weigh.sql(findings.START, over="partition by x.distance_table")
             findings.write_start(connection, rule.name, weigh)
         findings.write_why(connection, rule.name, rule.digest, "named_struck", rule.because_sql("x"))
@@ -206,10 +205,18 @@ def _stored(table: int, done: Elimination) -> strikes.TableStrikes:
     )
 
 
-def _cells(rule: RuleOf[EliminateRule], sandbox: Sandbox) -> list[_Cells]:
+def _is_plain(rule: RuleOf[EliminateRule]) -> bool:
+    """Whether a rule goes over the distances themselves."""
+    return " ".join(rule.model.cells.lower().split()) == "select * from distance"
+
+
+def _cells(rule: RuleOf[EliminateRule], sight: Sight) -> list[_Cells]:
     """Read a rule's cells; a table has the rows and columns its relation names, cells not named are unscored."""
+    if _is_plain(rule) and (distances := sight.distances()) is not None:
+        return [_Cells(number, np.asarray(d, np.float64), {}) for number, d in enumerate(distances) if d.size]
     place = rule.place("cells")
-    names, rows = sandbox.select(rule.model.cells, place)
+    names, stream = sight.sandbox.stream(rule.model.cells, place)
+    rows = list(stream)
     columns = dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else {}
     if not columns:
         return []

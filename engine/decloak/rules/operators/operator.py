@@ -42,8 +42,9 @@ class Sight:
 
     The scores are of pairs of items, `closer` says whether smaller or larger ones are of closer items, `unrelated`
     which one items have that have nothing in common, where that is known. `shown` is the relation of that name as
-    transactions, None where it has to be asked for. `added` learns from the release, and gives the probability of
-    every cell of its distance tables, by their numbers, that the member was added.
+    transactions, `distances` the relation distance by table, None where they have to be asked for. `added` learns from
+    the release, and gives the probability of every cell of its distance tables, by their numbers, that the member was
+    added.
     """
 
     sandbox: Sandbox
@@ -53,6 +54,7 @@ class Sight:
     unrelated: float | None = None
     shown: Callable[[], Dataset | None] = lambda: None
     added: Callable[[Control], Mapping[int, Floats]] = lambda control: {}
+    distances: Callable[[], Sequence[Floats] | None] = lambda: None
 
 
 class Result(ABC):
