@@ -68,6 +68,8 @@ RUN = """
 import json, sys, time
 from decloak import run
 from decloak.runs.runner import Progress
+from decloak.store.opening import open_store
+from decloak.store.showing import show_if_usual
 class Stages(Progress):
     def __init__(self):
         self.spent, self.now, self.since = {}, "start", 0.0
@@ -76,7 +78,10 @@ class Stages(Progress):
         self.spent[self.now] = self.spent.get(self.now, 0.0) + now - self.since
         self.now, self.since = name.partition(":")[0], now
 stages = Stages()
-run(sys.argv[1], store=sys.argv[2], progress=stages)
+run(sys.argv[1], store=sys.argv[2], progress=stages, rows=0)
+stages.stage("rows")  # as a run does at its end; apart, so that its share is known
+with open_store(sys.argv[2]) as store:
+    show_if_usual(store)
 stages.stage("")
 json.dump(stages.spent, sys.stdout)
 """
