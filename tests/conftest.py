@@ -11,10 +11,13 @@ from hypothesis import settings
 
 import decloak
 from decloak import cli
+from tries import pytest_sessionfinish, tries
 
 # The machines are noisy, so no example has a deadline; `.ci/run` draws the same examples each time, others new ones.
 settings.register_profile("decloak", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("decloak")
+
+__all__ = ["pytest_sessionfinish", "tries"]
 
 ROOT = Path(__file__).parents[1]
 SHARED_DATA = ROOT.parent / "shared" / "data"

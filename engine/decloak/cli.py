@@ -120,6 +120,12 @@ def _code(arguments: list[str] | None) -> int:
     except Exception as error:
         if os.environ.get("DECLOAK_DEBUG"):
             raise
+        if type(error).__module__ == "sqlite3":  # not imported for this alone: `--help` needs none of it
+            from decloak.store.opening import unusable
+
+            if (told := unusable(error)).hint:  # without a remedy it is ours
+                _say(str(told))
+                return EXIT_INPUT
         _say(f"a fault inside decloak: {type(error).__name__}: {shown(error, 200)}; "
              "set DECLOAK_DEBUG=1 to see where, and report it")  # fmt: skip
         return EXIT_INTERNAL

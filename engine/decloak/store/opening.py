@@ -18,7 +18,16 @@ from decloak.store.schema_check import check_schema, distrust
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
-__all__ = ["APPLICATION", "VERSION", "Store", "add_functions", "connect_readonly", "is_store", "open_store"]
+__all__ = [
+    "APPLICATION",
+    "VERSION",
+    "Store",
+    "add_functions",
+    "connect_readonly",
+    "is_store",
+    "open_store",
+    "unusable",
+]
 
 APPLICATION = 0x0DEC10AC
 """`PRAGMA application_id` of a store, so that somebody else's database is never written to."""
@@ -26,6 +35,8 @@ APPLICATION = 0x0DEC10AC
 VERSION = 1 + len(MIGRATIONS)
 
 _NOT_OURS = "name another file: decloak makes the store itself"
+_DAMAGED = ("not a database", "malformed", "Could not decode", "corrupt")
+"""Words of SQLite about files that something has changed."""
 
 
 class Store:
@@ -57,8 +68,8 @@ class Store:
         except BaseException as error:
             if connection.in_transaction:
                 connection.execute("rollback")
-            if isinstance(error, sqlite3.OperationalError):
-                raise _unusable(self.path, error) from None
+            if type(error) in (sqlite3.OperationalError, sqlite3.DatabaseError):
+                raise unusable(error, self.path) from None
             raise
 
     def close(self) -> None:
@@ -129,8 +140,8 @@ def _closed_on_error(connection: sqlite3.Connection, path: Path) -> Iterator[Non
         yield
     except BaseException as error:
         connection.close()
-        if isinstance(error, sqlite3.DatabaseError):
-            raise _unusable(path, error) from None
+        if isinstance(error, (sqlite3.DatabaseError, UnicodeDecodeError)):
+            raise unusable(error, path) from None
         raise
 
 
@@ -163,7 +174,7 @@ def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
     try:
         connection = sqlite3.connect(url, uri=True, isolation_level=None, timeout=30)
     except sqlite3.DatabaseError as error:
-        raise _unusable(path, error) from None
+        raise unusable(error, path) from None
     with _closed_on_error(connection, path):
         distrust(connection)
         # SQLite looks at a file only when it first reads of it.
@@ -179,7 +190,7 @@ def _make_private(path: Path) -> None:
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
-        raise _unusable(path, sqlite3.OperationalError(f"unable to open: {error.strerror}")) from None
+        raise unusable(sqlite3.OperationalError(f"unable to open: {error.strerror}"), path) from None
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int | None:
@@ -227,14 +238,17 @@ def _newer(path: Path, present: int, version: int) -> DecloakError:
     return DecloakError(message, place(path), "install a newer decloak, or name another store")
 
 
-def _unusable(path: Path, error: sqlite3.Error) -> DecloakError:
-    text = str(error)
-    if "not a database" in text or "malformed" in text:
-        return DecloakError("not a SQLite database, or a damaged one", place(path), _NOT_OURS)
+def unusable(error: BaseException, path: Path | None = None) -> DecloakError:
+    """What SQLite says of a store, as what a user can mend; damage is often met long after a store was opened."""
+    text, where = str(error), None if path is None else place(path)
+    if isinstance(error, UnicodeDecodeError) or any(word in text for word in _DAMAGED):
+        if path is None:
+            return DecloakError("the store is damaged", hint="run its scenario into a new one, or take a copy of it")
+        return DecloakError("not a SQLite database, or a damaged one", where, _NOT_OURS)
     if "readonly" in text or "unable to open" in text or "disk I/O" in text:
-        return DecloakError("the store cannot be written here", place(path), "check its permissions, or name another")
+        return DecloakError("the store cannot be written here", where, "check its permissions, or name another")
     if "locked" in text:
-        return DecloakError("another run holds the store", place(path), "wait for it to end, or name another store")
+        return DecloakError("another run holds the store", where, "wait for it to end, or name another store")
     if "full" in text:
-        return DecloakError("the disk is full", place(path), "make room, then run again: finished stages are kept")
-    return DecloakError(f"SQLite says {shown(text)}", place(path))
+        return DecloakError("the disk is full", where, "make room, then run again: finished stages are kept")
+    return DecloakError(f"SQLite says {shown(text)}", where)

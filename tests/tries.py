@@ -1,0 +1,45 @@
+"""How long a promise is tried, and what came of it.
+
+`make test` tries each a few times, `make trust` for DECLOAK_TRUST_SECONDS each, and writes how often into
+docs/explanation/trust.md.
+"""
+
+import os
+import platform
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+SECONDS = float(os.environ.get("DECLOAK_TRUST_SECONDS", "0"))
+PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "trust.md"
+FIGURES = re.compile(r"(<!-- figures -->\n).*?(<!-- end of figures -->)", re.S)
+_TRIED: dict[str, int] = {}
+
+
+@pytest.fixture
+def tries(request: pytest.FixtureRequest) -> Callable[[int], Iterator[int]]:
+    """Numbers to try a promise with, from 0: so many at least, and on until its time is over; each is counted."""
+    name = request.node.originalname.removeprefix("test_").replace("_", " ")
+
+    def numbers(least: int) -> Iterator[int]:
+        end, number = time.monotonic() + SECONDS, 0
+        while number < least or time.monotonic() < end:
+            yield number
+            number += 1
+            _TRIED[name] = _TRIED.get(name, 0) + 1
+
+    return numbers
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Write how often each promise was tried, once all of them were kept."""
+    if not SECONDS or exitstatus or not PAGE.exists():
+        return
+    rows = "".join(f"| {name} | {count:,} |\n" for name, count in sorted(_TRIED.items()))
+    said = f"Python {platform.python_version()}, {SECONDS:g} seconds for each; every try kept its promise.\n\n"
+    table = f"{said}| promise | tries |\n|---|---|\n{rows}"
+    text = FIGURES.sub(lambda match: f"{match[1]}{table}{match[2]}", PAGE.read_text(encoding="utf-8"))
+    PAGE.write_text(text, encoding="utf-8")

@@ -1,0 +1,72 @@
+"""Small scenarios of every published form, and what a store of them holds."""
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from conftest import ROOT
+from decloak.store.documentation import schema_tables
+from decloak.store.opening import connect_readonly
+
+ITEMS = ("bread", "milk", "oil", "rice", "salt", "tea")
+LINES = [
+    ", ".join(item for place, item in enumerate(ITEMS) if (at * 3 + place) % 5 < 2 or at % 6 == place)
+    for at in range(30)
+]
+DATA = "data: {file: baskets.txt, format: basket}\nrelate: {measure: ngd, source: release}\n"
+TREE = "hierarchy: {by: cooccurrence, fanout: 3}"
+STUDIES = {
+    "sets": f"{DATA}anonymise: {{method: sets, size: 3}}\nattack: [ra, mda, rba]\nrepeat: {{times: 2}}\n",
+    "coat": f"{DATA}anonymise: {{method: coat, k: 3, privacy: {{count: 4, sizes: [2]}}}}\nattack: [tba, gba]\n",
+    "cut": f"{DATA}anonymise: {{method: cut, k: 3, m: 2, {TREE}}}\nattack: [km_violation, wba]\n"
+    "measure: [recovery, loss]\n",
+    "disassociation": f"{DATA}anonymise: {{method: disassociation, k: 2, m: 2, max_cluster: 10}}\n"
+    "attacker: {model: moderate, share: 0.5}\nattack: [random, mra, cover]\nmeasure: [accuracy, breach]\n",
+}
+SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
+
+
+def written(folder: Path, form: str) -> Path:
+    """The scenario of a form, beside its data."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "baskets.txt").write_text("\n".join(LINES) + "\n")
+    (folder / "s.yaml").write_text(f"scenario: {form}\n{STUDIES[form]}")
+    return folder / "s.yaml"
+
+
+def command(*arguments: object, **options: Any) -> "subprocess.Popen[str]":
+    """decloak as a process of its own."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine"), **options.pop("env", {})}
+    return subprocess.Popen(
+        [sys.executable, "-m", "decloak", *map(str, arguments)], env=environment, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options,
+    )  # fmt: skip
+
+
+def finished(*arguments: object, **options: Any) -> tuple[int, str, str]:
+    """Its exit code, standard output and standard error."""
+    with command(*arguments, **options) as process:
+        out, err = process.communicate(timeout=300)
+    return process.returncode, out, err
+
+
+def content(store: Path) -> dict[str, list[str]]:
+    """Every row of every table, without the time of runs and what they took."""
+    told = {"started", "loss"}
+    with closing(connect_readonly(store)) as connection:
+        rows = {}
+        for table in (table for table in schema_tables() if table.kind == "table"):
+            columns = ", ".join(f'"{column.name}"' for column in table.columns if column.name not in told)
+            rows[table.name] = sorted(map(repr, connection.execute(f"select {columns} from {table.name}")))
+        return rows
+
+
+def whole(store: Path) -> bool:
+    """Whether nothing in a store is broken or points nowhere."""
+    with closing(connect_readonly(store)) as connection:
+        good = connection.execute("pragma integrity_check").fetchone() == ("ok",)
+        return good and not connection.execute("pragma foreign_key_check").fetchall()

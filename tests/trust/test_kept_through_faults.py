@@ -1,0 +1,84 @@
+"""Whatever ends a run, at whatever moment: nothing half-done is seen, and the next run goes on to the same store."""
+
+import random
+import resource
+import time
+from pathlib import Path
+
+import pytest
+from studies import SIGNALS, STUDIES, command, content, finished, whole, written
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[dict[str, list[str]], float]]:
+    """What a store of each form holds when nothing went wrong, and how long that took."""
+    made = {}
+    for form in STUDIES:
+        folder = tmp_path_factory.mktemp(form)
+        start = time.monotonic()
+        code, _, err = finished("run", written(folder, form), "--store", folder / "s.db")
+        assert code == 0, err
+        made[form] = content(folder / "s.db"), time.monotonic() - start
+    return made
+
+
+def goes_on(folder: Path, expected: dict[str, list[str]]) -> None:
+    """A second run comes to what an undisturbed one does."""
+    code, _, err = finished("run", folder / "s.yaml", "--store", folder / "s.db")
+    assert code == 0, err
+    assert content(folder / "s.db") == expected
+
+
+@pytest.mark.parametrize("form", STUDIES)
+def test_a_run_ended_by_a_signal_at_a_random_moment_loses_nothing(tmp_path, tries, undisturbed, form):
+    expected, seconds = undisturbed[form]
+    for number in tries(2):
+        rng = random.Random(f"{form} {number}")
+        folder = tmp_path / str(number)
+        with command("run", written(folder, form), "--store", folder / "s.db") as process:
+            time.sleep(rng.uniform(0, seconds))
+            process.send_signal(sent := rng.choice(SIGNALS))
+            _, err = process.communicate(timeout=60)
+        assert process.returncode in (0, 130, -sent), err
+        assert "Traceback" not in err
+        if (folder / "s.db").exists() and (folder / "s.db").stat().st_size:
+            assert whole(folder / "s.db")
+        goes_on(folder, expected)
+
+
+@pytest.mark.parametrize("form", STUDIES)
+def test_a_run_on_a_disk_that_is_full_says_so_and_goes_on_later(tmp_path, tries, undisturbed, form):
+    expected, _ = undisturbed[form]
+    for number in tries(2):
+        rng = random.Random(f"{form} {number}")
+        folder, room = tmp_path / str(number), rng.randrange(1, 400) * 1024
+        written(folder, form)
+
+        def bounded(room: int = room) -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+
+        code, _, err = finished("run", folder / "s.yaml", "--store", folder / "s.db", preexec_fn=bounded)
+        assert code in (0, 2), (room, err)
+        said = [line for line in err.splitlines() if line.startswith("decloak:")]
+        assert len(said) == (code == 2), err
+        assert "fault inside" not in err
+        if (folder / "s.db").exists() and (folder / "s.db").stat().st_size:
+            assert whole(folder / "s.db")
+        goes_on(folder, expected)
+
+
+def test_two_runs_and_readers_of_one_store_do_not_disturb_each_other(tmp_path, tries, undisturbed):
+    for number in tries(1):
+        form = list(STUDIES)[number % len(STUDIES)]
+        folder = tmp_path / str(number)
+        runs = [command("run", written(folder, form), "--store", folder / "s.db") for _ in range(2)]
+        reads = []
+        while any(run.poll() is None for run in runs):
+            if (folder / "s.db").exists():
+                reads.append(finished("sql", "select count(*) from result", "--store", folder / "s.db"))
+        for run in runs:
+            _, err = run.communicate()
+            assert run.returncode == 0, err
+        assert {code for code, *_ in reads} <= {0, 2}
+        assert not [err for _, _, err in reads if "fault inside" in err or "Traceback" in err]
+        assert content(folder / "s.db") == undisturbed[form][0]
