@@ -46,3 +46,56 @@ def test_hostile_text_stays_text(holds):
     assert "\n#" not in text
     assert "<script" not in text.replace("\\<", "")
     assert "](" not in text
+
+
+SCENARIO = """\
+scenario: what is expected
+data: {file: original.txt, format: basket, published: published.txt}
+relate: {measure: ngd, source: scores, file: scores.csv, cap: none}
+attacker: {context: 1}
+attack: [mda, {rule: tba, threshold: 99}]
+vary: {attacker.context: [1, all]}
+expect:
+  - precision(mda) >= 0
+  - precision(mda) > 2
+  - precision(tba) > 0
+"""
+
+
+def test_a_run_writes_what_was_expected_for_build_servers(example, call, tmp_path, monkeypatch):
+    path = example / "expected.yaml"
+    path.write_text(SCENARIO)
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    (tmp_path / "summary.md").write_text("before\n")
+    asked = ("run", path, "-k", "context=1", "--store", tmp_path / "s.db",
+             "--junit", tmp_path / "j.xml", "--sarif", tmp_path / "s.json")  # fmt: skip
+    assert call(*asked).code == 3
+    suite = ElementTree.parse(tmp_path / "j.xml").getroot()
+    assert [[child.tag for child in case] for case in suite] == [[], ["failure"], ["error"]]
+    (run,) = json.loads((tmp_path / "s.json").read_text())["runs"]
+    regions = [one["locations"][0]["physicalLocation"]["region"] for one in run["results"]]
+    lines = SCENARIO.splitlines()
+    assert [lines[region["startLine"] - 1] for region in regions] == [
+        "  - precision(mda) > 2", "  - precision(tba) > 0"
+    ]  # fmt: skip
+    assert (tmp_path / "summary.md").read_text().startswith("before\n### what is expected")
+    assert call(*asked).code == 3, "written anew"
+
+
+def test_only_the_variants_with_a_text_in_their_names_are_run(example, call, tmp_path):
+    path = example / "expected.yaml"
+    path.write_text(SCENARIO[: SCENARIO.index("expect:")])
+    done = call("run", path, "-k", "=all", "--store", tmp_path / "s.db", "--json")
+    assert [run["variant"] for run in json.loads(done.out)["runs"]] == ["attacker.context=all"]
+    none = call("run", path, "-k", "contxt=1", "--store", tmp_path / "s.db")
+    assert none.code == 2
+    assert "no variant has 'contxt=1' in its name" in none.err
+
+
+def test_a_check_is_judged_too(call, tmp_path):
+    (tmp_path / "d.txt").write_text("a, b\na, b\nc\n")
+    asked = ("check", tmp_path / "d.txt", "--input", "basket", "--k", 2, "--m", 1)
+    assert call(*asked, "--sarif", tmp_path / "s.json", "--junit", tmp_path / "j.xml").code == 3
+    (run,) = json.loads((tmp_path / "s.json").read_text())["runs"]
+    assert "1 violation" in run["results"][0]["message"]["text"]
+    assert ElementTree.parse(tmp_path / "j.xml").getroot().get("failures") == "1"

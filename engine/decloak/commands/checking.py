@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from decloak.commands.ci import ci_options, write_ci
 from decloak.commands.options import EXIT_EXPECTATION, form_option, listed_choices
 from decloak.commands.reading import found_reading, plain_options, reading_options
 from decloak.commands.release_reading import RELEASES, STORE, read_any_release
@@ -14,6 +15,7 @@ from decloak.data.formats.lines import FilePath, place
 from decloak.data.formats.readers import FORMATS
 from decloak.data.forms import FormName
 from decloak.errors import DecloakError, placed
+from decloak.report.ci import Judged
 from decloak.report.table import emit
 from decloak.report.terminal import say
 from decloak.store.opening import is_store
@@ -52,6 +54,7 @@ KINDS = ("release (a release file)", "store (that publish wrote)", "published", 
     "--negative", is_flag=True, help="Count what somebody knows not to be in a transaction as well; not disassociated."
 )
 @click.option("--most", type=click.IntRange(min=1), default=20, show_default=True, help="Violations to print.")
+@ci_options
 @form_option
 def check_command(
     file: Path,
@@ -63,6 +66,8 @@ def check_command(
     links: bool,
     negative: bool,
     most: int,
+    junit: Path | None,
+    sarif: Path | None,
     form: str,
     as_said: bool,
     **reading: Any,
@@ -101,7 +106,9 @@ def check_command(
     if first.rows or form != "table":
         emit(promise.columns, [tuple(map(listed, row)) for row in first.rows], form)
         sys.stdout.flush()  # counting all of them takes longer than finding these
-    say(_counted(first) if first.rows else f"it holds: {promise.words}", err=True)
+    verdict = _counted(first) if first.rows else f"it holds: {promise.words}"
+    say(verdict, err=True)
+    write_ci(file.name, [], [Judged(promise.words, not first.rows, verdict, file.as_posix())], junit, sarif)
     return EXIT_EXPECTATION if first.rows else 0
 
 

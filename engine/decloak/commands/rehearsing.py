@@ -18,12 +18,12 @@ FIRST = 3
 
 
 def print_rehearsal(
-    scenario: Path, store: Path, overrides: Sequence[str], allow_send: Sequence[str], form: str
+    scenario: Path, store: Path, overrides: Sequence[str], allow_send: Sequence[str], only: str | None, form: str
 ) -> None:
     """Print what would run, be read and be sent."""
     from decloak.runs.rehearsal import rehearse
 
-    found = rehearse(scenario, store=store, overrides=overrides, allow_send=allow_send)
+    found = rehearse(scenario, store=store, overrides=overrides, allow_send=allow_send, only=only)
     if form == "json":
         emit_json({
             "runs": found.runs,

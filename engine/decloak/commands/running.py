@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from decloak.commands.ci import ci_options, write_ci
 from decloak.commands.options import (
     EXIT_EXPECTATION,
     form_option,
@@ -18,11 +19,12 @@ from decloak.commands.options import (
 )
 from decloak.data.formats.lines import place
 from decloak.errors import shown
+from decloak.report.ci import Judged
 from decloak.report.table import emit, emit_json
 from decloak.report.terminal import say
 
 if TYPE_CHECKING:
-    from decloak.runs.runner import Progress, Run, RunVariant
+    from decloak.runs.runner import Progress, Run, RunVariant, Verdict
 
 __all__ = ["run_command", "validate_command"]
 
@@ -42,6 +44,8 @@ set_option = click.option(
 @rows_option
 @send_option
 @click.option("--dry-run", is_flag=True, help="List stages, files, and words that would be sent, and do nothing.")
+@click.option("-k", "only", metavar="TEXT", help="Only the variants that have this in their names.")
+@ci_options
 @form_option
 def run_command(
     scenario: Path,
@@ -50,6 +54,9 @@ def run_command(
     rows: int,
     allow_send: tuple[str, ...],
     dry_run: bool,
+    only: str | None,
+    junit: Path | None,
+    sarif: Path | None,
     form: str,
 ) -> int:
     """Run a scenario and print what its attacks won back.
@@ -62,17 +69,26 @@ def run_command(
     from decloak.runs.runner import Measure, run
 
     if dry_run:
-        print_rehearsal(scenario, store, overrides, allow_send, form)
+        print_rehearsal(scenario, store, overrides, allow_send, only, form)
         return 0
     with told_of_originals(store):
         with _progress() as progress:
-            done = run(scenario, store=store, overrides=overrides, progress=progress, rows=rows, allow_send=allow_send)
+            done = run(
+                scenario,
+                store=store,
+                overrides=overrides,
+                progress=progress,
+                rows=rows,
+                allow_send=allow_send,
+                only=only,
+            )
         if form == "json":
             emit_json(_as_json(done))
         else:
             columns, shown = measure_rows(done) if form == "table" else (Measure._fields, done.measures)
             emit(columns, shown, form)
         _talk(done)
+        write_ci(done.scenario, [], [_judged(verdict, scenario) for verdict in done.verdicts], junit, sarif)
     return 0 if done.ok else EXIT_EXPECTATION
 
 
@@ -87,6 +103,11 @@ def validate_command(scenarios: tuple[Path, ...], overrides: tuple[str, ...]) ->
     for scenario in scenarios:
         count = len(plans(load(scenario, overrides)))
         say(f"{scenario}: valid, {count} {'run' if count == 1 else 'runs'}")
+
+
+def _judged(verdict: "Verdict", scenario: Path) -> Judged:
+    name = f"{verdict.variant}: line {verdict.line}"
+    return Judged(name, verdict.holds, verdict.text, scenario.as_posix(), verdict.line, verdict.column)
 
 
 def _as_json(done: "Run") -> dict[str, Any]:

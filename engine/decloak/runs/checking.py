@@ -1,11 +1,11 @@
 """What is amiss with the attacks and measures of a scenario, told at its place before anything runs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, nearest, shown
 from decloak.measure.family import Family
 from decloak.measure.registry import by_name
 from decloak.rules.load import Catalogue, Rule, bundled_names
@@ -19,7 +19,7 @@ from decloak.scenario.variant import variants
 from decloak.store.sandbox_guard import one_process
 from decloak.yaml.source import Fault
 
-__all__ = ["plans"]
+__all__ = ["plans", "selected"]
 
 USUAL = {"k": 3, "m": 2}
 """What is suggested where nothing is told."""
@@ -112,3 +112,15 @@ def _check_bounds(scenario: Scenario, attack: Attack | None, rule: Rule, folder:
         whole = compact(said | {name: settings[name] or USUAL[name] for name in left_open(rule)})
         hint = f"add {whole} to the attacks" if attack is None else f"write {whole}"
         raise DecloakError(f"the rule {rule.name} needs {' and '.join(missing)}", hint=hint)
+
+
+def selected(planned: Sequence[Plan], only: str | None) -> Sequence[Plan]:
+    """The variants whose names have a text in them."""
+    if only is None:
+        return planned
+    chosen = [plan for plan in planned if only in plan.variant.title]
+    if not chosen:
+        names = list(dict.fromkeys(plan.variant.name for plan in planned))
+        hint = nearest(only, names) or f"its variants are {', '.join(names[:5])}{' and more' * (len(names) > 5)}"
+        raise DecloakError(f"no variant has {shown(only)} in its name", "-k", hint)
+    return chosen

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from decloak.relate.sending import is_allowed
-from decloak.runs.checking import plans
+from decloak.runs.checking import plans, selected
 from decloak.runs.consent import Kept, Sending, asker_of, remembered_hosts, sendings
 from decloak.runs.inputs import Inputs
 from decloak.runs.named_files import NamedFile, named_files
@@ -43,12 +43,13 @@ def rehearse(
     store: str | Path = "store.db",
     overrides: Sequence[str] = (),
     allow_send: Sequence[str] = (),
+    only: str | None = None,
 ) -> Rehearsal:
     """Read what a run would read to plan it, and see what the store has; nothing is written or sent."""
     document = load(scenario, overrides)
     offline = any(case.scenario.offline for case in document.cases)
     inputs = Inputs(document.folder, kept_counts(store) if offline else 0)
-    planned = plans(document, inputs)
+    planned = selected(plans(document, inputs), only)
     with _looking(store) as kept:
         stages = tuple(_rehearsed(planned, kept))
         would = tuple(sendings(planned, inputs, kept))

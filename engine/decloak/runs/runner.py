@@ -12,7 +12,7 @@ from decloak.measure.family import FigureTitle
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import figure_titles
 from decloak.relate.sending import allowing
-from decloak.runs.checking import plans
+from decloak.runs.checking import plans, selected
 from decloak.runs.consent import allowed_hosts, asker_of, sendings
 from decloak.runs.inputs import Inputs
 from decloak.runs.named_files import named_files, outside_notes
@@ -77,11 +77,16 @@ class RunVariant:
 
 
 class Verdict(NamedTuple):
-    """An expectation judged for one variant; `holds` is None where a measure is undefined."""
+    """An expectation judged for one variant; `holds` is None where a measure is undefined.
+
+    `line` and `column` are where the scenario writes it.
+    """
 
     variant: str
     holds: bool | None
     text: str
+    line: int = 1
+    column: int = 1
 
 
 @dataclass(frozen=True)
@@ -115,17 +120,19 @@ def run(
     progress: Progress | None = None,
     rows: int | None = None,
     allow_send: Sequence[str] = (),
+    only: str | None = None,
 ) -> Run:
     """Run a scenario file into a store; what the store has already is not done again.
 
     `overrides` are "key=value" texts, put on top of the file. `allow_send` names hosts that words of its data may be
     sent to, which is remembered for this scenario with these files. `rows` is the number of rows beyond which a store
-    keeps arrays alone, until `decloak rows` or a query asks for the rows: two million, if not said.
+    keeps arrays alone, until `decloak rows` or a query asks for the rows: two million, if not said. `only` is part
+    of the names of the variants to run, all of them if not said.
     """
     document = load(scenario, overrides)
     offline = any(case.scenario.offline for case in document.cases)
     inputs = Inputs(document.folder, kept_counts(store) if offline else 0)
-    planned = plans(document, inputs)
+    planned = selected(plans(document, inputs), only)
     listener, asker = progress or Progress(), asker_of(document, inputs)
     checked = set() if Path(store).exists() else {planned[0].release}
     if checked:  # before the store is made, so that a fault leaves no empty one behind
@@ -161,10 +168,11 @@ def _executed(
 def _summed_up(document: Document, store: Path, runs: tuple[RunVariant, ...], shown: bool) -> Run:
     measures = tuple(_over_repetitions(runs))
     verdicts = [
-        Verdict(name, expectation.holds(values), expectation.explain(values))
+        Verdict(name, expectation.holds(values), expectation.explain(values), spot.line, spot.column)
         for name, group in groupby(measures, key=lambda measure: measure.variant)
         for values in [{(measure.measure, measure.attack): measure.value for measure in group}]
-        for expectation in document.scenario.expectations
+        for index, expectation in enumerate(document.scenario.expectations)
+        for spot in [document.source.spot(("expect", index))]
     ]
     return Run(document.scenario.scenario, store, runs, measures, tuple(verdicts), shown)
 
