@@ -155,7 +155,7 @@ FAULTS = {
     "code in a formula": (STRIKE, "max(w)", "__import__(1)", "6:12: unknown function '__import__' in a formula"),
     "attribute in a formula": (STRIKE, "max(w)", "w.max()", "6:12: .* has no meaning in a formula"),
     "cells vary in a threshold": (STRIKE, "mean(suspicion)", "suspicion", "7:12: suspicion differs from cell to cell"),
-    "unknown strike": (STRIKE, "heaviest", "heavyest", "8:9: expected .*; did you mean 'heaviest'?"),
+    "unknown strike": (STRIKE, "heaviest", "heavyest", "8:9: unknown choice 'heavyest'; did you mean 'heaviest'?"),
     "unknown group": (STRIKE, "[row, col]", "[row, colum]", "5:15: expected .*"),
     "cells without d": (STRIKE, "select * from", 'select "table", row, col from', "4:8: the SQL gives no column 'd'; "),
     "what does not go together": (STRIKE, "strike: heaviest", "strike: coin", "6:12: suspicion random and strike coin"),

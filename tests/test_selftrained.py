@@ -17,6 +17,8 @@ from decloak.attack.tables import tables
 from decloak.data.published import Published
 from decloak.errors import DecloakError
 from decloak.relate.combined import combined
+from decloak.rules.load import Catalogue
+from decloak.rules.operators.eliminate import _last
 
 ITEMS = ["knee pain", "knee injury", "flu", "cough", "back pain", "icd"]
 
@@ -259,3 +261,45 @@ def test_weights_count_among_the_measures_that_have_a_score():
     one, two = {("a", "b"): 0.0, ("a", "c"): 2.0}, {("a", "b"): 4.0, ("a", "c"): 2.0}
     assert combined([one, two], weights=[3, 1]) == {("a", "b"): 0.0, ("a", "c"): 1.0}
     assert combined([one, two | {("a", "b"): None}], weights=[3, 1])[("a", "b")] == 0.0
+
+
+SURE = """\
+rule: sure
+form: eliminate
+about: x
+cells: select * from distance
+learn: release
+weigh: added
+groups: [table]
+suspicion: largest
+threshold: none
+strike: while precision >= 0.9
+because: x
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("learn: release\nweigh: added", "weigh: d", "precision is expected of what is learned"),
+        ("threshold: none", "threshold: 0.5", "precision is expected of what is learned"),
+        ("while precision >= 0.9", "while precision >= 90", "unknown choice 'while precision >= 90'"),
+        ("weigh: added", "weigh: d", "what is learned is not weighed"),
+        ("learn: release\nweigh: added", "control: labels\nweigh: d", "a control is of what is learned"),
+    ],
+)
+def test_what_is_not_learned_cannot_be_weighed_or_controlled(tmp_path, old, new, message):
+    (tmp_path / "sure.yaml").write_text(SURE.replace(old, new))
+    with pytest.raises(DecloakError, match=message):
+        Catalogue().rule(str(tmp_path / "sure.yaml"))
+
+
+@settings(max_examples=80)
+@given(st.lists(st.integers(0, 20).map(lambda p: p / 20), max_size=12), st.sampled_from([0.5, 0.8, 0.9, 1.0]))
+def test_strikes_go_on_as_long_as_their_mean_probability_allows(drawn, precision):
+    threshold = _last([np.array(drawn[:5]), np.array(drawn[5:])], precision)
+    falling = sorted(drawn, reverse=True)
+    enough = [n for n in range(1, len(falling) + 1) if sum(falling[:n]) / n >= precision - 1e-12]
+    struck = sum(p > threshold for p in drawn)
+    # Of equals that together would be too many, all go: nothing tells them apart.
+    assert struck == sum(p >= falling[max(enough) - 1] for p in falling) if enough else struck == 0

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import ClassVar, Literal
 
 from decloak.data.formats.folder import Folder
+from decloak.data.formats.readers import FORMATS, read
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.relate.corpus_index import Corpus
@@ -17,7 +18,7 @@ from decloak.relate.relatedness import CountedSource, Distance, NgdSource, Suppl
 from decloak.relate.sources import CountsFile, ScoresFile
 from decloak.yaml.part import File, Found
 
-__all__ = ["CorpusSource", "CountsSource", "ReleaseSource", "ScoresSource"]
+__all__ = ["CorpusSource", "CountsSource", "ReleaseSource", "SampleSource", "ScoresSource"]
 
 
 class CountsSource(CountedSource):
@@ -51,6 +52,24 @@ class CorpusSource(CountedSource):
         """The counts of the index."""
         with Corpus.open(supplies.folder / self.file) as index:
             yield Counted(index, supplies.cache, progress=supplies.progress)
+
+
+class SampleSource(CountedSource):
+    """Normalised Google distance by transactions of the same population: what somebody with a sample of it counts."""
+
+    FILES: ClassVar = ("file",)
+
+    source: Literal["sample"]
+    """Transactions of other people of the same population; those that are published would be the answers."""
+    file: File
+    """The path of the transactions."""
+    format: Literal[tuple(FORMATS)] = "basket"  # type: ignore[valid-type]
+    """How they are written; `decloak import --help` describes the formats."""
+
+    @contextmanager
+    def open(self, supplies: Supplies) -> Iterator[CountSource]:
+        """The counts of the transactions."""
+        yield Observed(read(supplies.folder / self.file, self.format).transactions)
 
 
 class ReleaseSource(CountedSource):

@@ -7,14 +7,14 @@ from pydantic import BeforeValidator, Discriminator, Field
 from decloak.relate.clinic import ClinicSource
 from decloak.relate.clusters import ClustersSource
 from decloak.relate.combined import CombinedBase
-from decloak.relate.ngd_sources import CorpusSource, CountsSource, ReleaseSource, ScoresSource
+from decloak.relate.ngd_sources import CorpusSource, CountsSource, ReleaseSource, SampleSource, ScoresSource
 from decloak.relate.provider import ProviderSource
 from decloak.relate.relatedness import Relatedness
 from decloak.relate.similarity_sources import EmbeddingSource, WordnetSource
 
 __all__ = ["NGD", "SIMILARITIES", "Relate"]
 
-NGD = (CountsSource, CorpusSource, ClinicSource, ReleaseSource, ProviderSource, ScoresSource)
+NGD = (CountsSource, CorpusSource, ClinicSource, SampleSource, ReleaseSource, ProviderSource, ScoresSource)
 """The sources of normalised Google distances, told apart by `source`."""
 SIMILARITIES = (EmbeddingSource, WordnetSource, ClustersSource)
 """The sources that are a measure of their own."""

@@ -1,5 +1,6 @@
 """eliminate: strike members from generalised items by their distance to the context."""
 
+import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from decloak.data.tables import Floats
 from decloak.errors import DecloakError, shown
 from decloak.rules.because import called
 from decloak.rules.eliminate.kernel import Elimination, eliminate
+from decloak.rules.eliminate.state import EPS
 from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
 from decloak.rules.model import Formula, Grid, RuleModel, Settings, Sql, TestCase
 from decloak.rules.operators.operator import Explanation, Operator, Result, RuleOf, Sight
@@ -34,6 +36,9 @@ ADDED = "added"
 """The column of what is learned."""
 
 
+_WHILE = re.compile(r"while precision >= (0?\.[0-9]+|1|1\.0)")
+
+
 class EliminateRule(RuleModel):
     """Strike members from generalised items by their distance to the context."""
 
@@ -50,7 +55,16 @@ class EliminateRule(RuleModel):
     groups: list[Literal["table", "row", "col"]] = Field(description="which cells are compared with each other")
     suspicion: Formula = Field(description="largest, largest_gap, random, or a formula over w")
     threshold: Formula = Field("none", description="a formula taken once, before the first round, or none")
-    strike: Literal["once", "all", "in_order", "heaviest", "coin"] = Field(description="what goes in a round")
+    strike: str = Field(
+        description="what goes in a round: once, all, in_order, heaviest, coin; of what is learned also, "
+        "by probability, while precision >= 0.9"
+    )
+
+    @property
+    def precision(self) -> float | None:
+        """The precision that is expected of all strikes together, None where it does not decide."""
+        match = _WHILE.fullmatch(self.strike)
+        return None if match is None else float(match[1])
 
 
 class _Cells(NamedTuple):
@@ -108,6 +122,9 @@ class EliminateOperator(Operator[EliminateRule]):
         if model.learn is None and model.control != "none":
             hint = "write learn: release, or delete it"
             raise rule.source.error(("control",), "a control is of what is learned", hint)
+        if model.precision is not None and (model.learn is None or model.threshold != "none"):
+            hint = "write learn: release and threshold: none, or strike: all"
+            raise rule.source.error(("strike",), "precision is expected of what is learned, with no threshold", hint)
         if model.learn is not None:
             columns = (*columns, ADDED)
             if ADDED not in str(model.weigh):
@@ -119,7 +136,7 @@ class EliminateOperator(Operator[EliminateRule]):
             groups=tuple(model.groups),
             suspicion=str(model.suspicion),
             threshold=None if model.threshold == "none" else str(model.threshold),
-            strike=model.strike,
+            strike="all" if model.precision is not None else model.strike,
             columns=[column for column in columns if column not in _CELL],
             places={key: rule.place(key) for key in keys},
         )
@@ -137,17 +154,21 @@ class EliminateOperator(Operator[EliminateRule]):
         return rule.model.learn is not None
 
     def heeds(self, rule: RuleOf[EliminateRule]) -> frozenset[str]:
-        heeded = {"threshold": not self.by_chance(rule), "ratio": rule.compiled.threshold is not None}
+        free = not self.by_chance(rule) and rule.model.precision is None
+        heeded = {"threshold": free, "ratio": rule.compiled.threshold is not None}
         return frozenset(name for name, does in heeded.items() if does)
 
     def run(self, rule: RuleOf[EliminateRule], sight: Sight, settings: Settings) -> Struck:
         strategy, tables = rule.compiled, _cells(rule, sight)
+        threshold = settings.threshold
         if rule.model.learn is not None:
             tables = _learned(tables, sight.added(rule.model.control))
+        if rule.model.precision is not None:
+            threshold = _last([table.further[ADDED] for table in tables], rule.model.precision)
         done = eliminate(
             [table.d for table in tables],
             strategy,
-            threshold=settings.threshold,
+            threshold=threshold,
             ratio=settings.ratio,
             # Neighbouring seeds are as good as distant ones: splitmix64 mixes every bit of its state.
             seeds=[settings.seed + table.table for table in tables] if self.by_chance(rule) else None,
@@ -228,6 +249,14 @@ def _cells(rule: RuleOf[EliminateRule], sight: Sight) -> list[_Cells]:
     order = np.lexsort(positions[::-1])
     cut = np.flatnonzero(np.diff(positions[0][order])) + 1
     return [_table(part, positions, values, further, place) for part in np.split(order, cut)]
+
+
+def _last(probabilities: Sequence[NDArray[np.float64]], precision: float) -> float:
+    """What the probability of a strike has to exceed, so that such strikes are expected to be right that often."""
+    p = np.sort(np.concatenate([np.zeros(0), *(part[np.isfinite(part)] for part in probabilities)]))[::-1]
+    expected = np.cumsum(p) / np.arange(1, len(p) + 1)
+    enough = np.flatnonzero(expected >= precision - EPS)  # the running mean of falling numbers falls
+    return float(p[enough[-1]]) - 2 * EPS if len(enough) else 1.0
 
 
 def _learned(tables: Sequence[_Cells], added: Mapping[int, Floats]) -> list[_Cells]:
