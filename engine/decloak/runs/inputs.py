@@ -26,6 +26,7 @@ class Inputs:
     """Counts that the store keeps: what somebody can go by who asks for no more of them."""
     _original: tuple[str, Dataset] | None = None
     _release: tuple[str, NewRelease] | None = None
+    _records: tuple[Dataset, str] | None = None
 
     def digest_of(self, name: str) -> str:
         """The digest of a file."""
@@ -51,8 +52,14 @@ class Inputs:
         """
         data = scenario.data
         if scenario.anonymise is not None and data.quick and any(data.named()):
-            return {"records": canonical_digest(self.original(data))}
+            return {"records": self._records_digest(self.original(data))}
         return self.original_identity(data) if data.collected else data.identity(self.digest_of)
+
+    def _records_digest(self, original: Dataset) -> str:
+        """The digest of records whatever their order, worked out once for all variants of the same data."""
+        if self._records is None or self._records[0] is not original:
+            self._records = original, canonical_digest(original)
+        return self._records[1]
 
     def original(self, data: DataPart, progress: Progress | None = None) -> Dataset:
         """The original transactions of data that have some."""
