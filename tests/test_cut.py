@@ -8,7 +8,7 @@ import subprocess
 import sys
 from bisect import bisect
 from fractions import Fraction
-from itertools import combinations, islice
+from itertools import chain, combinations, islice, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import naive_cut
 import naive_generalise as naive
+from decloak.anonymisers.kernels import records as records_kernel
 from decloak.anonymisers.kernels.counting import counter, node_supports, pairs, rare_itemsets
 from decloak.anonymisers.kernels.fast_cut import cut, refine
 from decloak.anonymisers.kernels.records import Records, coded_records, merged, recoded, renamed
@@ -352,3 +353,19 @@ def test_real_data_loses_as_little_as_was_measured(shared_data, name, loss_of_pa
     assert len(found) == left
     assert loss(tree, records, found) < loss_of_triples
     assert loss(tree, records, refine(tree, records, 5, 3, found)) < refined
+
+
+@pytest.mark.parametrize("entries", [1, 2, 5, 1000])
+@given(
+    rows=st.lists(st.sets(st.integers(0, 9), min_size=1), min_size=1, max_size=8),
+    to=st.lists(st.integers(0, 6), min_size=10, max_size=10).map(sorted),
+)
+def test_labels_are_put_for_others_in_runs_of_any_length(entries, rows, to):
+    held = [sorted(row) for row in rows]
+    labels = np.array(list(chain.from_iterable(held)), np.int32)
+    records = Records(np.cumsum([0, *map(len, held)]), labels, np.ones(len(held), np.int32))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records_kernel, "ENTRIES", entries)
+        made = recoded(records, np.array(to))
+    expected = [sorted({to[label] for label in row}) for row in held]
+    assert [made.held[begin:end].tolist() for begin, end in pairwise(made.start.tolist())] == expected

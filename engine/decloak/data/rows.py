@@ -154,10 +154,14 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
         """The same with the names of each row in ascending order, and numbers of names in that order as well."""
         names = sorted(set(self.names))  # type: ignore[type-var]
         place = {name: number for number, name in enumerate(names)}
-        codes = np.array([place[name] for name in self.names], np.int64)[self.codes]
-        key = self.row * len(names) + codes
-        key.sort()  # rows stay where they are: only their names move
-        return type(self)(self.start, key % max(1, len(names)), names)
+        number = np.array([place[name] for name in self.names], np.int64)
+        codes, begin = np.empty(len(self.codes), np.int32), 0
+        for block in self.blocks():
+            key = block.row * len(names) + number[block.codes]
+            key.sort()  # rows stay where they are: only their names move
+            codes[begin : begin + len(key)] = key % max(1, len(names))
+            begin += len(key)
+        return type(self)(self.start, codes, names)
 
     def matrix(self, column: NDArray[np.integer[Any]], columns: int) -> "sparse.csr_array[Any]":
         """Rows × columns, 1 where a row has a name of that column; `column` says which each name has."""

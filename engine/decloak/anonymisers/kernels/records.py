@@ -18,8 +18,8 @@ __all__ = [
 ]  # fmt: skip
 
 Mask = NDArray[np.bool_]
-BLOCK = 1 << 18
-"""Records that are told apart at once: it bounds the memory."""
+BLOCK, ENTRIES = 1 << 18, 1 << 20
+"""Records that are told apart at once, and labels that are put for others: they bound the memory."""
 
 
 class Records(NamedTuple):
@@ -39,12 +39,19 @@ def coded_records(tree: Hierarchy, records: sparse.csr_array[Any]) -> Records:
 
 def recoded(records: Records, to: Ints) -> Records:
     """Put `to[x]` for every label x; `to` must ascend, so that labels that become equal stand together."""
-    labels = to.astype(np.int32)[records.held]
-    first = np.ones(len(labels), bool)
-    np.not_equal(labels[1:], labels[:-1], out=first[1:])
+    label, first = to.astype(np.int32), np.ones(len(records.held), bool)
+    runs = [slice(begin, begin + ENTRIES) for begin in range(0, len(first), ENTRIES)]
+    for run in runs:  # the first of a run may be like the last before it
+        labels = label[records.held[max(0, run.start - 1) : run.stop]]
+        first[max(1, run.start) : run.stop] = labels[1:] != labels[:-1]
     first[records.start[:-1]] = True
     lengths = np.add.reduceat(first, records.start[:-1], dtype=np.int64)
-    return Records(starts(lengths), labels[first], records.weight)
+    held, begin = np.empty(int(lengths.sum()), np.int32), 0
+    for run in runs:
+        labels = label[records.held[run][first[run]]]
+        held[begin : begin + len(labels)] = labels
+        begin += len(labels)
+    return Records(starts(lengths), held, records.weight)
 
 
 def holding(records: Records, columns: sparse.csc_array[Any], begin: int, end: int) -> Records:
