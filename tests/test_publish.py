@@ -413,6 +413,35 @@ def test_any_reader_of_sqlite_sees_all_of_it_and_reading_changes_nothing(folder,
     assert Path("out.db").read_bytes() == before
 
 
+def test_a_store_of_an_older_version_is_read_as_one_of_today_and_stays_as_it_is(folder, call):
+    ran("cut")
+    assert call("publish", "last", "out.db").code == 0
+    today = STORE.read(Path("out.db"), False)
+    with closing(sqlite3.connect("out.db")) as plain:
+        plain.executescript("drop view node; create view node as select 'item' as kind, id, name as label from item")
+        plain.execute("pragma user_version = 1")
+    before = Path("out.db").read_bytes()
+    assert STORE.read(Path("out.db"), False) == today
+    run = decloak.run(theirs("out.db", "mda", RELATED), store="mine.db")
+    assert run.variants
+    assert Path("out.db").read_bytes() == before
+
+
+@pytest.mark.parametrize("parameters", ["[1]", "{", "null", '{"k": "x", "m": [1]}'])
+def test_a_store_that_says_nonsense_of_its_release_is_an_error_in_a_line(folder, call, parameters):
+    ran("cut")
+    assert call("publish", "last", "out.db").code == 0
+    with closing(sqlite3.connect("out.db")) as plain:
+        plain.execute("update release set parameters = ?", (parameters,))
+        plain.commit()
+    Path("out.db.manifest.json").unlink()
+    for command in (["check", "out.db"], ["run", theirs("out.db", "{rule: km_violation}"), "--store", "mine.db"]):
+        said = call(*command)
+        assert said.code == 2
+        assert len(said.err.splitlines()) == 1, said.err
+        assert "fault inside" not in said.err
+
+
 def test_a_look_at_a_store_says_what_it_is(folder, call):
     ran("cut")
     said = call("look", "store.db")

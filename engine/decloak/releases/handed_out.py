@@ -24,7 +24,7 @@ from decloak.releases.carriers import Carrier
 from decloak.releases.held import HeldRelease
 from decloak.releases.registry import FORMS, form_of
 from decloak.releases.self_check import Link
-from decloak.store.opening import connect_readonly, open_store
+from decloak.store.opening import connect_copy, connect_readonly, open_store
 from decloak.store.sandbox import quoted
 from decloak.store.showing import show_if_usual
 
@@ -59,17 +59,18 @@ def _held(connection: sqlite3.Connection, path: FilePath) -> HeldRelease:
 
 def read_store(path: FilePath) -> Any:
     """The release of a store that has one."""
-    with closing(connect_readonly(Path(path))) as connection:
+    with closing(connect_copy(path)) as connection:
         return _held(connection, path).published
 
 
 def read_store_header(path: FilePath) -> Header:
     """The same of it that the header of a release file says."""
-    with closing(connect_readonly(Path(path))) as connection:
+    with closing(connect_copy(path)) as connection:
         held = _held(connection, path)
         chunked = form_of(connection, held.number).name == FormName.DISASSOCIATED
-        k, m = (held.making.parameters.get(name) for name in ("k", "m"))
-    return Header(DISASSOCIATION if chunked else GENERALISATION, *((k, m) if None not in (k, m) else ()))
+        promised = [held.making.parameters.get(name) for name in ("k", "m")]
+    stated = promised if all(type(bound) is int and bound > 0 for bound in promised) else ()
+    return Header(DISASSOCIATION if chunked else GENERALISATION, *stated)
 
 
 STORE = Carrier("store: an SQLite file", lambda release: release, _write, lambda path, ids: read_store(path))

@@ -7,6 +7,7 @@ import json
 import sqlite3
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -19,6 +20,7 @@ from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.published import Published
 from decloak.data.rows import picked_labels
+from decloak.errors import DecloakError
 from decloak.store.disassociated import read_clusters
 from decloak.store.origins import read_origins
 from decloak.store.outcomes import TrueTable, true_tables
@@ -71,7 +73,7 @@ class HeldRelease(ABC):
         method, parameters, loss = self.connection.execute(
             "select method, parameters, loss from release where id = ?", (self.number,)
         ).fetchone()
-        return Making(method, json.loads(parameters), json.loads(loss))
+        return Making(method, _settings(parameters), _settings(loss))
 
     @cached_property
     def original(self) -> Dataset | None:
@@ -86,6 +88,14 @@ class HeldRelease(ABC):
     def beside_truth(self, arrange: Callable[[Disassociated, Records, list[list[int]]], Arranged]) -> Arranged | None:
         """Truth: what is published and the record behind every row; None where rows have none, or it is not known."""
         return None
+
+
+def _settings(text: str) -> dict[str, Any]:
+    """A JSON object; it may be of somebody else's store."""
+    with suppress(ValueError, RecursionError):
+        if isinstance(value := json.loads(text), dict):
+            return value
+    raise DecloakError("the store says of a release in no JSON object how it was made", hint="name another store")
 
 
 class HeldSets(HeldRelease):

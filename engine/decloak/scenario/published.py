@@ -1,7 +1,6 @@
 """What was published before a scenario was written: files of releases, or of distance tables."""
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -175,10 +174,12 @@ class ReleaseData(DataPart):
 
     @model_validator(mode="after")
     def _look(self, info: ValidationInfo) -> Self:
-        """See which form the release has; what is wrong with the file is told when it is read."""
-        with suppress(DecloakError, KeyError):
-            if self.read_header((info.context or {})["folder"]).method == GENERALISATION:
-                self._form = FormName.GENERALISED
+        """See which form the release has, by a file that is there: else nothing can be said of what fits."""
+        folder: Folder | None = (info.context or {}).get("folder")
+        if folder is None or not (folder.path / self.release).exists():
+            return self
+        if self.read_header(folder).method == GENERALISATION:
+            self._form = FormName.GENERALISED
         return self
 
     def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease:

@@ -5,7 +5,7 @@ import math
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ __all__ = [
     "VERSION",
     "Store",
     "add_functions",
+    "connect_copy",
     "connect_readonly",
     "is_store",
     "open_store",
@@ -123,6 +124,24 @@ def connect_readonly(path: str | Path) -> sqlite3.Connection:
             raise _newer(path, version, VERSION)
         check_schema(connection, path, current=True)
     return connection
+
+
+def connect_copy(path: FilePath) -> sqlite3.Connection:
+    """The same, of a store of an older version a copy in memory that is brought up to date: the file stays as it is."""
+    path = Path(path)
+    with closing(_connect(path, readonly=True)) as file:
+        present = _version(file, path) or 0
+        if present >= VERSION:
+            return connect_readonly(path)
+        check_schema(file, path, current=False)
+        copy = sqlite3.connect(":memory:", isolation_level=None)
+        with _closed_on_error(copy, path):
+            distrust(copy)
+            file.backup(copy)
+            add_functions(copy)
+            _migrate(Store(path, copy), present, VERSION, MIGRATIONS)
+            check_schema(copy, path, current=True)
+    return copy
 
 
 def is_store(path: FilePath) -> bool:
