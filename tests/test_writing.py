@@ -41,14 +41,14 @@ WRITERS = {
 }
 
 
-WRITES = re.compile(r"\.write_(text|bytes)\(|copyfile\(|copytree\(|open\([^)]*[\"'][wax]")
+WRITES = re.compile(r"\.write_(text|bytes)\(|copyfile\(|copytree\(|open\([^)]*[\"'][wx]")
 
 
 def test_nothing_is_written_in_another_way():
-    """A module that writes files does it inside made_whole."""
+    """A module that writes files does it inside made_whole, unless it adds to what there is."""
     for module in (ROOT / "engine").rglob("*.py"):
         text = module.read_text()
-        assert not WRITES.search(text) or "made_whole(" in text, module
+        assert not WRITES.search(text) or "made_whole(" in text or "O_APPEND" in text, module
 
 
 @contextmanager
