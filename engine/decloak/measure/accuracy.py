@@ -1,6 +1,8 @@
-"""How much of what a disassociated release took apart an attack put back where it belongs."""
+"""How much of what a disassociated release took apart an attack put back where it belongs, by cluster and pooled."""
 
-from decloak.measure.family import CHUNKS, POOLED, AttackedRelease, Family, FigureTitle, Measured
+from collections.abc import Iterator
+
+from decloak.measure.family import CHUNKS, POOLED, AttackedRelease, Family, Figure, FigureTitle, Measured
 from decloak.measure.kernels.statistics import GAIN
 from decloak.releases.held import UNKNOWN, HeldChunks
 
@@ -8,7 +10,7 @@ __all__ = ["FAMILY"]
 
 
 def _measure(attacked: AttackedRelease[HeldChunks]) -> Measured:
-    from decloak.measure.kernels.reassociation import accuracy_of
+    from decloak.measure.kernels.reassociation import accuracy_by_cluster, accuracy_of
     from decloak.measure.kernels.true_rows import TrueRows
 
     rows = attacked.release.beside_truth(TrueRows)
@@ -16,6 +18,7 @@ def _measure(attacked: AttackedRelease[HeldChunks]) -> Measured:
         return [], UNKNOWN.format("accuracy")
     counts = accuracy_of(rows, attacked.assignments)
     return [
+        *(figure for cluster in accuracy_by_cluster(rows, attacked.assignments) for figure in _of_cluster(*cluster)),
         (POOLED, "assigned", counts.assigned, counts.assigned, None),
         (POOLED, "true", counts.true, counts.true, None),
         (POOLED, "accuracy", counts.accuracy, float(counts.correct_exp), counts.assigned),
@@ -25,6 +28,11 @@ def _measure(attacked: AttackedRelease[HeldChunks]) -> Measured:
         (POOLED, "gain", counts.gain, float(counts.won), float(counts.assigned - counts.expected)),
         (POOLED, "recall", counts.recall, float(counts.correct_exp), counts.reachable),
     ], None
+
+
+def _of_cluster(cluster: int, assigned: float, correct: float, expected: float) -> Iterator[Figure]:
+    yield cluster, "accuracy", correct / assigned, correct, assigned
+    yield cluster, "chance", expected / assigned, expected, assigned
 
 
 FAMILY = Family(

@@ -13,17 +13,26 @@ of shared chunks count where an attack gives any; most ignore shared chunks.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
 from decloak.counting.ascending import Ints, among
 from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Disassociated
-from decloak.measure.kernels.true_rows import Records, TrueRows, Truth
+from decloak.measure.kernels.true_rows import Given, Records, TrueRows, Truth
 from decloak.rules.reassociate.shared import is_shared
 from decloak.rules.reassociate.units import rows_of_cluster
 
-__all__ = ["Accuracy", "accuracy", "accuracy_of", "added_items", "reconstructed"]
+__all__ = [
+    "Accuracy",
+    "ClusterAccuracy",
+    "accuracy",
+    "accuracy_by_cluster",
+    "accuracy_of",
+    "added_items",
+    "reconstructed",
+]
 
 
 @dataclass(frozen=True)
@@ -78,6 +87,15 @@ class Accuracy:
         return _ratio(self.expected, self.assigned)
 
 
+class ClusterAccuracy(NamedTuple):
+    """The counts of a cluster: rows given, how many of them are right, and would be by chance."""
+
+    cluster: int
+    assigned: float
+    correct_exp: float
+    expected: float
+
+
 def _ratio(part: Fraction | int, whole: int) -> float | None:
     return float(Fraction(part) / whole) if whole else None
 
@@ -99,17 +117,37 @@ def accuracy_of(rows: TrueRows, assignments: Sequence[Assignment]) -> Accuracy:
     """The same of rows that were looked up before."""
     given, unit = rows.given(assignments), rows.units(assignments)
     right = among(unit[given.assignment] * rows.rows + given.row, rows.true)
-    # How many rows of each class were given a unit, and how many of these classes truly have it.
-    classes = len(rows.class_sizes)
-    assigned, a = np.unique(given.assignment * classes + rows.of_row[given.row], return_counts=True)
-    assignment, row_class = np.divmod(assigned, classes)
-    t = rows.true_in_class(unit[assignment], row_class)
-    correct_exp = _summed(a * t, rows.class_sizes[row_class])
+    _, a, t, size = _by_class(rows, given, unit)
+    correct_exp = _summed(a * t, size)
     shared = any(is_shared(chunk) for _, chunk, _, _ in assignments)
     held = len(rows.true) if shared else rows.own
     expected = _summed(given.times * rows.true_times(unit), rows.sizes[given.cluster])
     correct = int(right.sum()), int(np.minimum(a, t).sum()), correct_exp
     return Accuracy(len(given.row), held, rows.reachable(shared=shared), *correct, expected)
+
+
+def accuracy_by_cluster(rows: TrueRows, assignments: Sequence[Assignment]) -> list[ClusterAccuracy]:
+    """Count it in each of the clusters that something was given in, identical anchors told apart by chance."""
+    given, unit = rows.given(assignments), rows.units(assignments)
+    assignment, a, t, size = _by_class(rows, given, unit)
+    clusters = len(rows.sizes)
+    assigned = np.bincount(given.cluster, given.times, clusters)
+    right = np.bincount(given.cluster[assignment], a * t / size, clusters)
+    expected = np.bincount(given.cluster, given.times * rows.true_times(unit) / rows.sizes[given.cluster], clusters)
+    return [
+        ClusterAccuracy(cluster, assigned[cluster], right[cluster], expected[cluster])
+        for cluster in np.flatnonzero(assigned).tolist()
+    ]
+
+
+def _by_class(rows: TrueRows, given: Given, unit: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """Of what was given to rows of a class: the assignment, to how many of its rows, how many truly have the unit, and
+    how many there are.
+    """
+    classes = len(rows.class_sizes)
+    assigned, a = np.unique(given.assignment * classes + rows.of_row[given.row], return_counts=True)
+    assignment, row_class = np.divmod(assigned, max(1, classes))
+    return assignment, a, rows.true_in_class(unit[assignment], row_class), rows.class_sizes[row_class]
 
 
 def _summed(numerators: Ints, denominators: Ints) -> Fraction:

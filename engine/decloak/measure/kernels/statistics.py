@@ -13,7 +13,20 @@ from typing import NamedTuple
 
 from decloak.errors import DecloakError
 
-__all__ = ["COUNT", "GAIN", "REAL", "SHARE", "Bounds", "Interval", "interval", "paired_difference"]
+__all__ = [
+    "COUNT",
+    "GAIN",
+    "REAL",
+    "SHARE",
+    "Bounds",
+    "Interval",
+    "alike",
+    "between",
+    "interval",
+    "paired_difference",
+    "quantile",
+    "tail_of",
+]
 
 
 class Bounds(NamedTuple):
@@ -51,22 +64,27 @@ def interval(values: Sequence[float | None], level: float = 0.95, bounds: Bounds
     >>> [round(x, 2) for x in interval([0.8, 0.9, 1.0], bounds=SHARE)[:3]]
     [0.9, 0.36, 0.99]
     """
-    tail = _tail(level)
+    tail = tail_of(level)
     present = [value for value in values if value is not None]
     n, missing = len(present), len(values) - len(present)
     mean = math.fsum(present) / n if n else None
-    if mean is None or n == 1 or max(present) - min(present) <= 1e-12 * max(map(abs, present)):
+    if mean is None or n == 1 or alike(present):
         return Interval(mean, None, None, n, missing)
     s = math.sqrt(math.fsum((value - mean) ** 2 for value in present) / (n - 1))
     low, high = between(mean, quantile(n - 1, tail) * s / math.sqrt(n), bounds)
     return Interval(mean, low, high, n, missing)
 
 
-def quantile(freedom: float, tail: float) -> float:
-    """What Student's distribution exceeds with the probability of the tail."""
-    from scipy.special import stdtrit  # costs 0.1 s, which runs without repetitions need not pay
+def alike(values: Sequence[float]) -> bool:
+    """Whether values differ by no more than the rounding of a float."""
+    return max(values) - min(values) <= 1e-12 * max(map(abs, values))
 
-    return float(stdtrit(freedom, 1 - tail))
+
+def quantile(freedom: float, tail: float) -> float:
+    """What Student's distribution exceeds with the probability of the tail; without end of freedom the normal one."""
+    from scipy.special import ndtri, stdtrit  # costs 0.1 s, which runs without repetitions need not pay
+
+    return float(ndtri(1 - tail) if math.isinf(freedom) else stdtrit(freedom, 1 - tail))
 
 
 def between(mean: float, half: float, bounds: Bounds) -> tuple[float, float]:
@@ -121,7 +139,8 @@ def paired_difference(first: Sequence[float | None], second: Sequence[float | No
     return interval([None if a is None or b is None else a - b for a, b in zip(first, second, strict=True)], level)
 
 
-def _tail(level: float) -> float:
+def tail_of(level: float) -> float:
+    """The probability on either side of an interval of this level."""
     if not 0 < level < 1:
         raise DecloakError(f"a confidence level of {level}", hint="give one between 0 and 1, such as 0.95")
     return (1 - level) / 2

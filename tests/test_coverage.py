@@ -1,0 +1,105 @@
+"""How often intervals hold what they are about: simulated on the generated clinic, a thousand draws of each kind.
+
+The draws stand for all there could be: their mean is what an interval should hold, 4,000 experiments take a few of them
+at random. Of resampled releases each draw is an experiment.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from statistics import fmean
+
+import pytest
+
+from clinic_draws import draws
+from decloak.measure.kernels.lead import Claims, repeated_lead, resampled_lead, total
+from decloak.measure.kernels.statistics import COUNT, GAIN, SHARE, interval
+
+pytestmark = pytest.mark.slow
+DRAWS, EXPERIMENTS = 1000, 4000
+LOW, HIGH = 0.93, 0.97
+STRIKING, GIVING = ("mda", "tba", "wba", "rba"), ("aba", "mra")
+KINDS = {"releases": STRIKING, "data sets": STRIKING, "disassociated data sets": GIVING}
+FIGURES: dict[str, tuple[Callable[[Claims], float], object]] = {
+    "precision": (lambda claims: claims.right / claims.tried, SHARE),
+    "chance": (lambda claims: claims.by_chance / claims.tried, SHARE),
+    "gain": (lambda claims: (claims.right - claims.by_chance) / (claims.tried - claims.by_chance), GAIN),
+    "struck": (lambda claims: claims.tried, COUNT),
+    "correct": (lambda claims: claims.right, COUNT),
+}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def drawn(request):
+    return request.param, draws(request.param, DRAWS, KINDS[request.param])
+
+
+def coverage(intervals, value) -> float:
+    printed = [found for found in intervals if found.low is not None]
+    assert len(printed) >= 400
+    return fmean(found.low <= value <= found.high for found in printed)
+
+
+def experiments(values: Sequence, n: int):
+    rng = random.Random(1)
+    return ([rng.choice(values) for _ in range(n)] for _ in range(EXPERIMENTS))
+
+
+def outside(found: dict[str, float], low: float = LOW, high: float = HIGH) -> dict[str, float]:
+    return {name: round(share, 4) for name, share in found.items() if not low <= share <= high}
+
+
+def test_the_lead_over_repetitions_is_where_its_interval_says(drawn):
+    kind, claims = drawn
+    found = {}
+    for attack, made in claims.items():
+        whole = [total(units) for units in made]
+        mean = fmean(one.lead for one in whole)
+        for n in (3, 5, 10):
+            found[f"{kind}, {attack}, {n}"] = coverage(map(repeated_lead, experiments(whole, n)), mean)
+    assert outside(found) == {}
+
+
+def test_the_lead_of_a_release_is_where_leaving_out_its_tables_says(drawn):
+    kind, claims = drawn
+    found = {}
+    for attack, made in claims.items():
+        mean = total([total(units) for units in made]).lead
+        found[f"{kind}, {attack}"] = coverage(map(resampled_lead, made), mean)
+    # It is about data sets of one kind: of one data set all releases share the items, and are more alike.
+    assert outside(found, high=1.0 if kind == "releases" else HIGH) == {}
+
+
+def test_shares_gains_and_counts_over_repetitions_are_where_their_intervals_say(drawn):
+    kind, claims = drawn
+    found = {}
+    for attack, made in claims.items():
+        whole = [total(units) for units in made]
+        for name, (figure, bounds) in FIGURES.items():
+            values = [figure(one) for one in whole]
+            for n in (3, 5, 10):
+                taken = (interval(some, bounds=bounds) for some in experiments(values, n))
+                found[f"{kind}, {attack}, {name}, {n}"] = coverage(taken, fmean(values))
+    assert outside(found) == {}
+
+
+def test_all_attacks_of_a_run_at_once_are_where_their_corrected_intervals_say(drawn):
+    """At the level 1 - .05 / attacks all intervals hold at once in 95 of 100 runs, or more where attacks are alike."""
+    kind, claims = drawn
+    level = 1 - 0.05 / len(claims)
+    whole = {attack: [total(units) for units in made] for attack, made in claims.items()}
+    means = {attack: fmean(one.lead for one in made) for attack, made in whole.items()}
+    held = []
+    for places in experiments(range(DRAWS), 5):
+        bounds = {attack: repeated_lead([whole[attack][place] for place in places], level) for attack in claims}
+        held.append(all(bounds[attack].low <= means[attack] <= bounds[attack].high for attack in claims))
+    assert fmean(held) >= 0.95 - 0.01, kind
+
+
+def test_three_strikes_a_release_that_chance_alone_makes_right_are_no_lead():
+    """A release of few strikes is said to lead in no more of 100 cases than the level allows."""
+    rng = random.Random(2)
+    chance = 0.75
+    runs = [[Claims(1, rng.random() < chance, chance) for _ in range(tables)] for tables in (2, 3, 6, 12) * 1000]
+    said = [resampled_lead(units).low > 0 for units in runs]
+    for tables in range(4):
+        assert fmean(said[tables::4]) <= 0.04

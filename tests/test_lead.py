@@ -1,0 +1,93 @@
+"""How much more often right than chance: against the definitions, and where little was tried."""
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import naive_lead as naive
+from decloak.measure.kernels.lead import Claims, repeated_lead, repetitions_needed, resampled_lead, total
+
+LEVELS = st.sampled_from([0.9, 0.95, 0.99])
+
+
+@st.composite
+def claims(draw, least=0):
+    tried = draw(st.integers(least, 200))
+    return Claims(tried, draw(st.integers(0, tried)), draw(st.floats(0, 1)) * tried)
+
+
+@given(st.lists(claims(), max_size=12), LEVELS)
+def test_the_lead_of_a_release_is_what_leaving_out_each_table_gives(units, level):
+    found = resampled_lead(units, level)
+    struck = [unit for unit in units if unit.tried]
+    assert (found.n, found.missing) == (len(struck), len(units) - len(struck))
+    if len(struck) < 2:
+        assert found.low is found.high is None
+        return
+    assert found[:3] == pytest.approx(naive.resampled([tuple(unit) for unit in units], level), abs=1e-9)
+    chance = total(struck).by_chance / total(struck).tried
+    assert -chance - 1e-12 <= found.low <= found.mean + 1e-12
+    assert found.mean - 1e-12 <= found.high <= 1 - chance + 1e-12
+
+
+@given(st.lists(claims(least=1), min_size=2, max_size=8), LEVELS)
+def test_the_lead_of_repetitions_is_paired_with_their_own_chance(repetitions, level):
+    found = repeated_lead(repetitions, level)
+    leads = [one.lead for one in repetitions]
+    assume(max(leads) - min(leads) > 1e-9)
+    assert found[:3] == pytest.approx(naive.repeated([tuple(one) for one in repetitions], level), abs=1e-9)
+    assert found.low <= found.mean + 1e-12
+    assert found.mean <= found.high + 1e-12
+
+
+def test_a_table_without_a_strike_is_missing_and_a_lead_of_nothing_is_none():
+    nothing = Claims(0, 0, 0)
+    assert resampled_lead([nothing, Claims(4, 3, 2)]) == (0.25, None, None, 1, 1)
+    assert resampled_lead([nothing, nothing]) == (None, None, None, 0, 2)
+    assert repeated_lead([nothing]) == (None, None, None, 0, 1)
+    assert (nothing.lead, total([])) == (None, nothing)
+
+
+def test_few_strikes_that_all_happen_to_be_right_tell_little():
+    """Three strikes that chance has right three times in four: all right in 42 of 100 cases."""
+    few = [Claims(1, 1, 0.75)] * 3
+    found = resampled_lead(few)
+    assert found.low < 0 < found.mean == 0.25
+    many = resampled_lead([Claims(40, 40, 30)] * 3)
+    assert 0.15 < many.low < 0.25
+    assert many.high == pytest.approx(0.25)
+
+
+def test_repetitions_that_do_not_differ_have_no_interval():
+    assert repeated_lead([Claims(10, 9, 6)] * 3) == (pytest.approx(0.3), None, None, 3, 0)
+
+
+def test_a_lead_always_right_stays_within_what_can_be():
+    found = repeated_lead([Claims(30, 30, 20), Claims(30, 30, 21), Claims(30, 30, 19)])
+    assert found.high == pytest.approx(1 - 2 / 3)
+    assert 0 < found.low < found.mean == pytest.approx(1 / 3)
+
+
+REPEATED = [Claims(50, 40, 30), Claims(50, 33, 30), Claims(50, 46, 30)]
+
+
+def test_as_many_repetitions_are_needed_as_first_decide():
+    assert repeated_lead(REPEATED).low < 0
+    n = repetitions_needed(REPEATED, 0.95, above=0.0)
+    assert n == 6
+    longer = [one for _ in range(2) for one in REPEATED]  # the same mean, and nearly the same spread
+    assert repeated_lead(longer).low > 0
+    assert repetitions_needed(REPEATED, 0.99, above=0.0) > n
+    assert repetitions_needed(REPEATED, 0.95, below=0.02) is None
+    weak = [Claims(500, 301, 300), Claims(500, 299, 300), Claims(500, 280, 300)]
+    assert repetitions_needed(weak, 0.95, below=0.02) == 5
+    assert repetitions_needed(REPEATED[:1], 0.95, above=0.0) is None
+
+
+@given(st.lists(claims(least=1), min_size=2, max_size=6))
+def test_more_comparisons_widen_every_interval(repetitions):
+    for lead in (repeated_lead, resampled_lead):
+        one, five = lead(repetitions, 0.95), lead(repetitions, 0.99)
+        if one.low is not None:
+            assert five.low <= one.low + 1e-12
+            assert one.high <= five.high + 1e-12
