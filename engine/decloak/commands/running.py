@@ -66,6 +66,7 @@ def run_command(
     """
     from decloak.commands.rehearsing import print_rehearsal
     from decloak.report.run_table import measure_rows
+    from decloak.report.verdict import conclude
     from decloak.runs.runner import Measure, run
 
     if dry_run:
@@ -82,13 +83,16 @@ def run_command(
                 allow_send=allow_send,
                 only=only,
             )
+        verdict = conclude(done.store, [variant.run for variant in done.variants])
         if form == "json":
-            emit_json(_as_json(done))
+            emit_json({"verdict": verdict.as_json()} | _as_json(done))
         else:
+            if form == "table":
+                say(f"{verdict.text}\n")
             columns, shown = measure_rows(done) if form == "table" else (Measure._fields, done.measures)
             emit(columns, shown, form)
         _talk(done)
-        write_ci(done.scenario, [], [_judged(verdict, scenario) for verdict in done.verdicts], junit, sarif)
+        write_ci(done.scenario, [verdict.text], [_judged(verdict, scenario) for verdict in done.verdicts], junit, sarif)
     return 0 if done.ok else EXIT_EXPECTATION
 
 

@@ -5,19 +5,24 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import figure_titles
 from decloak.report import charts
+from decloak.report.ci import MARKS
 from decloak.report.drawing import comparison_svg
 from decloak.report.page import Drawn, Findings, Page, Section, Table
 from decloak.report.sections import attacks_section, costs_section, limits_section, making_section, sweep_section
 from decloak.report.study import Study
+from decloak.report.verdict import Outcome, conclusion
 from decloak.rules.explain import compared, list_findings
+from decloak.scenario.expect import Expectation
 from decloak.store.exposure import Exposure, exposure
 from decloak.store.results import attacks_of, notes_of
 from decloak.store.studies import StudyRun
 
 __all__ = ["page_of"]
 
+TONES = {Outcome.COMES_BACK: "bad", Outcome.NOTHING: "good"}
 MOST_FINDINGS, MOST_PICTURES, MOST_ITEMS = 5_000, 3, 20
 
 
@@ -25,7 +30,7 @@ def page_of(
     connection: sqlite3.Connection, store: Path, runs: Sequence[StudyRun], *, evidence: bool, originals: bool
 ) -> Page:
     """The page; names of items are on it with `evidence`, and which of them were won back with `originals`."""
-    study = Study.of(connection, runs)
+    study, verdict = Study.of(connection, runs), conclusion(connection, runs)
     notes = list(dict.fromkeys(note for run in runs for note in notes_of(connection, run.run)))
     sections = (
         attacks_section(study),
@@ -40,14 +45,29 @@ def page_of(
     return Page(
         name=f"run-{runs[-1].run}",
         title=runs[0].scenario,
-        word="What was found",
-        tone="open",
-        sentences=[],
+        word=verdict.heading,
+        tone=TONES.get(verdict.outcome, "open"),
+        sentences=verdict.sentences,
+        expectations=_expectations(study),
         sections=[section for section in sections if section is not None],
         figures=_figures(study),
         findings=_findings(connection, runs[-1].run) if evidence else None,
         shows=f"This page shows {' and '.join(shown)}: do not hand it out." if shown else "",
     )
+
+
+def _expectations(study: Study) -> list[tuple[str, str]]:
+    """What the scenario expects of each variant, with a mark for whether it holds."""
+    judged = []
+    for name, runs in study.variants:
+        keys = dict.fromkeys(key for run in runs for key in study.figures[run])
+        means = {key: interval([study.figures[run].get(key) for run in runs]).mean for key in keys}
+        config = next(run.config for run in study.runs if run.variant == name)
+        for text in config.get("expect") or ():
+            expectation = Expectation.parse(text)
+            where = f"{name}: " if len(study.variants) > 1 else ""
+            judged.append((MARKS[expectation.holds(means)], f"{where}{expectation.explain(means)}"))
+    return judged
 
 
 def _weakest(connection: sqlite3.Connection, study: Study, originals: bool) -> Section | None:

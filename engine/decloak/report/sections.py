@@ -57,7 +57,7 @@ def attacks_section(study: Study) -> Section:
 def _attack_table(study: Study, caption: str, titles: Sequence[FigureTitle], *, bars: bool = False) -> Table:
     placed = [
         (name, runs, attack)
-        for name, runs in _variants(study)
+        for name, runs in study.variants
         for attack in study.attacks
         if any((title.name, attack) in study.figures[run] for run in runs for title in titles)
     ]
@@ -101,7 +101,7 @@ def costs_section(study: Study) -> Section | None:
     if not figures:
         return None
     rows = []
-    for name, runs in _variants(study):
+    for name, runs in study.variants:
         attack = next(iter(study.attacks))
         rows.append([name if study.varied else "this release", *_cells(study, runs, attack, figures)])
     heads = ["release", *(figure.title for figure in figures)]
@@ -180,14 +180,6 @@ def _place(value: Any) -> str:
     return value if isinstance(value, str) else compact(value)
 
 
-def _variants(study: Study) -> list[tuple[str, list[int]]]:
-    """The runs of each variant, by its name."""
-    named: dict[str, list[int]] = {}
-    for run in study.runs:
-        named.setdefault(run.variant, []).append(run.run)
-    return list(named.items())
-
-
 def _cells(
     study: Study, runs: Sequence[int], attack: str, titles: Sequence[FigureTitle], short: bool = False
 ) -> Iterator[str]:
@@ -201,5 +193,5 @@ def _cells(
 
 
 def _repetitions(study: Study) -> str:
-    most = max(len(runs) for _, runs in _variants(study))
+    most = max(len(runs) for _, runs in study.variants)
     return "one repetition" if most == 1 else f"{most} repetitions"

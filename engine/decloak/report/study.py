@@ -14,7 +14,7 @@ from decloak.errors import DecloakError, nearest, shown
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import figure_titles
 from decloak.scenario.sweep import compact, short_names
-from decloak.store.results import pooled_figures
+from decloak.store.results import pooled_figures, records_of
 from decloak.store.studies import StudyRun
 
 __all__ = ["Point", "Series", "Study"]
@@ -48,13 +48,15 @@ class Study:
 
     runs: tuple[StudyRun, ...]
     figures: Mapping[int, Mapping[tuple[str, str], float | None]]
+    sizes: Mapping[int, int]
+    """How many records the release of each run has."""
 
     @classmethod
     def of(cls, connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> "Study":
         """Runs of a store."""
         figures = {run.run: pooled_figures(connection, run.run) for run in runs}
         values = {run: {key: figure.value for key, figure in of_run.items()} for run, of_run in figures.items()}
-        return cls(tuple(runs), values)
+        return cls(tuple(runs), values, {run.run: records_of(connection, run.run) for run in runs})
 
     @cached_property
     def varied(self) -> dict[str, list[Any]]:
@@ -64,6 +66,14 @@ class Study:
             keys = dict.fromkeys(_differing([run.config for run in self.runs]))
         values = {key: _distinct(setting(run.config, key) for run in self.runs) for key in keys}
         return {key: listed for key, listed in values.items() if len(listed) > 1}
+
+    @cached_property
+    def variants(self) -> list[tuple[str, list[int]]]:
+        """The name of each variant, and its runs."""
+        named: dict[str, list[int]] = {}
+        for run in self.runs:
+            named.setdefault(run.variant, []).append(run.run)
+        return list(named.items())
 
     @cached_property
     def attacks(self) -> list[str]:

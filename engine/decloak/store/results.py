@@ -17,6 +17,7 @@ __all__ = [
     "holds_originals",
     "notes_of",
     "pooled_figures",
+    "records_of",
     "release_of",
     "run_figures",
     "runs",
@@ -78,6 +79,16 @@ def release_of(connection: sqlite3.Connection, run: int) -> int:
     """The number of the release a run attacked."""
     (number,) = connection.execute("select release from run where id = ?", (run,)).fetchone()
     return int(number)
+
+
+def records_of(connection: sqlite3.Connection, run: int) -> int:
+    """How many records the release of a run has."""
+    (count,) = connection.execute(
+        "select count(*) from run r join release l on l.id = r.release join txn t on t.dataset = l.dataset "
+        "where r.id = ?",
+        (run,),
+    ).fetchone()
+    return int(count)
 
 
 class RunAttack(NamedTuple):

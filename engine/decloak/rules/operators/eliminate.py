@@ -142,7 +142,7 @@ class EliminateOperator(Operator[EliminateRule]):
         )
 
     def by_chance(self, rule: RuleOf[EliminateRule]) -> bool:
-        return bool(rule.compiled.strike == "coin")
+        return rule.model.strike == "coin"
 
     def by_relatedness(self, rule: RuleOf[EliminateRule]) -> bool:
         return True  # distance tables come of nothing else, also those that a coin is tossed over

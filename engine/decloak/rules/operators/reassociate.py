@@ -85,7 +85,7 @@ class ReassociateOperator(Operator[ReassociateRule]):
         )
 
     def by_chance(self, rule: RuleOf[ReassociateRule]) -> bool:
-        return bool(rule.compiled.match == "random")
+        return rule.model.match == "random"
 
     def by_probability(self, rule: RuleOf[ReassociateRule]) -> bool:
         return bool(rule.compiled.match == "expectation")

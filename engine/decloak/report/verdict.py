@@ -1,0 +1,293 @@
+"""What came of some runs in a few sentences, by a rule and not by taste.
+
+Of each attack the lead is how much more often it was right than chance, on the same tables, with an interval at the
+level 1 - .05 / n when n attacks in all are looked at (those that toss coins are the control and do not count).
+Something *comes back* when the lower bound of some lead is above 0; *nothing beyond guessing* does when the upper
+bounds of all are below MARGIN; else these runs *cannot tell*. The attack that is spoken of is the one with the most
+right beyond chance, not the most precise one, which may have struck next to nothing.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from enum import StrEnum
+from math import fsum
+from pathlib import Path
+from textwrap import fill
+from typing import Any, NamedTuple
+
+from decloak.measure.kernels.lead import Claims, repeated_lead, repetitions_needed, resampled_lead, total
+from decloak.measure.kernels.statistics import Interval
+from decloak.report.knowledge import attacker_phrase, listed
+from decloak.report.study import Study
+from decloak.report.verdict_words import about, considered, deed, in_hundred, points, times, way, whatever
+from decloak.rules.load import parse_rule
+from decloak.store.claims import claims_of
+from decloak.store.opening import connect_readonly
+from decloak.store.results import attacks_of
+from decloak.store.studies import StudyRun, read_runs
+
+__all__ = ["Conclusion", "Lead", "Outcome", "conclude", "conclusion", "judged"]
+
+MARGIN = 0.02
+"""A lead that nobody need mind."""
+MUCH = 0.1
+"""Of all there was to win back, won back beyond chance."""
+POOLED = -1
+WIDTH = 100
+"""Characters in a line."""
+
+
+class Outcome(StrEnum):
+    """What there is to say, from the worst."""
+
+    COMES_BACK = "comes back"
+    CANNOT_TELL = "cannot tell"
+    NOT_MEASURED = "not measured"
+    NOTHING = "nothing beyond guessing"
+
+
+class Conclusion(NamedTuple):
+    """The outcome, a heading, and sentences with all it rests on."""
+
+    outcome: Outcome
+    heading: str
+    sentences: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """All of it as one paragraph, in lines that any terminal has room for."""
+        return fill(" ".join((f"{self.heading}.", *self.sentences)), WIDTH, break_on_hyphens=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """It as plain values."""
+        return {"outcome": str(self.outcome), "heading": self.heading, "sentences": list(self.sentences)}
+
+
+@dataclass(frozen=True)
+class Lead:
+    """An attack in a variant, over its repetitions or over the tables of its one release."""
+
+    variant: str
+    attack: str
+    repetitions: tuple[Claims, ...]
+    interval: Interval
+    random: bool
+    """Whether there is anything to repeat: a release that was made here."""
+
+    @property
+    def pooled(self) -> Claims:
+        return total(self.repetitions)
+
+    @property
+    def about(self) -> str:
+        """What the interval is about."""
+        return about(len(self.repetitions), self.interval)
+
+    @property
+    def beyond(self) -> float:
+        """How many more were right than by chance."""
+        return self.pooled.right - self.pooled.by_chance
+
+
+def conclude(store: Path, runs: Iterable[int]) -> Conclusion:
+    """What came of runs of a store, given by number."""
+    with closing(connect_readonly(store)) as connection:
+        return conclusion(connection, read_runs(connection, runs))
+
+
+def conclusion(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> Conclusion:
+    """What came of runs of one scenario."""
+    study = Study.of(connection, runs)
+    learned = _attacks_beyond_chance(connection, runs)
+    found = _by_persons(study) or _by_promise(study)
+    if not learned:
+        return found or Conclusion(
+            Outcome.CANNOT_TELL, "These runs cannot tell",
+            ("No attack was run that learns anything: what there is goes by chance, or finds no items.",),
+        )  # fmt: skip
+    leads = _leads(connection, runs, learned)
+    if not leads:
+        return found if found and found.outcome == Outcome.COMES_BACK else _unknown(study, learned)
+    return judged(study, leads, learned, found)
+
+
+def _attacks_beyond_chance(connection: sqlite3.Connection, runs: Iterable[StudyRun]) -> list[str]:
+    """The attacks that strike items or give them to records, and do not toss coins."""
+    labels: dict[str, None] = {}
+    for run in runs:
+        for attack in attacks_of(connection, run.run):
+            if attack.form in ("eliminate", "reassociate") and not parse_rule(attack.text).random:
+                labels[attack.label] = None
+    return list(labels)
+
+
+def _leads(connection: sqlite3.Connection, runs: Sequence[StudyRun], attacks: Sequence[str]) -> list[Lead]:
+    claims = {run.run: claims_of(connection, run.run) for run in runs}
+    variants: dict[str, list[int]] = {}
+    for run in runs:
+        variants.setdefault(run.variant, []).append(run.run)
+    level = 1 - 0.05 / max(1, len(attacks) * len(variants))
+    leads = []
+    for variant, numbers in variants.items():
+        for attack in attacks:
+            made = [[claim for claim in claims[number] if claim.attack == attack] for number in numbers]
+            repetitions = tuple(Claims(*claim[2:]) for one in made for claim in one if claim.scope == POOLED)
+            if not repetitions:
+                continue
+            tables = [Claims(*claim[2:]) for claim in made[0] if claim.scope != POOLED]
+            interval = repeated_lead(repetitions, level) if len(repetitions) > 1 else resampled_lead(tables, level)
+            leads.append(Lead(variant, attack, repetitions, interval, runs[0].config.get("anonymise") is not None))
+    return leads
+
+
+def judged(study: Study, leads: Sequence[Lead], attacks: Sequence[str], found: Conclusion | None) -> Conclusion:
+    proven = [lead for lead in leads if lead.interval.low is not None and lead.interval.low > 0]
+    if proven:
+        return _comes_back(study, max(proven, key=lambda lead: lead.beyond), attacks)
+    if found is not None and found.outcome == Outcome.COMES_BACK:
+        return found
+    if all(lead.interval.high is not None and lead.interval.high < MARGIN for lead in leads):
+        return _nothing(study, leads, attacks)
+    return _undecided(study, max(leads, key=lambda lead: lead.beyond), attacks, leads)
+
+
+def _comes_back(study: Study, lead: Lead, attacks: Sequence[str]) -> Conclusion:
+    pooled, n = lead.pooled, len(lead.repetitions)
+    run = _run_of(study, lead.variant)
+    added = fsum(study.figures[other.run].get(("added", lead.attack)) or 0 for other in study.runs
+                 if other.variant == lead.variant)  # fmt: skip
+    much = lead.beyond >= MUCH * added if added else lead.interval.low is not None and lead.interval.low > MUCH
+    heading = f"{'Much' if much else 'Some'} of what {_release(study, lead)} hides comes back"
+    who = attacker_phrase(run.config, of_persons=False)
+    what = deed(pooled.tried / n, added > 0)
+    right = (
+        f"{who} {what} and is right {in_hundred(pooled.right, pooled.tried)} times in 100 with the attack "
+        f"{lead.attack}; guessing would be right {in_hundred(pooled.by_chance, pooled.tried)} times."
+    )
+    gain = (
+        f"The gain is {points(lead.interval.mean)} points ({points(lead.interval.low)} to "
+        f"{points(lead.interval.high)} with 95% confidence, {considered(attacks, study)}, {lead.about})."
+    )
+    return Conclusion(Outcome.COMES_BACK, heading, (right, gain, *whatever(study, run)))
+
+
+def _nothing(study: Study, leads: Sequence[Lead], attacks: Sequence[str]) -> Conclusion:
+    highest = max(lead.interval.high or 0.0 for lead in leads)
+    widest = max(leads, key=lambda lead: lead.interval.high or 0.0)
+    run, pooled = _run_of(study, widest.variant), widest.pooled
+    heading = f"{'This attack wins' if len(attacks) == 1 else 'These attacks win'} back nothing beyond guessing"
+    who = attacker_phrase(run.config, of_persons=False)
+    guessing = (
+        f"{who} is right no more often than by chance: guessing is right "
+        f"{in_hundred(pooled.by_chance, pooled.tried)} times in 100, and no attack tried is better by more than "
+        f"{max(0.0, 100 * highest):.1f} points (95%, {considered(attacks, study)}, "
+        f"{widest.about}; below {100 * MARGIN:g} points counts as nothing)."
+    )
+    more = "An attacker who knows more may win back more."
+    return Conclusion(Outcome.NOTHING, heading, (guessing, more, *whatever(study, run)))
+
+
+def _undecided(study: Study, lead: Lead, attacks: Sequence[str], leads: Sequence[Lead]) -> Conclusion:
+    pooled, n, interval = lead.pooled, len(lead.repetitions), lead.interval
+    run = _run_of(study, lead.variant)
+    who = attacker_phrase(run.config, of_persons=False)
+    heading = f"{times(n).capitalize()} cannot tell"
+    if not pooled.tried:
+        return Conclusion(Outcome.CANNOT_TELL, heading, (f"{who} had nothing to go by: no attack claimed anything.",))
+    seen = (
+        f"{who} was right {in_hundred(pooled.right, pooled.tried)} times in 100 with the attack {lead.attack} where "
+        f"guessing would be {in_hundred(pooled.by_chance, pooled.tried)}"
+    )
+    if interval.low is None or interval.high is None:
+        between = f"{seen}, which {'one release' if n == 1 else 'equal repetitions'} alone cannot tell from chance."
+    else:
+        between = (
+            f"{seen}, but with {considered(attacks, study)} the true gain lies anywhere between {way(interval.low)} "
+            f"and {way(interval.high)} (95%, {lead.about})."
+        )
+    return Conclusion(Outcome.CANNOT_TELL, heading, (between, *_more(lead, len(leads)), *whatever(study, run)))
+
+
+def _more(lead: Lead, considered: int) -> list[str]:
+    """How many repetitions would decide."""
+    if len(lead.repetitions) < 2:
+        random = lead.random and "repetitions would tell: repeat: {times: 10}"
+        return [f"More {random or 'records of the same kind would tell'}."]
+    level = 1 - 0.05 / considered
+    needed = repetitions_needed(lead.repetitions, level, above=0.0, below=MARGIN)
+    if needed is None:
+        return ["If they go on like this, a thousand repetitions do not decide either."]
+    return [f"If they go on like this, {needed} repetitions decide: repeat: {{times: {needed}}}."]
+
+
+def _unknown(study: Study, attacks: Sequence[str]) -> Conclusion:
+    run = study.runs[-1].run
+    figures = study.figures[run]
+    struck = [(name, figures.get(("struck", name)) or figures.get(("findings", name)) or 0.0) for name in attacks]
+    if not any(count for _, count in struck):
+        who = attacker_phrase(study.runs[-1].config, of_persons=False)
+        return Conclusion(
+            Outcome.CANNOT_TELL, "These runs cannot tell", (f"{who} had nothing to go by: no attack claimed anything.",)
+        )
+    counts = listed([f"{name} {count:,.0f}" for name, count in struck])
+    return Conclusion(
+        Outcome.NOT_MEASURED,
+        "What comes back cannot be measured: the originals were not given",
+        (f"Items struck or given to records: {counts}; how many rightly, only the publisher can tell.",),
+    )
+
+
+def _by_persons(study: Study) -> Conclusion | None:
+    """What cover problems give away to somebody who knows items of persons."""
+    worst = _worst(study, "vulnerable_records")
+    if worst is None:
+        return None
+    run, attack, count = worst
+    who = attacker_phrase({"attacker": run.config.get("attacker")}, of_persons=True)
+    records = f"{count:,.0f} record{'s' * (count != 1)}"
+    if count > 0:
+        placed = f"{who} can place items in {records} that the release was to keep apart ({attack})."
+        return Conclusion(Outcome.COMES_BACK, "Some of what this release hides comes back", (placed,))
+    return Conclusion(
+        Outcome.CANNOT_TELL, "These runs cannot tell",
+        (f"{who} can place no items by cover problems ({attack}); no attack that guesses was tried.",),
+    )  # fmt: skip
+
+
+def _by_promise(study: Study) -> Conclusion | None:
+    """What breaks the promise of a generalised release."""
+    attacks = [name for name in study.attacks if name.startswith("km_violation")]
+    worst = _worst(study, "findings", attacks)
+    if worst is None:
+        return None
+    _, attack, count = worst
+    if count > 0:
+        sets = "itemset is" if count == 1 else "itemsets are"
+        broken = f"{count:,.0f} {sets} in fewer records than was promised ({attack})."
+        return Conclusion(Outcome.COMES_BACK, "What was promised does not hold", (broken,))
+    kept = "Every itemset is in as many records as was promised; no attack that guesses what is meant was tried."
+    return Conclusion(Outcome.CANNOT_TELL, "These runs cannot tell what comes back", (kept,))
+
+
+def _worst(study: Study, measure: str, attacks: Sequence[str] | None = None) -> tuple[StudyRun, str, float] | None:
+    """The run and attack with the highest value of a figure."""
+    values = [
+        (value, run, attack)
+        for run in study.runs
+        for (name, attack), value in study.figures[run.run].items()
+        if name == measure and value is not None and (attacks is None or attack in attacks)
+    ]
+    if not values:
+        return None
+    value, run, attack = max(values, key=lambda entry: entry[0])
+    return run, attack, value
+
+
+def _run_of(study: Study, variant: str) -> StudyRun:
+    return next(run for run in study.runs if run.variant == variant)
+
+
+def _release(study: Study, lead: Lead) -> str:
+    return f"the release with {lead.variant}" if study.varied else "this release"

@@ -1,0 +1,73 @@
+"""The words of a verdict: counts, shares of a hundred, what an interval is about."""
+
+from collections.abc import Sequence
+
+from decloak.measure.kernels.statistics import Interval
+from decloak.report.study import Study
+from decloak.store.studies import StudyRun
+
+__all__ = ["about", "considered", "deed", "in_hundred", "points", "times", "way", "whatever"]
+
+COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def spelt(count: int) -> str:
+    """A count as a sentence has it."""
+    return COUNTS[count] if 0 <= count < len(COUNTS) else f"{count:,}"
+
+
+def deed(tried: float, struck: bool) -> str:
+    """What the attack does, how often."""
+    if struck:
+        return f"rules out {tried:,.0f} of the items put there to hide the real ones"
+    return f"gives {tried:,.0f} parts back to records"
+
+
+def considered(attacks: Sequence[str], study: Study) -> str:
+    """How many attacks the level of an interval allows for."""
+    count, variants = len(attacks), len({run.variant for run in study.runs})
+    among = f" in all {spelt(variants)} variants" if variants > 1 else ""
+    if count == 1:
+        return f"one attack considered{among}"
+    every = "both" if count == 2 else f"all {spelt(count)}"
+    return f"{every} attacks considered{among}"
+
+
+def times(n: int) -> str:
+    """How many repetitions there were."""
+    return "one release" if n == 1 else f"{spelt(n)} repetitions"
+
+
+def about(repetitions: int, interval: Interval) -> str:
+    """What an interval is about."""
+    if repetitions > 1:
+        return f"{times(repetitions)} of one data set"
+    return f"the {spelt(interval.n)} parts of this release resampled"
+
+
+def in_hundred(part: float, whole: float) -> str:
+    """A share as so many of a hundred."""
+    return f"{100 * part / whole:.0f}" if whole else "0"
+
+
+def points(value: float | None) -> str:
+    """A difference of shares in points."""
+    return "–" if value is None else f"{100 * value:.0f}"
+
+
+def way(value: float) -> str:
+    """The same with its direction."""
+    return f"{abs(100 * value):.0f} points {'better' if value > 0 else 'worse'}"
+
+
+def whatever(study: Study, run: StudyRun) -> list[str]:
+    """Whom a few known items single out before any attack."""
+    figures = study.figures[run.run]
+    singled = next((value for (name, _), value in figures.items() if name == "unique_before" and value), None)
+    records = study.sizes.get(run.run)
+    if singled is None or records is None:
+        return []
+    measures = [measure for measure in run.config.get("measure") or () if isinstance(measure, dict)]
+    known = next((measure["link"].get("m", 2) for measure in measures if "link" in measure), 2)
+    items = f"{spelt(known)} known item{'s' * (known > 1)} already single{'s' * (known == 1)}"
+    return [f"Whatever the attack: {items} out {singled:,.0f} of the {records:,} records."]

@@ -1,0 +1,166 @@
+"""The verdict: its rule, and its words for each outcome and each published form."""
+
+import json
+import re
+
+import pytest
+
+import decloak
+from decloak.measure.kernels.lead import Claims, repeated_lead
+from decloak.report.knowledge import attacker_phrase
+from decloak.report.study import Study
+from decloak.report.verdict import Lead, Outcome, conclude, judged
+from decloak.store.studies import StudyRun
+
+CLINIC = {
+    "relate": {"measure": "ngd", "source": "clinic-counts"},
+    "anonymise": {"method": "coat", "k": 10},
+    "measure": ["recovery", {"link": {"k": 10, "m": 2}}],
+}
+
+
+def study(config: dict, added: float = 500, singled: float = 543) -> Study:
+    runs = tuple(StudyRun(n, "t", "base", n, n, "", config) for n in (1, 2, 3))
+    figures = {("added", "rba"): added, ("unique_before", "rba"): singled}
+    return Study(runs, {run.run: figures for run in runs}, {run.run: 800 for run in runs})
+
+
+def lead(*repetitions: tuple[float, float, float], attack: str = "rba", level: float = 0.99) -> Lead:
+    claims = tuple(Claims(*one) for one in repetitions)
+    return Lead("base", attack, claims, repeated_lead(claims, level), True)
+
+
+FIVE = ("mda", "tba", "wba", "gba", "rba")
+STRONG = lead((449, 395, 265), (440, 386, 260), (460, 406, 271))
+WEAK = lead((400, 297, 296), (4000, 2961, 2960), (40000, 29605, 29600))
+OPEN = lead((40, 32, 19), (38, 20, 18), (41, 38, 20))
+
+
+def test_much_comes_back():
+    concluded = judged(study(CLINIC), [STRONG, WEAK], FIVE, None)
+    assert concluded.outcome == Outcome.COMES_BACK
+    assert concluded.heading == "Much of what this release hides comes back"
+    low, high = (f"{100 * bound:.0f}" for bound in (STRONG.interval.low, STRONG.interval.high))
+    assert " ".join(concluded.text.split()) == (
+        "Much of what this release hides comes back. An attacker who has the release and knows how often medical "
+        "texts mention two terms together rules out 450 of the items put there to hide the real ones and is right 88 "
+        f"times in 100 with the attack rba; guessing would be right 59 times. The gain is 29 points ({low} to {high} "
+        "with 95% confidence, all five attacks considered, three repetitions of one data set). Whatever the attack: "
+        "two known items already single out 543 of the 800 records."
+    )
+
+
+def test_nothing_beyond_guessing():
+    concluded = judged(study(CLINIC, singled=0), [WEAK], ["gba", "rba"], None)
+    assert concluded.outcome == Outcome.NOTHING
+    assert concluded.heading == "These attacks win back nothing beyond guessing"
+    text = " ".join(concluded.sentences)
+    assert "guessing is right 74 times in 100" in text
+    assert re.search(r"better by more than [01]\.\d points \(95%, both attacks considered", text)
+    assert "An attacker who knows more may win back more." in text
+
+
+def test_repetitions_that_cannot_tell_say_how_many_would():
+    concluded = judged(study(CLINIC), [OPEN], FIVE, None)
+    assert concluded.outcome == Outcome.CANNOT_TELL
+    assert concluded.heading == "Three repetitions cannot tell"
+    text = " ".join(concluded.sentences)
+    assert "was right 76 times in 100 with the attack rba where guessing would be 48" in text
+    assert "points worse" in text
+    assert re.search(r"If they go on like this, \d+ repetitions decide: repeat: \{times: \d+\}\.", text)
+
+
+def test_one_attack_above_chance_is_enough_and_the_most_won_back_is_spoken_of():
+    few = lead((21, 20, 8), (22, 21, 8), (20, 19, 8), attack="mda")
+    concluded = judged(study(CLINIC), [few, STRONG, OPEN], FIVE, None)
+    assert "with the attack rba" in concluded.text.replace("\n", " ")
+
+
+FORBIDDEN = ("anonymous", "safe", "compliant", "no risk", "secure")
+
+
+@pytest.mark.parametrize("leads", [[STRONG], [WEAK], [OPEN]], ids=["much", "nothing", "open"])
+def test_nothing_is_claimed_that_no_attack_can_show(leads):
+    text = judged(study(CLINIC), leads, FIVE, None).text.lower()
+    assert not [word for word in FORBIDDEN if word in text]
+    assert "attacker" in text
+
+
+def run(tmp_path, text: str) -> tuple[Outcome, str]:
+    (tmp_path / "s.yaml").write_text(f"scenario: s\n{text}")
+    done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+    concluded = conclude(done.store, [variant.run for variant in done.variants])
+    return concluded.outcome, " ".join(concluded.text.split())
+
+
+DATA = "data: {generate: clinic, transactions: 200, seed: 7}\n"
+RELATE = "relate: {measure: ngd, source: clinic-counts}\n"
+
+
+def test_set_generalised(tmp_path):
+    method = "anonymise: {method: coat, k: 5, privacy: {count: 40, sizes: [3]}}\n"
+    outcome, text = run(tmp_path, f"{DATA}{RELATE}{method}attack: [ra, rba]\nrepeat: {{times: 3}}\n")
+    assert outcome in (Outcome.COMES_BACK, Outcome.CANNOT_TELL)
+    assert "one attack considered" in text
+    assert "three repetitions" in text.lower()
+
+
+def test_generalised(tmp_path):
+    method = "anonymise: {method: cut, k: 3, m: 1, hierarchy: {by: random, fanout: 4}}\n"
+    outcome, text = run(tmp_path, f"{DATA}{RELATE}{method}attack: [tba]\n")
+    assert outcome == Outcome.COMES_BACK
+    assert "parts of this release resampled" in text
+    outcome, text = run(tmp_path, f"{DATA}{method}attack: [km_violation]\nmeasure: [loss]\n")
+    assert outcome == Outcome.CANNOT_TELL
+    assert "no attack that guesses what is meant was tried" in text
+
+
+def test_disassociated(tmp_path):
+    method = "anonymise: {method: disassociation, k: 3, m: 2, max_cluster: 15}\n"
+    outcome, text = run(tmp_path, f"{DATA}{RELATE}{method}attack: [random, mra]\nmeasure: [accuracy]\n")
+    assert outcome in set(Outcome)
+    assert "with the attack mra" in text or "better by more than" in text
+    outcome, text = run(tmp_path, f"{DATA}{method}attack: [cover]\nmeasure: [breach]\n")
+    assert outcome == Outcome.COMES_BACK
+    assert "An attacker who has the release and knows any items of the persons can place items in" in text
+
+
+def test_a_release_whose_originals_nobody_gave(example):
+    text = (example / "scenario.yaml").read_text().replace("file: original.txt, format: basket, ", "")
+    (example / "s.yaml").write_text(re.sub(r"\nmeasure: .*", "", text))
+    done = decloak.run(example / "s.yaml", store=example / "s.db")
+    concluded = conclude(done.store, [1])
+    assert concluded.outcome == Outcome.NOT_MEASURED
+    assert concluded.heading == "What comes back cannot be measured: the originals were not given"
+    assert "only the publisher can tell" in concluded.text
+
+
+def test_only_a_coin(example):
+    text = re.sub(r"attack: .*", "attack: [ra]", (example / "scenario.yaml").read_text())
+    (example / "s.yaml").write_text(text)
+    done = decloak.run(example / "s.yaml", store=example / "s.db")
+    concluded = conclude(done.store, [1])
+    assert concluded.outcome == Outcome.CANNOT_TELL
+    assert "No attack was run that learns anything" in concluded.text
+
+
+def test_it_is_the_first_line_of_a_run_and_in_its_json(example, call):
+    table = call("run", example / "scenario.yaml", "--store", example / "s.db").out
+    assert table.startswith("One release cannot tell. An attacker who has the release and has scores")
+    verdict = json.loads(call("run", example / "scenario.yaml", "--store", example / "s.db", "--json").out)["verdict"]
+    assert verdict["outcome"] == "cannot tell"
+    assert " ".join(f"{verdict['heading']}. {' '.join(verdict['sentences'])}".split()) in " ".join(table.split())
+    assert call("run", example / "scenario.yaml", "--store", example / "s.db", "--format", "csv").out[:7] == "variant"
+
+
+@pytest.mark.parametrize(
+    ("config", "phrase"),
+    [
+        ({}, "An attacker who has only the release"),
+        ({"relate": {"measure": "wordnet"}}, "An attacker who has the release and has a dictionary of how terms"),
+        ({"relate": [{"measure": "ngd", "source": "corpus"}, {"measure": "embedding"}]},
+         "knows how often texts mention two terms together and knows how near terms are"),
+    ],
+)  # fmt: skip
+def test_the_attacker_is_named_by_what_is_known(config, phrase):
+    assert phrase in attacker_phrase(config, of_persons=False)
