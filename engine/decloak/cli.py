@@ -3,12 +3,15 @@
 Commands live in `decloak.commands` and are imported when they are called, so that `decloak --help` stays fast.
 """
 
+import errno
 import gc
 import io
 import os
 import signal
 import sys
+from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
@@ -93,8 +96,9 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _code(arguments: list[str] | None) -> int:
+    used: dict[str, Path] = {}
     try:
-        code: Any = cli.main(arguments, prog_name="decloak", standalone_mode=False)
+        code: Any = cli.main(arguments, prog_name="decloak", standalone_mode=False, obj=used)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except DecloakError as error:
@@ -115,20 +119,49 @@ def _code(arguments: list[str] | None) -> int:
         _say(f"not UTF-8 text: {shown(error.object)}; write it in UTF-8")
         return EXIT_INPUT
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()
         return 0
     except Exception as error:
         if os.environ.get("DECLOAK_DEBUG"):
             raise
-        if type(error).__module__ == "sqlite3":  # not imported for this alone: `--help` needs none of it
-            from decloak.store.opening import unusable
-
-            if (told := unusable(error)).hint:  # without a remedy it is ours
-                _say(str(told))
-                return EXIT_INPUT
+        mendable = _mendable(error, used.get("store"))
+        if mendable is not None:
+            _say(str(mendable))
+            return EXIT_INPUT
         _say(f"a fault inside decloak: {type(error).__name__}: {shown(error, 200)}; "
              "set DECLOAK_DEBUG=1 to see where, and report it")  # fmt: skip
         return EXIT_INTERNAL
+
+
+def _forget_output() -> None:
+    """Let what is still to be printed go nowhere, as there is nobody or no room to take it."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+
+
+def _mendable(error: Exception, store: Path | None) -> DecloakError | None:
+    """What nobody foresaw, as what a user can mend: a full disk, too little memory, a damaged store; else None."""
+    if isinstance(error, MemoryError):
+        return DecloakError("there is not enough memory", hint="give it more, or work on less")
+    if isinstance(error, OSError):
+        _forget_output()
+        where = None if error.filename is None else shown(error.filename, 300)[1:-1]
+        full = "make room" if error.errno in _FULL else "see that it can be used"
+        return DecloakError(f"cannot read or write: {error.strerror or error}", where, f"{full}, then run it again")
+    if store is not None and store.is_file():
+        from decloak.store.damage import damage_of
+
+        if (damaged := damage_of(store)) is not None:
+            return damaged
+    if type(error).__module__ == "sqlite3":  # not imported for this alone: `--help` needs none of it
+        from decloak.store.opening import unusable
+
+        told = unusable(error, store)
+        return told if told.hint else None  # without a remedy it is ours
+    return None
 
 
 def _plain(error: click.ClickException) -> str:
@@ -139,8 +172,9 @@ def _plain(error: click.ClickException) -> str:
 
 
 def _say(message: str) -> None:
-    for line in message.splitlines():
-        say(f"decloak: {line}", err=True)
+    with suppress(OSError):  # whoever listens may have no room left either
+        for line in message.splitlines():
+            say(f"decloak: {line}", err=True)
 
 
 if __name__ == "__main__":

@@ -19,12 +19,21 @@ __all__ = [
 EXIT_EXPECTATION = 3
 """The exit code where all went well and something that was expected does not hold."""
 
+
+def _noted(context: click.Context, parameter: click.Parameter, value: Path) -> Path:
+    """Tell who runs the command which store it uses: where that is damaged, what goes wrong is no fault of ours."""
+    if isinstance(context.obj, dict):
+        context.obj["store"] = value
+    return value
+
+
 store_option = click.option(
     "--store",
     type=click.Path(path_type=Path),
     default="store.db",
     show_default=True,
     envvar="DECLOAK_STORE",
+    callback=_noted,
     help="The SQLite file to use.",
 )
 

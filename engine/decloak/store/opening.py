@@ -92,7 +92,26 @@ def open_store(path: str | Path, *, migrations: Mapping[int, Migration] | None =
     `migrations` and `version` stand for the project's own, for tests of the migrating itself.
     """
     path = Path(path)
-    connection = _connect(path, readonly=False)
+    fresh = not path.exists()
+    with _empty_away(path) if fresh else contextlib.nullcontext():
+        connection = _connect(path, readonly=False)
+        return _opened(path, connection, migrations, version)
+
+
+@contextmanager
+def _empty_away(path: Path) -> Iterator[None]:
+    """Take away a new file that nothing could be written to."""
+    try:
+        yield
+    except BaseException:
+        if path.is_file() and not path.stat().st_size:
+            path.unlink()
+        raise
+
+
+def _opened(
+    path: Path, connection: sqlite3.Connection, migrations: Mapping[int, Migration] | None, version: int
+) -> Store:
     with _closed_on_error(connection, path):
         store = Store(path, connection)
         present = _version(connection, path)
@@ -265,7 +284,9 @@ def unusable(error: BaseException, path: Path | None = None) -> DecloakError:
             return DecloakError("the store is damaged", hint="run its scenario into a new one, or take a copy of it")
         return DecloakError("not a SQLite database, or a damaged one", where, _NOT_OURS)
     if "readonly" in text or "unable to open" in text or "disk I/O" in text:
-        return DecloakError("the store cannot be written here", where, "check its permissions, or name another")
+        return DecloakError(
+            "the store cannot be written here", where, "see who may write it and what room there is, or name another"
+        )
     if "locked" in text:
         return DecloakError("another run holds the store", where, "wait for it to end, or name another store")
     if "full" in text:

@@ -1,0 +1,55 @@
+"""What is broken in a store: looked for only when something went wrong that a sound store would not do."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from decloak.data.formats.lines import place
+from decloak.errors import DecloakError, shown
+from decloak.store.documentation import SchemaTable, schema_tables
+from decloak.store.opening import connect_readonly
+from decloak.store.sandbox import quoted
+
+__all__ = ["damage_of"]
+
+_REMEDY = "run its scenarios into another store, or take a copy from before"
+
+
+def damage_of(path: Path) -> DecloakError | None:
+    """What is damaged in a store, None where nothing is that can be told."""
+    try:
+        with closing(connect_readonly(path)) as connection:
+            found = next(_faults(connection), None)
+    except DecloakError as error:
+        return error  # it is no store, or none that can be opened
+    except (sqlite3.Error, UnicodeError, OverflowError) as error:
+        found = str(error)
+    if found is None:
+        return None
+    return DecloakError(f"the store is damaged: {shown(found, 200)[1:-1]}", place(path), _REMEDY)
+
+
+def _faults(connection: sqlite3.Connection) -> Iterator[str]:
+    """Pages and rows that are not as SQLite writes them, references to nothing, texts that are none."""
+    (state,) = connection.execute("pragma integrity_check(1)").fetchone()
+    if state != "ok":
+        yield " ".join(str(state).split())
+    for table, _, parent, _ in connection.execute("pragma foreign_key_check"):
+        yield f"{table} names what is not in {parent}"
+    for table in schema_tables():
+        if table.kind == "table":
+            yield from _of_texts(connection, table)
+
+
+def _of_texts(connection: sqlite3.Connection, table: SchemaTable) -> Iterator[str]:
+    for column in table.columns:
+        if column.type == "TEXT":
+            name = f"{quoted(table.name)}.{quoted(column.name)}"
+            for _ in connection.execute(f"select {name} from {quoted(table.name)}"):
+                pass  # what is not UTF-8 is an error
+            if "JSON" in column.meaning:
+                kind = "array" if "JSON list" in column.meaning else "object"
+                wrong = f"select 1 from {quoted(table.name)} where not json_valid({name}) or json_type({name}) <> ?"
+                if connection.execute(wrong, (kind,)).fetchone():
+                    yield f"{table.name}.{column.name} is no {kind} of JSON"
