@@ -100,7 +100,7 @@ def altered(path: Path, rng: random.Random) -> None:
         value = {"null": "null", "garbage": "'garbage{'" if text else "99999", "list": "'[1,{}]'" if text else "7",
                  "negative": "-5", "large": "9000000000000000000"}.get(change)  # fmt: skip
         connection.execute("pragma ignore_check_constraints = on")
-        sql = {"delete": f'delete from "{table}" where abs(random()) % 2', "drop": f'drop table "{table}"',
+        sql = {"delete": f'delete from "{table}"', "drop": f'drop table "{table}"',
                "column": f'alter table "{table}" add column extra'}.get(change)  # fmt: skip
         try:
             connection.execute(sql or f'update "{table}" set "{column}" = {value}')
@@ -109,19 +109,14 @@ def altered(path: Path, rng: random.Random) -> None:
             connection.rollback()
 
 
-@pytest.mark.parametrize(
-    ("seed", "damages"), [(1, 8), *(pytest.param(seed, 300, marks=pytest.mark.slow) for seed in range(2, 5))]
-)
 @pytest.mark.parametrize("form", SCENARIOS)
-def test_a_damaged_store_is_one_line_and_never_a_fault_of_ours(
-    call, stores, tmp_path, monkeypatch, form, seed, damages
-):
+def test_a_damaged_store_of_any_form_is_a_line_and_no_fault_of_ours(call, stores, tmp_path, monkeypatch, form, tries):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "d.txt").write_bytes(stores["d.txt"])
     (tmp_path / "s.yaml").write_text(f"scenario: s\n{SCENARIOS[form]}")
-    rng = random.Random(seed)
-    for number in range(damages):
-        store = tmp_path / "damaged.db"
+    store = tmp_path / "damaged.db"
+    for number in tries(8):
+        rng = random.Random(f"{form} {number}")
         store.write_bytes(torn(stores[form], rng) if number % 2 else stores[form])
         if number % 2 == 0:
             altered(store, rng)
@@ -131,9 +126,9 @@ def test_a_damaged_store_is_one_line_and_never_a_fault_of_ours(
                 path.unlink()
             store.write_bytes(kept)
             said = call(*command, "--store", store)
-            assert said.code in (0, 2, 3), (command, said)
+            assert said.code in (0, 2, 3), (number, command, said)
             faults = [line for line in said.err.splitlines() if line.startswith("decloak: ")]
-            assert len(faults) == (said.code == 2), (command, said)
+            assert len(faults) == (said.code == 2), (number, command, said)
 
 
 def test_what_is_damaged_is_told_with_the_remedy(call, stores, tmp_path):
@@ -142,6 +137,8 @@ def test_what_is_damaged_is_told_with_the_remedy(call, stores, tmp_path):
         ("update release set parameters = '[]'", "release.parameters is no object of JSON"),
         ("update relatedness set warnings = '{'", "relatedness.warnings is no array of JSON"),
         ("delete from rule", "attack names what is not in rule"),
+        ("update extent set pending = 'x'", "extent does not say what rows there are"),
+        ("update attack_extent set first = first + 1", "attack_extent does not say what rows there are"),
     ):
         store.write_bytes(stores["sets"])
         with closing(sqlite3.connect(store)) as connection:

@@ -13,6 +13,17 @@ from decloak.store.sandbox import quoted
 
 __all__ = ["damage_of"]
 
+_UNLIKE_ROWS = """
+select 'extent' from extent e where
+  (select count(*) from txn x where x.dataset = e.dataset) <> iif(e.pending is null, e.transactions, 0)
+  or exists (select 1 from txn x where x.id >= e.first and x.id < e.first + e.transactions and x.dataset <> e.dataset)
+union all
+select 'attack_extent' from attack_extent e where
+  (select count(*) from finding f where f.attack = e.attack) <> iif(e.pending is null, e.findings, 0)
+  or exists (select 1 from finding f where f.id >= e.first and f.id < e.first + e.findings and f.attack <> e.attack)
+limit 1
+"""
+"""What says of rows that are made of arrays how many there are, and where, and they are not."""
 _REMEDY = "run its scenarios into another store, or take a copy from before"
 
 
@@ -37,6 +48,8 @@ def _faults(connection: sqlite3.Connection) -> Iterator[str]:
         yield " ".join(str(state).split())
     for table, _, parent, _ in connection.execute("pragma foreign_key_check"):
         yield f"{table} names what is not in {parent}"
+    for (table,) in connection.execute(_UNLIKE_ROWS):
+        yield f"{table} does not say what rows there are"
     for table in schema_tables():
         if table.kind == "table":
             yield from _of_texts(connection, table)

@@ -207,11 +207,19 @@ def _blank(rows: Rows, others: bool) -> Guess:
     found = _with_ids(Guess("basket", Options(separator=" ", header=header)), rows[int(header) :])
     found = _with_header(found, rows)
     names = [cell for row in rows for cell in row]
-    if others or len(set(names)) > 0.7 * len(names) or len(rows) < FEWEST:
+    found = found if found.options.header else _with_strange_start(found, rows)
+    if others or len(set(names)) > 0.7 * len(names) or len(rows) < FEWEST or len(set(map(len, rows))) == 1:
         return found.doubting(
             "blanks may separate names or be part of them", ("basket", Options()), ("text", Options())
         )
     return found
+
+
+def _with_strange_start(found: Guess, rows: Rows) -> Guess:
+    """The same, with a doubt where nothing of the first row comes again, while blanks part all words alike."""
+    if found.unsure or not {cell for row in rows[1:] for cell in row}.isdisjoint(rows[0]):
+        return found
+    return found.doubting("the first line may name the column", (found.format, found.options._replace(header=True)))
 
 
 def guess_rows(rows: Rows, name: str) -> Guess:
