@@ -254,7 +254,7 @@ def test_a_constraint_with_too_many_rare_combinations_is_refused_and_does_not_ha
         ({"privacy": [[1]]}, "privacy constraint 1: the item '1' is not a string"),
         ({"privacy": [["a", "milc"]]}, "privacy constraint 1: the item 'milc' is in no transaction; did you mean 'mi"),
         ({"privacy": [["a\x00\nb"]]}, "privacy constraint 1: the item 'a\\x00\\x0ab' is in no transaction"),
-        ({"privacy": [["\ud800"]]}, "privacy constraint 1: the item '\\xd800' is in no transaction"),
+        ({"privacy": [["\ud800"]]}, "privacy constraint 1: the item '\\ud800' is in no transaction"),
         (
             {"privacy": [list(map(chr, range(97, 158)))], "items": map(chr, range(97, 158))},
             "privacy constraint 1: 61 it",

@@ -277,8 +277,8 @@ def test_items_that_are_not_leaves_are_named_with_both_files(tmp_path):
     data = Dataset((("flu",), ("tea",)), ("p7", "p9"), "visits.txt")
     with pytest.raises(DecloakError) as told:
         tree.code(data)
-    assert str(told.value) == f"visits.txt: record 2, 'p9': 'tea' is not in the hierarchy {path}; add it as a leaf"
-    with pytest.raises(DecloakError, match=r"^record 2, 'p9': 'tea' is not in the hierarchy; add it as a leaf$"):
+    assert str(told.value) == f"visits.txt: record 'p9': 'tea' is not in the hierarchy {path}; add it as a leaf"
+    with pytest.raises(DecloakError, match=r"^record 'p9': 'tea' is not in the hierarchy; add it as a leaf$"):
         Hierarchy.balanced(["flu"], 2).code(Dataset(data.transactions, data.labels))
 
 

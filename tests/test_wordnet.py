@@ -169,7 +169,7 @@ def test_how_the_terms_were_found_is_told_in_a_line_a_kind(wordnet):
         [
             "2 of 7 terms (29 %) found whole in WordNet",
             "1 of 7 terms (14 %) found by their last word: 'hot dog'",
-            "4 of 7 terms (57 %) not found in WordNet, so no score: 'zz', '', '\\xd800' and 1 more",
+            "4 of 7 terms (57 %) not found in WordNet, so no score: 'zz', '', '\\ud800' and 1 more",
         ],
     )
     assert wordnet.scores([]) == Similar({}, [])

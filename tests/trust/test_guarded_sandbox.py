@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import decloak
 from conftest import ROOT
 from decloak.errors import DecloakError
-from decloak.report.table import emit
+from decloak.report.table import emit, emit_json
 from decloak.rules import load
 from decloak.rules.load import Catalogue, bundled_files
 from decloak.rules.testing import run_tests
@@ -219,7 +219,10 @@ def test_the_limits_can_be_set_and_are_told(call, store, monkeypatch, sql, varia
 def test_json_that_is_printed_row_by_row_is_the_text_of_the_whole(capsys, rows):
     emit(("x", "y"), iter(rows), "json")
     plain = [{"x": str(x) if x == 9e999 else x, "y": y} for x, y in rows]
-    assert capsys.readouterr().out == json.dumps(plain, ensure_ascii=False, indent=1, default=str) + "\n"
+    by_row = capsys.readouterr().out
+    emit_json(plain)
+    assert by_row == capsys.readouterr().out
+    assert json.loads(by_row) == json.loads(json.dumps(plain, default=str))
 
 
 MEASURED = """
