@@ -46,7 +46,7 @@ class HushMethod(Method):
 
     form: ClassVar = FormName.SET_GENERALISED
     anonymisers: ClassVar = (Anonymiser("hush", hushed, lambda *_: (), frozenset()),)
-    promise: ClassVar = WholeSets(None)
+    promised: ClassVar = WholeSets
 
     method: Literal["hush"]
     """The name of the method."""

@@ -172,6 +172,14 @@ def test_what_is_new_has_the_mode_the_user_gives_files(folder):
     assert (folder / "file").stat().st_mode == (folder / "other").stat().st_mode
 
 
+def test_what_may_not_be_written_to_is_not_replaced_either(folder, monkeypatch):
+    (folder / "file").write_text("before")
+    monkeypatch.setattr("os.access", lambda path, mode: False)  # root may write everywhere
+    with pytest.raises(DecloakError, match="cannot write the file: Permission denied"):
+        write_text("after", folder / "file")
+    assert [file.read_text() for file in folder.iterdir()] == ["before"]
+
+
 def test_a_device_is_written_to_and_stays_one():
     write_text("gone", "/dev/null")
     assert Path("/dev/null").is_char_device()

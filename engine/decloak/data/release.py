@@ -45,7 +45,8 @@ class Release(Protocol):
         """Write it to a file that decloak reads back, with the ids of its rows or without.
 
         Set-generalised transactions are written as such, and as a release file when the name ends in .jsonl; other
-        forms are release files always. What cannot be written so is an error, never lost.
+        forms are release files always. What cannot be written so is an error, never lost. `decloak publish` does more:
+        it writes a manifest beside it, and reads both back as an attacker would.
         """
 
 

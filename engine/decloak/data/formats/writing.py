@@ -25,6 +25,9 @@ def made_whole(*paths: FilePath) -> Iterator[tuple[Path, ...]]:
     but a device is written to as it is.
     """
     goals = [_goal(Path(path)) for path in paths]
+    for goal in goals:
+        if goal.is_file() and not os.access(goal, os.W_OK):  # what nobody may write to is not replaced either
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(goal))
     parts = [goal if _is_device(goal) else goal.with_name(f".decloak.{secrets.token_hex(8)}.part") for goal in goals]
     pairs = [(part, goal) for part, goal in zip(parts, goals, strict=True) if part != goal]
     try:
@@ -54,8 +57,7 @@ def _bring_to_disk(part: Path) -> None:
     """Wait until the disk has it: some disks tell only now that they are full."""
     for file in part.rglob("*") if part.is_dir() else (part,):
         if file.is_file():
-            with file.open("rb+") as opened:
-                os.fsync(opened.fileno())
+            _sync(file, os.O_RDWR if os.name == "nt" else os.O_RDONLY)  # what was copied may be there to read alone
 
 
 def _put_in_place(pairs: Sequence[tuple[Path, Path]]) -> None:
@@ -70,11 +72,15 @@ def _put_in_place(pairs: Sequence[tuple[Path, Path]]) -> None:
         raise
     for folder in {goal.parent for _, goal in pairs}:
         with suppress(OSError):  # not every system can bring the names in a folder to the disk
-            number = os.open(folder, os.O_RDONLY)
-            try:
-                os.fsync(number)
-            finally:
-                os.close(number)
+            _sync(folder, os.O_RDONLY)
+
+
+def _sync(path: Path, mode: int) -> None:
+    number = os.open(path, mode)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
 
 
 def _remove(path: Path) -> None:
