@@ -156,3 +156,26 @@ def test_an_export_does_not_depend_on_what_was_suppressed(call, tmp_path):
         said = call("graph", "--store", study(folder, "coat", name), "--format", "json")
         exported.add(said.out)
     assert len(exported) == 1
+
+
+LEAK = "rule: leak\nform: query\nabout: One.\nderives: leak(item)\nfacts: select item from member_of\nbecause: x\n"
+
+
+def test_no_rule_can_tell_by_its_number_whether_an_item_was_in_the_original_data(tmp_path):
+    """Numbers that were counted up would: the leaves of a hierarchy that the data have not got would come last."""
+    (tmp_path / "t").write_text("child,parent\n" + "".join(f"a{n},A\n" for n in range(9)) + "A,ALL\nb,ALL\n")
+    (tmp_path / "r.yaml").write_text(LEAK)
+    found = []
+    for number, data in enumerate(("a1,b\na2\na1\na2,b\n", "a7,b\na0\na7\na0,b\n")):
+        (tmp_path / "d").write_text(data)
+        (tmp_path / "s.yaml").write_text(
+            "scenario: s\ndata: {file: d, format: basket}\n"
+            "anonymise: {method: cut, k: 4, m: 1, hierarchy: {file: t, format: parents}}\n"
+            f"{RELATED}attack: [./r.yaml]\n"
+        )
+        decloak.run(tmp_path / "s.yaml", store=tmp_path / f"{number}.db")
+        with closing(connect_readonly(tmp_path / f"{number}.db")) as connection:
+            found.append(connection.execute("select l.item, i.name from found_leak l join item i on i.id = l.item "
+                                            "order by 1").fetchall())  # fmt: skip
+    assert found[0] == found[1]
+    assert {f"a{n}" for n in range(9)} <= {name for _, name in found[0]}

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from typing import Any
 
 from decloak.store.opening import Store
@@ -25,14 +26,31 @@ def finished(connection: sqlite3.Connection, stage: str, digest: str) -> int | N
 
 
 def item_numbers(connection: sqlite3.Connection, names: Iterable[str]) -> dict[str, int]:
-    """The numbers of items by name; new names get one, in sorted order, so that stores are alike."""
+    """The numbers of items by name; new names get one, which goes by the name alone.
+
+    Rules read these numbers: counted up, they would tell which names the original data had before a hierarchy came,
+    and which of its leaves it has not got.
+    """
     rows = [(name,) for name in sorted(set(names))]
-    connection.executemany("insert or ignore into item (name) values (?)", rows)
     # A table to join with: one statement takes a few thousand values at most, a data set may have more items.
     connection.execute("create temp table if not exists wanted (name text primary key)")
     connection.execute("delete from temp.wanted")
     connection.executemany("insert into temp.wanted values (?)", rows)
+    new = connection.execute("select name from temp.wanted where name not in (select name from main.item) order by 1")
+    _number_new(connection, [name for (name,) in new])
     return dict(connection.execute("select i.name, i.id from temp.wanted w join main.item i on i.name = w.name"))
+
+
+def _number_new(connection: sqlite3.Connection, names: Sequence[str]) -> None:
+    if not names:
+        return
+    taken = {number for (number,) in connection.execute("select id from item")}
+    for name in names:
+        number = int.from_bytes(sha256(name.encode("utf-8", "surrogatepass")).digest()[:4], "big") >> 1
+        while number in taken:  # of a hundred thousand names, two or three
+            number = (number + 1) % (1 << 31)
+        taken.add(number)
+        connection.execute("insert into item (id, name) values (?, ?)", (number, name))
 
 
 def insert(connection: sqlite3.Connection, table: str, **columns: Any) -> int:

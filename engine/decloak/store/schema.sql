@@ -15,7 +15,7 @@ CREATE TABLE dataset (
 
 -- [node] An item name; one vocabulary for the whole store.
 CREATE TABLE item (
-  id INTEGER PRIMARY KEY,        -- number of the item
+  id INTEGER PRIMARY KEY,        -- number of the item, which goes by its name alone
   name TEXT NOT NULL UNIQUE      -- its name as published
 ) STRICT;
 
