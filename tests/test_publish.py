@@ -399,6 +399,17 @@ def test_a_store_that_is_handed_out_can_be_asked_drawn_checked_attacked_and_publ
     assert Path("again.jsonl").read_bytes() == Path("out.jsonl").read_bytes()
 
 
+@pytest.mark.parametrize("file", READERS)
+def test_what_is_handed_out_has_the_mode_the_user_gives_files(folder, call, file):
+    ran("cut")
+    assert call("publish", "last", file).code == 0
+    Path("other").touch()
+    assert {Path(name).stat().st_mode for name in ("other", file, f"{file}.manifest.json")} == {
+        Path("other").stat().st_mode
+    }
+    assert Path("store.db").stat().st_mode & 0o777 == 0o600
+
+
 def test_any_reader_of_sqlite_sees_all_of_it_and_reading_changes_nothing(folder, call):
     ran("cut")
     assert call("publish", "last", "out.db").code == 0

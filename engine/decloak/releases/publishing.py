@@ -3,6 +3,7 @@
 All of it is there at the end, or nothing.
 """
 
+import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -64,6 +65,7 @@ def hand_out(connection: sqlite3.Connection, number: int, file: Path, wish: Publ
         manifest = _manifest(form, carrier, release, wish, recorded, parameters)
         manifest = replace(manifest, sha256={name: digest_of_file(part) for name, part in written.items()})
         parts[-1].write_text(manifest.text, encoding="utf-8")
+        shutil.copymode(parts[-1], parts[0])  # a store is made for one's own eyes, and this one is to be handed out
         for link in _ways_back(carrier, release, Truth.of(held), manifest, written):
             raise DecloakError(f"not handed out: {link.message}", hint=link.remedy)
     return HandedOut(tuple(goals), manifest.warnings)
