@@ -206,7 +206,8 @@ def test_a_family_is_added_by_its_entry_in_the_registry_and_nowhere_else(tmp_pat
         command = [sys.executable, "-c", ANOTHER, *map(str, arguments)]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
 
-    head, _, first, *_ = said("run", QUICKSTART, "--set", "measure=[width]", "--set", "expect=[]").splitlines()
+    printed = said("run", QUICKSTART, "--set", "measure=[width]", "--set", "expect=[]")
+    head, _, first, *_ = printed.partition("\n\n")[2].splitlines()  # below the verdict
     assert (head.split("  ")[-1].strip(), first.split()[-1]) == ("widest attack", "7")
     assert "width  how wide it is" in said("show", "--help")
     assert "wmd, width" in said("schema", "measurement")
