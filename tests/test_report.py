@@ -106,6 +106,38 @@ def test_the_figures_of_the_page_are_those_of_the_store(sweep, call, tmp_path):
     }
 
 
+PLOTS = "[{x: anonymise.k, y: recall}, {x: attack, y: precision, by: anonymise.k}]"
+
+
+def test_a_scenario_says_what_its_page_draws(call, tmp_path):
+    text = SWEEP.format(title="Drawn").replace("times: 2", "times: 1") + f"report: {{plot: {PLOTS}}}\n"
+    (tmp_path / "s.yaml").write_text(text)
+    decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+    page = report(call, tmp_path / "s.db", tmp_path / "page.html")
+    titles = re.findall(r"<figcaption>(.*?)</figcaption>", page)
+    assert [title for title in titles if " with " in title] == ["recall with anonymise.k", "precision with attack"]
+    drawn = re.search(r"<section id=.sweep..*?</section>", page, re.S)[0]
+    assert re.findall(r'class="panel"', drawn) == ['class="panel"'] * (3 + 2)  # by attack, and by each k
+
+
+@pytest.mark.parametrize(
+    ("plot", "message"),
+    [
+        ("{x: anonymise.m, y: recall}", "8:18: 'anonymise.m' does not vary; did you mean 'anonymise.k'?"),
+        ("{x: attack, y: recall, by: nothing}", "8:40: 'nothing' does not vary; what varies: anonymise.k, attack"),
+        ("{x: attack, y: recall, by: []}", "8:40: 'anonymise.k' differs as well; list it under by, or delete by"),
+        ("{x: anonymise.k, y: recall, by: []}", "8:45: 'attack' differs as well; list it under by, or delete by"),
+        ("{x: anonymise.k, y: recal}", "8:34: no figure 'recal'; did you mean 'recall'?"),
+        ("{x: anonymise.k, y: ncp}", "8:34: 'ncp' is not measured; add loss to the list under measure"),
+    ],
+)
+def test_a_plot_that_cannot_be_drawn_is_told_at_its_place(call, tmp_path, plot, message):
+    lines = SWEEP.format(title="Drawn").splitlines()
+    (tmp_path / "s.yaml").write_text("\n".join([*lines[:7], f"report: {{plot: [{plot}]}}", *lines[7:]]))
+    done = call("validate", tmp_path / "s.yaml")
+    assert (done.code, done.err) == (2, f"decloak: {tmp_path / 's.yaml'}:{message}\n")
+
+
 def test_a_page_is_small_and_readable_without_a_script(sweep, call, tmp_path):
     text = report(call, sweep, tmp_path / "page.html")
     assert len(text.encode()) < 600_000

@@ -1,5 +1,6 @@
 """The sections of a page that are made of figures: attacks beside chance, what varies, costs, how it was made."""
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from decloak.measure.registry import by_name, figure_titles
 from decloak.report import charts
 from decloak.report.page import Drawn, Section, Table
 from decloak.report.study import ATTACK, Point, Series, Study
+from decloak.scenario.plots import Plot, Plots
 from decloak.scenario.sweep import compact
 from decloak.version import __version__
 
@@ -78,9 +80,9 @@ def _mean(study: Study, runs: Sequence[int], attack: str, measure: str | None) -
 
 def sweep_section(study: Study) -> Section | None:
     """A figure for everything that varies, or those that the scenario lists; None where nothing varies."""
-    wished = study.runs[0].config.get("report") or {}
-    plots = wished.get("plot") or list(_usual(study))
-    figures = [_figure(study, plot["x"], plot["y"], _listed(plot.get("by", ()))) for plot in plots]
+    listed = Plots.model_validate_json(json.dumps(study.runs[0].config.get("report") or {})).plot
+    plots = listed or [Plot(x=x, y=y) for x, y in _usual(study)]
+    figures = [_figure(study, plot.x, plot.y, _panels(study, plot)) for plot in plots]
     if not figures:
         return None
     lines = [
@@ -141,17 +143,16 @@ def _said(value: Any) -> Any:
     return {key: _said(inner) for key, inner in value.items() if inner not in (None, {}, [])}
 
 
-def _usual(study: Study) -> Iterator[dict[str, Any]]:
+def _usual(study: Study) -> Iterator[tuple[str, str]]:
     headline = next((name for name in HEADLINES if name in study.measures), None)
-    if headline is None:
-        return
-    for key in study.varied:
-        others = [other for other in study.varied if other != key]
-        yield {"x": key, "y": headline, "by": [ATTACK, *others] if len(study.attacks) > 1 else others}
+    if headline is not None:
+        yield from ((key, headline) for key in study.varied)
 
 
-def _listed(by: str | Sequence[str]) -> list[str]:
-    return [by] if isinstance(by, str) else list(by)
+def _panels(study: Study, plot: Plot) -> Sequence[str]:
+    """The keys that a plot says, or all that differs beside what lies across."""
+    several = [*([ATTACK] if len(study.attacks) > 1 else []), *study.varied]
+    return [key for key in several if key != plot.x] if plot.panels is None else plot.panels
 
 
 def _figure(study: Study, x: str, y: str, by: Sequence[str]) -> Drawn:

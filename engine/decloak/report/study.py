@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 from decloak.errors import DecloakError, nearest, shown
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import figure_titles
+from decloak.scenario.plots import ATTACK
 from decloak.scenario.sweep import compact, short_names
 from decloak.store.results import pooled_figures, records_of
 from decloak.store.studies import StudyRun
 
 __all__ = ["Point", "Series", "Study"]
 
-ATTACK = "attack"
 CHANCE = {"precision": "chance", "accuracy": "chance"}
 """The figure that says what chance would have reached of another."""
 

@@ -25,6 +25,7 @@ from decloak.scenario.data import Data
 from decloak.scenario.expect import Expectation
 from decloak.scenario.overriding import DEEPEST, check_effect, overridden
 from decloak.scenario.parts import Attack, Measure, Repeat, family_of, missing_family, settings_of
+from decloak.scenario.plots import Plots
 from decloak.scenario.sweep import combinations, compact, merged_faults
 from decloak.yaml.part import Found, Part
 from decloak.yaml.source import Loc, Mistakes, Source, check, read_source, validated
@@ -85,6 +86,14 @@ class _Plan(Part):
     """Dotted keys and the values each takes, such as anonymise.size: [2, 4]; every combination is a variant."""
     repeat: Repeat = Repeat()
     """How often each variant is run, and from which seed."""
+    report: Plots = Plots()
+    """What `decloak report` draws."""
+
+    def mistakes(self) -> Found:
+        """Plots of what does not vary."""
+        varied = [key for key, values in self.vary.items() if len(values) > 1]
+        for number, plot in enumerate(self.report.plot or ()):
+            yield from ((("report", "plot", number, *loc), error) for loc, error in plot.misplaced(varied))
 
 
 class Scenario(_Plan):
@@ -160,6 +169,8 @@ class Scenario(_Plan):
 
     def mistakes(self) -> Found:
         """What the parts say against each other."""
+        if self.vary:  # a variant has nothing left that varies
+            yield from super().mistakes()
         yield from self._stages()
         yield from self._knowledge()
         yield from self._twice()
@@ -169,6 +180,9 @@ class Scenario(_Plan):
         yield from self._expected(
             [attack.name for number, attack in enumerate(self.attacks) if ("attack", number) not in unknown]
         )
+        for number, plot in enumerate(self.report.plot or ()):
+            faults = plot.unmeasured(self.families, self.fitting, len(self.attacks))
+            yield from ((("report", "plot", number, *loc), error) for loc, error in faults)
 
     def _unknown(self) -> Found:
         """Rules that there are not; those in files are looked for when the scenario is planned."""
