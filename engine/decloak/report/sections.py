@@ -12,8 +12,8 @@ from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import by_name, figure_titles
 from decloak.report import charts
 from decloak.report.page import Drawn, Section, Table
-from decloak.report.study import ATTACK, Point, Series, Study
-from decloak.scenario.plots import Plot, Plots
+from decloak.report.study import Point, Series, Study
+from decloak.scenario.plots import ATTACK, Plot, Plots
 from decloak.scenario.sweep import compact
 from decloak.version import __version__
 
