@@ -138,6 +138,23 @@ def test_a_plot_that_cannot_be_drawn_is_told_at_its_place(call, tmp_path, plot, 
     assert (done.code, done.err) == (2, f"decloak: {tmp_path / 's.yaml'}:{message}\n")
 
 
+def test_every_chart_says_in_words_what_it_shows(sweep, call, tmp_path):
+    page = report(call, sweep, tmp_path / "page.html")
+    charts_there = re.findall(r'<svg (?!class="bar")[^>]*>', page)
+    said = [re.search(r'role="img" aria-label="([^"]+)"', tag)[1] for tag in charts_there]
+    assert re.fullmatch(
+        r"precision of rba goes from 0\.\d+ \(chance 0\.\d+\) at anonymise\.k 3 to 0\.\d+ \(chance 0\.\d+\) at 5",
+        said[2],
+    )
+    assert "null" not in re.sub(r"(?s)<pre>.*?</pre>|<script.*?</script>", "", page)
+
+
+def test_alternative_text_ends_no_tag():
+    line = Series(HOSTILE[1], (Point(1, 0.5, None, None, 1, None), Point(2, 0.4, None, None, 1, None)))
+    spec = charts.panel(line, HOSTILE[3], HOSTILE[4], 1.0, about=HOSTILE[1])
+    assert "<img" not in charts.drawn(spec, "svg").decode()
+
+
 def test_a_page_is_small_and_readable_without_a_script(sweep, call, tmp_path):
     text = report(call, sweep, tmp_path / "page.html")
     assert len(text.encode()) < 600_000

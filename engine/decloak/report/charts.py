@@ -5,6 +5,7 @@ page; nothing is clipped, and nothing is fetched: data stand in the specificatio
 """
 
 from collections.abc import Sequence
+from html import escape
 from importlib import import_module
 from typing import Any
 
@@ -40,7 +41,26 @@ def panels(study: Study, x: str, y: str, by: Sequence[str] = ()) -> list[dict[st
     reached = [bound for line in series for point in line.points for bound in (point.value, point.low, point.high)]
     highest = max(bound for bound in reached if bound is not None)
     top = 1.0 if highest <= 1 and not count else highest
-    return [panel(line, x, title, top) for line in series]
+    return [panel(line, x, title, top, _conclusion(line, x, title)) for line in series]
+
+
+def _conclusion(series: Series, x: str, y: str) -> str:
+    """What a panel shows, in words: where the figure begins and ends, or where it is highest and lowest."""
+    points = [point for point in series.points if point.value is not None]
+    if all(_is_number(point.x) for point in points):
+        ends, way = (min(points, key=lambda point: point.x), max(points, key=lambda point: point.x)), "goes from"
+    else:
+        ranked = sorted(points, key=lambda point: -(point.value or 0))
+        ends, way = (ranked[0], ranked[-1]), "lies between"
+    of = f" of {series.by}" if series.by else ""
+    if len(points) == 1:
+        return f"{y}{of} is {_reached(ends[0])} at {x} {ends[0].x}"
+    between = "to" if way == "goes from" else "and"
+    return f"{y}{of} {way} {_reached(ends[0])} at {x} {ends[0].x} {between} {_reached(ends[1])} at {ends[1].x}"
+
+
+def _reached(point: Point) -> str:
+    return f"{point.value:.3g}" + ("" if point.chance is None else f" (chance {point.chance:.3g})")
 
 
 def panel(series: Series, x: str, y: str, top: float, about: str = "") -> dict[str, Any]:
@@ -49,7 +69,8 @@ def panel(series: Series, x: str, y: str, top: float, about: str = "") -> dict[s
     values = [_datum(point, numeric) for point in series.points if point.value is not None]
     across: dict[str, Any] = {"field": "x", "title": x, "type": "quantitative" if numeric else "nominal"}
     if numeric:
-        across |= {"scale": {"zero": False, "nice": False, "padding": 6}, "axis": {"values": _ticks(series.points)}}
+        axis: dict[str, Any] = {"values": _ticks(series.points), "format": "~g"}
+        across |= {"scale": {"zero": False, "nice": False, "padding": 6}, "axis": axis}
     else:
         across |= {"sort": None, "axis": {"labelAngle": 0, "labelLimit": 90}}
     up = {"field": "y", "type": "quantitative", "title": y, "scale": {"domain": [0, top], "nice": True}}
@@ -60,9 +81,10 @@ def panel(series: Series, x: str, y: str, top: float, about: str = "") -> dict[s
     mark: dict[str, Any] = {"type": "line", "point": {"color": BLUE}} if numeric else {"type": "point", "filled": True}
     layers = [
         {"mark": band, "encoding": {"y": low, "y2": high}},
-        {"mark": level, "encoding": {"y": up | {"field": "chance"}}},
         {"mark": mark | {"color": BLUE}, "encoding": {"y": up}},
     ]
+    if any(point.chance is not None for point in series.points):
+        layers.insert(1, {"mark": level, "encoding": {"y": up | {"field": "chance"}}})
     return {
         "title": {"text": series.by or y, "limit": WIDTH},
         "description": about,
@@ -102,9 +124,14 @@ def drawn(spec: dict[str, Any], kind: str) -> bytes:
         raise DecloakError("drawing needs vl-convert-python", hint="pip install 'decloak[report]'") from None
     whole = spec | {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "config": _CONFIG}
     if kind == "svg":
-        return bytes(converter.vegalite_to_svg(whole), "utf-8")
+        return bytes(_with_text(converter.vegalite_to_svg(whole), spec.get("description", "")), "utf-8")
     paper = whole | {"config": _CONFIG | {"background": "white"}}
     return bytes(converter.vegalite_to_png(paper, scale=2) if kind == "png" else converter.vegalite_to_pdf(paper))
+
+
+def _with_text(svg: str, text: str) -> str:
+    """A picture that says what it shows to who does not see it."""
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(text)}" ', 1) if text else svg
 
 
 def _datum(point: Point, numeric: bool) -> dict[str, Any]:

@@ -46,13 +46,13 @@ def attacks_section(study: Study) -> Section:
     telling = [title for title in measured if title.name in TELLING]
     if not any(title.name in SHARES for title in telling):
         telling = [title for title in measured if title.column]
-    means = f"means over {_repetitions(study)}, 95% intervals in brackets"
+    means = _means(study)
     lines = []
     if any(title.name in SHARES for title in telling):
         lines = ["The bar is the share that was right, the tick what chance alone would have had right of as many."]
-    tables = [_attack_table(study, f"What was right: {means}", telling, bars=True)]
+    tables = [_attack_table(study, f"What was right{means}", telling, bars=True)]
     if len(measured) > len(telling):
-        tables.append(_attack_table(study, f"All figures: {means}", measured)._replace(folded=True))
+        tables.append(_attack_table(study, f"All figures{means}", measured)._replace(folded=True))
     return Section("attacks", "Attacks beside chance", lines, tables=tables)
 
 
@@ -85,9 +85,8 @@ def sweep_section(study: Study) -> Section | None:
     figures = [_figure(study, plot.x, plot.y, _panels(study, plot)) for plot in plots]
     if not figures:
         return None
-    lines = [
-        "A panel for each attack. The band is the 95% interval over repetitions, the dashed line what chance reaches."
-    ]
+    band = "The band is the 95% interval over repetitions, the" if _most_repetitions(study) > 1 else "The"
+    lines = [f"{band} dashed line is what chance reaches, where there is such a level."]
     return Section("sweep", f"What changes with {' and '.join(study.varied)}", lines, figures)
 
 
@@ -138,9 +137,12 @@ def making_section(study: Study, store: str) -> Section:
 
 def _said(value: Any) -> Any:
     """A configuration without what says nothing."""
+    if isinstance(value, list):
+        return [_said(inner) for inner in value]
     if not isinstance(value, dict):
         return value
-    return {key: _said(inner) for key, inner in value.items() if inner not in (None, {}, [])}
+    first = [key for key in ("scenario",) if key in value]
+    return {key: _said(value[key]) for key in (*first, *value) if value[key] not in (None, {}, [])}
 
 
 def _usual(study: Study) -> Iterator[tuple[str, str]]:
@@ -193,6 +195,11 @@ def _cells(
         yield number(mean.mean, title.count) + around
 
 
-def _repetitions(study: Study) -> str:
-    most = max(len(runs) for _, runs in study.variants)
-    return "one repetition" if most == 1 else f"{most} repetitions"
+def _means(study: Study) -> str:
+    """What the figures of a table are, where they are of several repetitions."""
+    most = _most_repetitions(study)
+    return f": means over {most} repetitions, 95% intervals in brackets" if most > 1 else ""
+
+
+def _most_repetitions(study: Study) -> int:
+    return max(len(runs) for _, runs in study.variants)
