@@ -50,6 +50,15 @@ def test_much_comes_back():
     )
 
 
+def test_a_little_beyond_chance_is_told_in_tenths():
+    small = lead((1000, 162, 150), (1000, 161, 150), (1000, 163, 150))
+    concluded = judged(study(CLINIC, added=1000), [small], ["rba"], None)
+    assert concluded.heading == "Very little of what this release hides comes back"
+    text = " ".join(concluded.sentences)
+    assert "is right 16.2 times in 100 with the attack rba; guessing would be right 15.0 times." in text
+    assert re.search(r"The gain is 1\.2 points \([01]\.\d to 1\.\d with 95% confidence", text)
+
+
 def test_nothing_beyond_guessing():
     concluded = judged(study(CLINIC, singled=0), [WEAK], ["gba", "rba"], None)
     assert concluded.outcome == Outcome.NOTHING
@@ -86,9 +95,9 @@ def test_nothing_is_claimed_that_no_attack_can_show(leads):
     assert "attacker" in text
 
 
-def run(tmp_path, text: str) -> tuple[Outcome, str]:
+def run(tmp_path, text: str, rows: int | None = None) -> tuple[Outcome, str]:
     (tmp_path / "s.yaml").write_text(f"scenario: s\n{text}")
-    done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+    done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db", **({} if rows is None else {"rows": rows}))
     concluded = conclude(done.store, [variant.run for variant in done.variants])
     return concluded.outcome, " ".join(concluded.text.split())
 
@@ -122,7 +131,11 @@ def test_disassociated(tmp_path):
     assert "with the attack mra" in text or "better by more than" in text
     outcome, text = run(tmp_path, f"{DATA}{method}attack: [cover]\nmeasure: [breach]\n")
     assert outcome == Outcome.COMES_BACK
-    assert "An attacker who has the release and knows any items of the persons can place items in" in text
+    assert "An attacker who has the release and knows any items of the persons can place items that the release" in text
+    both = f"{DATA}{RELATE}{method}attack: [mra, cover]\nmeasure: [accuracy, breach]\n"
+    outcome, text = run(tmp_path, both, rows=0)  # of so many records, though no row shows them
+    assert outcome == Outcome.COMES_BACK
+    assert re.search(r"keep apart in \d+ of the 200 records \(cover\)", text)
 
 
 def test_a_release_whose_originals_nobody_gave(example):

@@ -23,7 +23,7 @@ relate: {measure: ngd, source: release}
 # What the attacker knows of records: strong, moderate or weak.
 attacker: {model: moderate, share: 0.5}
 attack: [random, aba, rga, mra, cover]
-measure: [accuracy, breakage]
+measure: [accuracy, breakage, breach]
 # What must hold, to guard a release in CI: expect: ["accuracy(mra) < 0.5"]
 """
 DISASSOCIATED = """\

@@ -21,7 +21,7 @@ from decloak.measure.kernels.lead import Claims, repeated_lead, repetitions_need
 from decloak.measure.kernels.statistics import Interval
 from decloak.report.knowledge import attacker_phrase, listed
 from decloak.report.study import Study
-from decloak.report.verdict_words import about, considered, deed, in_hundred, points, times, way, whatever
+from decloak.report.verdict_words import about, considered, deed, digits_of, in_hundred, points, times, way, whatever
 from decloak.rules.load import parse_rule
 from decloak.store.claims import claims_of
 from decloak.store.opening import connect_readonly
@@ -144,33 +144,38 @@ def _leads(connection: sqlite3.Connection, runs: Sequence[StudyRun], attacks: Se
 
 def judged(study: Study, leads: Sequence[Lead], attacks: Sequence[str], found: Conclusion | None) -> Conclusion:
     proven = [lead for lead in leads if lead.interval.low is not None and lead.interval.low > 0]
+    placed = found if found is not None and found.outcome == Outcome.COMES_BACK else None
     if proven:
-        return _comes_back(study, max(proven, key=lambda lead: lead.beyond), attacks)
-    if found is not None and found.outcome == Outcome.COMES_BACK:
-        return found
+        return _comes_back(study, max(proven, key=lambda lead: lead.beyond), attacks, placed)
+    if placed is not None:
+        return placed
     if all(lead.interval.high is not None and lead.interval.high < MARGIN for lead in leads):
         return _nothing(study, leads, attacks)
     return _undecided(study, max(leads, key=lambda lead: lead.beyond), attacks, leads)
 
 
-def _comes_back(study: Study, lead: Lead, attacks: Sequence[str]) -> Conclusion:
-    pooled, n = lead.pooled, len(lead.repetitions)
+def _comes_back(study: Study, lead: Lead, attacks: Sequence[str], placed: Conclusion | None) -> Conclusion:
+    """What the attack won back beyond chance, and what needs no guessing."""
+    pooled, n, digits = lead.pooled, len(lead.repetitions), digits_of(lead.interval)
     run = _run_of(study, lead.variant)
     added = fsum(study.figures[other.run].get(("added", lead.attack)) or 0 for other in study.runs
                  if other.variant == lead.variant)  # fmt: skip
     much = lead.beyond >= MUCH * added if added else lead.interval.low is not None and lead.interval.low > MUCH
-    heading = f"{'Much' if much else 'Some'} of what {_release(study, lead)} hides comes back"
+    little = placed is None and lead.interval.high is not None and lead.interval.high < MARGIN
+    amount = "Much" if much else "Very little" if little else "Some"
+    heading = f"{amount} of what {_release(study, lead)} hides comes back"
     who = attacker_phrase(run.config, of_persons=False)
     what = deed(pooled.tried / n, added > 0)
     right = (
-        f"{who} {what} and is right {in_hundred(pooled.right, pooled.tried)} times in 100 with the attack "
-        f"{lead.attack}; guessing would be right {in_hundred(pooled.by_chance, pooled.tried)} times."
+        f"{who} {what} and is right {in_hundred(pooled.right, pooled.tried, digits)} times in 100 with the attack "
+        f"{lead.attack}; guessing would be right {in_hundred(pooled.by_chance, pooled.tried, digits)} times."
     )
+    mean, low, high = (points(bound, digits) for bound in (lead.interval.mean, lead.interval.low, lead.interval.high))
     gain = (
-        f"The gain is {points(lead.interval.mean)} points ({points(lead.interval.low)} to "
-        f"{points(lead.interval.high)} with 95% confidence, {considered(attacks, study)}, {lead.about})."
+        f"The gain is {mean} points ({low} to {high} with 95% confidence, {considered(attacks, study)}, {lead.about})."
     )
-    return Conclusion(Outcome.COMES_BACK, heading, (right, gain, *whatever(study, run)))
+    beside = placed.sentences if placed else ()
+    return Conclusion(Outcome.COMES_BACK, heading, (right, gain, *beside, *whatever(study, run)))
 
 
 def _nothing(study: Study, leads: Sequence[Lead], attacks: Sequence[str]) -> Conclusion:
@@ -190,22 +195,22 @@ def _nothing(study: Study, leads: Sequence[Lead], attacks: Sequence[str]) -> Con
 
 
 def _undecided(study: Study, lead: Lead, attacks: Sequence[str], leads: Sequence[Lead]) -> Conclusion:
-    pooled, n, interval = lead.pooled, len(lead.repetitions), lead.interval
+    pooled, n, interval, digits = lead.pooled, len(lead.repetitions), lead.interval, digits_of(lead.interval)
     run = _run_of(study, lead.variant)
     who = attacker_phrase(run.config, of_persons=False)
     heading = f"{times(n).capitalize()} cannot tell"
     if not pooled.tried:
         return Conclusion(Outcome.CANNOT_TELL, heading, (f"{who} had nothing to go by: no attack claimed anything.",))
     seen = (
-        f"{who} was right {in_hundred(pooled.right, pooled.tried)} times in 100 with the attack {lead.attack} where "
-        f"guessing would be {in_hundred(pooled.by_chance, pooled.tried)}"
+        f"{who} was right {in_hundred(pooled.right, pooled.tried, digits)} times in 100 with the attack "
+        f"{lead.attack} where guessing would be {in_hundred(pooled.by_chance, pooled.tried, digits)}"
     )
     if interval.low is None or interval.high is None:
         between = f"{seen}, which {'one release' if n == 1 else 'equal repetitions'} alone cannot tell from chance."
     else:
         between = (
-            f"{seen}, but with {considered(attacks, study)} the true gain lies anywhere between {way(interval.low)} "
-            f"and {way(interval.high)} (95%, {lead.about})."
+            f"{seen}, but with {considered(attacks, study)} the true gain lies anywhere between "
+            f"{way(interval.low, digits)} and {way(interval.high, digits)} (95%, {lead.about})."
         )
     return Conclusion(Outcome.CANNOT_TELL, heading, (between, *_more(lead, len(leads)), *whatever(study, run)))
 
@@ -246,9 +251,9 @@ def _by_persons(study: Study) -> Conclusion | None:
         return None
     run, attack, count = worst
     who = attacker_phrase({"attacker": run.config.get("attacker")}, of_persons=True)
-    records = f"{count:,.0f} record{'s' * (count != 1)}"
+    records = f"{count:,.0f} of the {study.sizes.get(run.run) or 0:,} records"
     if count > 0:
-        placed = f"{who} can place items in {records} that the release was to keep apart ({attack})."
+        placed = f"{who} can place items that the release was to keep apart in {records} ({attack})."
         return Conclusion(Outcome.COMES_BACK, "Some of what this release hides comes back", (placed,))
     return Conclusion(
         Outcome.CANNOT_TELL, "These runs cannot tell",

@@ -6,7 +6,7 @@ from decloak.measure.kernels.statistics import Interval
 from decloak.report.study import Study
 from decloak.store.studies import StudyRun
 
-__all__ = ["about", "considered", "deed", "in_hundred", "points", "times", "way", "whatever"]
+__all__ = ["about", "considered", "deed", "digits_of", "in_hundred", "points", "times", "way", "whatever"]
 
 COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
@@ -45,19 +45,25 @@ def about(repetitions: int, interval: Interval) -> str:
     return f"the {spelt(interval.n)} parts of this release resampled"
 
 
-def in_hundred(part: float, whole: float) -> str:
+def digits_of(interval: Interval) -> int:
+    """Digits behind the point that keep chance and what lies a little above it apart."""
+    bounds = [abs(bound) for bound in interval[:3] if bound is not None]
+    return 0 if max(bounds, default=1.0) >= 0.1 else 1
+
+
+def in_hundred(part: float, whole: float, digits: int = 0) -> str:
     """A share as so many of a hundred."""
-    return f"{100 * part / whole:.0f}" if whole else "0"
+    return f"{100 * part / whole:.{digits}f}" if whole else "0"
 
 
-def points(value: float | None) -> str:
+def points(value: float | None, digits: int = 0) -> str:
     """A difference of shares in points."""
-    return "–" if value is None else f"{100 * value:.0f}"
+    return "–" if value is None else f"{100 * value:.{digits}f}"
 
 
-def way(value: float) -> str:
+def way(value: float, digits: int = 0) -> str:
     """The same with its direction."""
-    return f"{abs(100 * value):.0f} points {'better' if value > 0 else 'worse'}"
+    return f"{abs(100 * value):.{digits}f} points {'better' if value > 0 else 'worse'}"
 
 
 def whatever(study: Study, run: StudyRun) -> list[str]:
