@@ -106,6 +106,24 @@ def test_the_figures_of_the_page_are_those_of_the_store(sweep, call, tmp_path):
     }
 
 
+def test_a_sweep_shows_what_each_variant_costs_beside_what_comes_back(call, tmp_path):
+    text = SWEEP.format(title="Costs").replace("measure: [recovery,", "measure: [recovery, loss,")
+    (tmp_path / "s.yaml").write_text(text)
+    decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+    page = report(call, tmp_path / "s.db", tmp_path / "page.html")
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])["figures"]
+    at = {name: number for number, name in enumerate(data["columns"])}
+    rows = [row for row in data["rows"] if (row[at["variant"]], row[at["attack"]]) == ("anonymise.k=5", "rba")]
+    mean = {name: sum(row[at[name]] for row in rows) / len(rows) for name in ("recall", "precision", "chance", "ncp")}
+    beyond = mean["recall"] * (mean["precision"] - mean["chance"]) / mean["precision"]
+    costs = re.search(r'<section id="costs".*?</section>', page, re.S)[0]
+    cells = re.findall(
+        r"<t[dh][^>]*>([^<]*)</t[dh]>", re.search(r'<tr><th scope="row">anonymise.k=5.*?</tr>', costs)[0]
+    )
+    assert cells[2:] == [f"{beyond:.3f}", "rba"]
+    assert float(cells[1]) == pytest.approx(mean["ncp"], rel=0.5)  # printed to three places
+
+
 PLOTS = "[{x: anonymise.k, y: recall}, {x: attack, y: precision, by: anonymise.k}]"
 
 

@@ -23,7 +23,7 @@ from decloak.store.studies import StudyRun
 __all__ = ["page_of"]
 
 TONES = {Outcome.COMES_BACK: "bad", Outcome.NOTHING: "good"}
-MOST_FINDINGS, MOST_PICTURES, MOST_ITEMS = 5_000, 3, 20
+MOST_FINDINGS, MOST_PICTURES, MOST_ITEMS, MOST_BARS = 5_000, 3, 20, 40
 
 
 def page_of(
@@ -96,9 +96,10 @@ def _histogram(spread: Exposure, attack: str) -> Drawn:
     size = sum(spread.records.values())
     hit = size - spread.records[0]
     said = f"{hit:,} of {size:,} records lost at least one item that hid the real one to {attack}"
-    spec = charts.bars(
-        [(str(items), records) for items, records in spread.records.items()], "items ruled out rightly", "records", said
-    )
+    most = max(spread.records)
+    shown = range(most + 1) if most <= MOST_BARS else spread.records  # a gap is seen as one
+    bars = [(str(items), spread.records.get(items, 0)) for items in shown]
+    spec = charts.bars(bars, "items ruled out rightly", "records", said)
     rows = [[str(items), f"{records:,}"] for items, records in spread.records.items()]
     table = Table(said, ("items ruled out rightly", "records"), rows, frozenset({0, 1}))
     return Drawn(f"{said}.", [charts.drawn(spec, "svg").decode()], table)

@@ -13,7 +13,7 @@ from decloak.errors import DecloakError, shown
 from decloak.measure.registry import figure_titles
 from decloak.report.study import Point, Series, Study
 
-__all__ = ["bars", "drawn", "grid", "panel", "panels"]
+__all__ = ["bars", "drawn", "grid", "panel", "panels", "scatter"]
 
 BLUE, GREY = "#0072B2", "#808080"
 """Of Okabe and Ito's colours, which nobody takes for one another; grey is chance."""
@@ -108,6 +108,28 @@ def bars(counts: Sequence[tuple[str, int]], x: str, y: str, about: str) -> dict[
             "x": {"field": "x", "type": "nominal", "sort": None, "title": x, "axis": {"labelAngle": 0}},
             "y": {"field": "y", "type": "quantitative", "title": y},
         },
+    }
+
+
+def scatter(places: Sequence[tuple[str, float, float]], x: str, y: str, about: str) -> dict[str, Any]:
+    """Named places between two figures, such as what a release costs and what comes back of it."""
+    fields = {
+        "x": {"field": "x", "type": "quantitative", "title": x, "scale": {"zero": False, "padding": 30}},
+        "y": {"field": "y", "type": "quantitative", "title": y, "scale": {"zero": True}},
+    }
+    return {
+        "description": about,
+        "width": 2 * WIDTH,
+        "height": HEIGHT + 40,
+        "data": {"values": [{"label": name, "x": across, "y": up} for name, across, up in places]},
+        "encoding": fields,
+        "layer": [
+            {"mark": {"type": "point", "filled": True, "size": 60, "color": BLUE}},
+            {
+                "mark": {"type": "text", "align": "left", "dx": 7, "color": _INK, "limit": WIDTH},
+                "encoding": {"text": {"field": "label"}},
+            },
+        ],
     }
 
 

@@ -1,7 +1,7 @@
 """The sections of a page that are made of figures: attacks beside chance, what varies, costs, how it was made."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -108,7 +108,53 @@ def costs_section(study: Study) -> Section | None:
     heads = ["release", *(figure.title for figure in figures)]
     helps = [f"{figure.title}: {figure.help}." for figure in figures]
     table = Table("What was lost, or what it took", heads, rows, frozenset(range(1, len(heads))))
-    return Section("costs", "What the release costs", tables=[table], items=helps)
+    frontier = _frontier(study, figures)
+    drawn = [frontier] if frontier else []
+    return Section("costs", "What the release costs", figures=drawn, tables=[table], items=helps)
+
+
+def _frontier(study: Study, costs: Sequence[FigureTitle]) -> Drawn | None:
+    """What each variant costs beside what comes back of it; None where there is one variant, or nothing to compare."""
+    reached = [(name, *_strongest(study, runs)) for name, runs in study.variants]
+    for cost in costs:
+        losses = {name: _of_release(study, runs, cost.name) for name, runs in study.variants}
+        places = [
+            (name, loss, lead) for name, _, lead in reached if (loss := losses[name]) is not None and lead is not None
+        ]
+        if len({loss for _, loss, _ in places}) > 1:
+            return _frontier_drawn(places, cost.title, {name: attack for name, attack, _ in reached})
+    return None
+
+
+def _frontier_drawn(places: Sequence[tuple[str, float, float]], cost: str, attacks: Mapping[str, str]) -> Drawn:
+    least, most = min(places, key=lambda place: place[2]), max(places, key=lambda place: place[2])
+    about = (
+        f"the least comes back of {least[0]} ({number(least[2])} beyond chance at {cost} {number(least[1])}), "
+        f"the most of {most[0]} ({number(most[2])} at {number(most[1])})"
+    )
+    spec = charts.scatter(places, cost, "won back beyond chance", about)
+    rows = [[name, number(loss), number(lead), attacks[name]] for name, loss, lead in places]
+    table = Table(about, ["variant", cost, "won back beyond chance", "strongest attack"], rows, frozenset({1, 2}))
+    caption = "What it costs, and what the strongest attack wins back beyond chance, of all: lower left is better."
+    return Drawn(caption, [charts.drawn(spec, "svg").decode()], table)
+
+
+def _strongest(study: Study, runs: Sequence[int]) -> tuple[str, float | None]:
+    """The attack that wins most back beyond chance, of all there is to win back."""
+    leads = {attack: lead for attack in study.attacks if (lead := _beyond_chance(study, runs, attack)) is not None}
+    return max(leads.items(), key=lambda pair: pair[1]) if leads else ("", None)
+
+
+def _beyond_chance(study: Study, runs: Sequence[int], attack: str) -> float | None:
+    """Recall, less what chance would have had right among as many strikes."""
+    recall, chance = (_mean(study, runs, attack, name) for name in ("recall", "chance"))
+    share = next((mean for name in SHARES if (mean := _mean(study, runs, attack, name))), None)
+    return None if recall is None or chance is None or share is None else recall * (share - chance) / share
+
+
+def _of_release(study: Study, runs: Sequence[int], measure: str) -> float | None:
+    """A figure of the release, which every attack has that has it at all."""
+    return next((mean for attack in study.attacks if (mean := _mean(study, runs, attack, measure)) is not None), None)
 
 
 def limits_section(notes: Sequence[str]) -> Section:
@@ -142,7 +188,8 @@ def _said(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     first = [key for key in ("scenario",) if key in value]
-    return {key: _said(value[key]) for key in (*first, *value) if value[key] not in (None, {}, [])}
+    inner = {key: _said(value[key]) for key in (*first, *value)}
+    return {key: part for key, part in inner.items() if part not in (None, {}, [])}
 
 
 def _usual(study: Study) -> Iterator[tuple[str, str]]:
