@@ -93,7 +93,7 @@ CASES = {
     "out of range": (scenario("context: 1", "context: 0"), r"scenario\.yaml:4:21: expected a whole number, at least 1"),
     "not a number": (scenario("cap: none", "cap: .nan"), r"scenario\.yaml:3:63: '.nan' is not a finite number"),
     "duplicate key": (scenario("attacker: {context: 1}", "data: {}"), r"scenario\.yaml:4:1: .*'data'"),
-    "missing key": (scenario("attack: [mda, tba, wba, gba, rba]\n", ""), r"scenario\.yaml:1:1: missing key 'attack'; add it"),
+    "missing key": (scenario("scenario: the worked example\n", ""), r"scenario\.yaml:1:1: missing key 'scenario'; add it"),
     "bad yaml": (scenario("{context: 1}", "{context: 1"), r"scenario\.yaml:\d+:\d+: "),
     "tab": (scenario("attack:", "\tattack:"), r"scenario\.yaml:\d+:\d+: "),
     "empty scenario": (file("scenario.yaml", ""), r"scenario\.yaml:?\S*: "),

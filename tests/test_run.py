@@ -335,7 +335,7 @@ def test_csv_and_json_have_every_number_in_a_column_of_its_own(example, tmp_path
     path = edited(example, "attack: [mda, tba, wba, gba, rba]", "attack: [ra, rba]\nrepeat: {times: 6, seed: 1}")
     said = call("run", path, "--store", tmp_path / "s.db", "--format", "csv")
     measured = list(csv.DictReader(said.out.splitlines()))
-    assert list(measured[0]) == ["variant", "attack", "measure", "value", "low", "high", "n", "part", "of"]
+    assert list(measured[0]) == ["variant", "attack", "measure", "value", "low", "high", "n", "part", "of", "knows"]
     for row in measured:
         for name in ("value", "low", "high", "n", "part", "of"):
             assert row[name] == "" or math.isfinite(float(row[name]))
@@ -474,7 +474,7 @@ def test_an_attack_with_nothing_to_score_has_no_figures_and_says_why(example, tm
     said = call("show", "last", "--store", tmp_path / "s.db")
     assert "note: no cell has a score, so there was nothing to strike\n" in said.err
     printed = call("run", example / "scenario.yaml", "--store", tmp_path / "s.db", "--set", "expect=[]").out
-    assert re.search(r"^rba +(– +)+4 → – of 4$", printed, re.MULTILINE)
+    assert re.search(r"^rba +language +(– +)+4 → – of 4$", printed, re.MULTILINE)
     assert [verdict.holds for verdict in run.verdicts] == [None]
     assert not run.ok
 

@@ -206,8 +206,8 @@ def test_the_formats_are_those_that_can_be_read() -> None:
          "s.yaml:5:21: expected a whole number, at least 1, or 'all', found 'al'; did you mean 'all'?"),
         (["attacker: {k: 3}"],
          "s.yaml:5:12: 'k' is about unmarked data only; delete it, or write marked: false under published"),
-        (["attack: []"], "s.yaml:6:9: expected a list that is not empty, found an empty list"),
-        (["attack: rba"], "s.yaml:6:9: expected a list that is not empty, found 'rba'"),
+        (["attack: []"], "s.yaml:6:9: expected 'all' or a list that is not empty, found an empty list"),
+        (["attack: rba"], "s.yaml:6:9: expected 'all' or a list that is not empty, found 'rba'"),
         (["attack: [rba, 3]"],
          "s.yaml:6:15: expected text that is not empty or a mapping with rule, found 3; put it in quotes"),
         (["attack: [rba, {rule: rba}]"],
@@ -260,7 +260,7 @@ def test_a_mistake_is_answered_in_one_line(tmp_path: Path, lines: list[str], ans
 @pytest.mark.parametrize(
     ("text", "answers"),
     [
-        ("- 1", ["s.yaml:1:1: expected a mapping with scenario and data and attack, found a list of 1 entry"]),
+        ("- 1", ["s.yaml:1:1: expected a mapping with scenario and data, found a list of 1 entry"]),
         (edited(without=("relate", "anonymise")), [
             "s.yaml:1:1: missing key 'anonymise'; add it, or name the published file under data",
         ]),
@@ -338,8 +338,8 @@ def test_a_mistake_that_only_some_variants_make_says_in_which(
 def test_a_slip_in_vary_is_not_answered_with_what_only_vary_says(tmp_path: Path) -> None:
     text = edited("vary: {attack: [[mda], [mda]], data: [{file: a, format: long}]}", without=("attack", "data"))
     assert told(tmp_path, text) == ["s.yaml:8:24: '[mda]' is written twice; delete one"]
-    assert told(tmp_path, edited("repeat: {times: 0}", without=("attack",))) == [
-        "s.yaml:1:1: missing key 'attack'; add it",
+    assert told(tmp_path, edited("repeat: {times: 0}", without=("data",))) == [
+        "s.yaml:1:1: missing key 'data'; add it",
         "s.yaml:7:17: expected a whole number from 1 to 10000, found 0",
     ]
 

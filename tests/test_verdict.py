@@ -8,8 +8,9 @@ import pytest
 import decloak
 from decloak.measure.kernels.lead import Claims, repeated_lead
 from decloak.report.knowledge import attacker_phrase
+from decloak.report.leads import Lead
 from decloak.report.study import Study
-from decloak.report.verdict import Lead, Outcome, conclude, judged
+from decloak.report.verdict import Outcome, conclude, judged
 from decloak.store.studies import StudyRun
 
 CLINIC = {
@@ -176,4 +177,4 @@ def test_it_is_the_first_line_of_a_run_and_in_its_json(example, call):
     ],
 )  # fmt: skip
 def test_the_attacker_is_named_by_what_is_known(config, phrase):
-    assert phrase in attacker_phrase(config, of_persons=False)
+    assert phrase in attacker_phrase(config)

@@ -10,6 +10,7 @@ import click
 
 from decloak.commands.options import form_option, send_option, store_option
 from decloak.data.formats.lines import place
+from decloak.data.rungs import Rung
 from decloak.errors import DecloakError
 from decloak.report.table import emit
 from decloak.report.terminal import say
@@ -162,7 +163,7 @@ def _of_scenarios(scenarios: Sequence[Path]) -> Iterator[tuple[str, "Relate", Pa
     for path in scenarios:
         parts = [case.scenario.relate for case in load(path).cases]
         for part in {part and part.model_dump_json(): part for part in parts}.values():
-            if part is None or not part.outside:
+            if part is None or Rung.RELEASE in part.rungs:
                 message = "nothing outside the release says here how terms are related"
                 raise DecloakError(message, place(path), "name a scenario with another measure under relate")
             yield f"{part.title} of {place(path.name)}", part, path.parent

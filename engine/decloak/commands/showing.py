@@ -34,14 +34,18 @@ def show_command(run: str, tables: bool, store: Path, form: str) -> None:
     counts = {figure.name for figure in figure_titles().values() if figure.count}
     with closing(connect_readonly(store)) as connection:
         number = results.find_run(connection, run)
+        knows = {attack.label: attack.knows or None for attack in results.attacks_of(connection, number)}
         rows, notes = results.run_figures(connection, number, tables=tables), results.notes_of(connection, number)
         if not rows:
             raise DecloakError("the run has no such measures", hint="run its scenario with measure: [recovery]")
     printed = [
-        (attack, *([table] if tables else []), measure, _whole(value) if measure in counts else value, *map(_whole, of))
+        (
+            *(attack, knows[attack], *([table] if tables else [])),
+            *(measure, _whole(value) if measure in counts else value, *map(_whole, of)),
+        )
         for attack, table, measure, value, *of in rows
     ]
-    emit(("attack", *(["table"] if tables else []), "measure", "value", "part", "of"), printed, form)
+    emit(("attack", "knows", *(["table"] if tables else []), "measure", "value", "part", "of"), printed, form)
     for note in notes:
         say(f"note: {shown(note, 300)[1:-1]}", err=True)
 

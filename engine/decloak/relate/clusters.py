@@ -15,6 +15,7 @@ from pydantic import Field
 
 from decloak.data.assignment import Closer
 from decloak.data.formats.folder import Folder
+from decloak.data.rungs import Rung
 from decloak.data.tables import Pair
 from decloak.lazy import sparse
 from decloak.relate.ngd import Scored
@@ -33,7 +34,7 @@ DENSE = 400
 class ClustersSource(Relatedness):
     """1 minus the cosine of items by the clusters, or the transactions, that they are published in."""
 
-    outside: ClassVar[bool] = False
+    rung: ClassVar = Rung.RELEASE
     closer: ClassVar[Closer] = "smaller"
     unrelated: ClassVar[float | None] = 1.0
 

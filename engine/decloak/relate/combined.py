@@ -5,7 +5,7 @@ for. The distance of a pair is the mean of its z, weighted if weights are given,
 have a score, and that of no measure is none. All are raised alike, so that the closest pair is at distance 0.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -73,15 +73,6 @@ class CombinedBase(Relatedness):
     def goes_by_kept(self) -> bool:
         """Whether one of them goes by the answers that a store keeps."""
         return any(part.goes_by_kept for part in self.parts)
-
-    def named(self) -> Iterator[str]:
-        """The files that all of them name."""
-        for part in self.parts:
-            yield from part.named()
-
-    def identity(self, digest_of: Callable[[str], str]) -> dict[str, Any]:
-        """What all of them say, with files by their content."""
-        return super().identity(digest_of) | {"of": [part.identity(digest_of) for part in self.parts]}
 
     def check(self, folder: Folder) -> None:
         """Read and open whatever they name."""

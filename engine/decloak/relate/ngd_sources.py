@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.readers import FORMATS, read
+from decloak.data.rungs import Rung
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.relate.corpus_index import Corpus
@@ -58,24 +59,42 @@ class SampleSource(CountedSource):
     """Normalised Google distance by transactions of the same population: what somebody with a sample of it counts."""
 
     FILES: ClassVar = ("file",)
+    rung: ClassVar = Rung.SAMPLE
 
     source: Literal["sample"]
     """Transactions of other people of the same population; those that are published would be the answers."""
-    file: File
-    """The path of the transactions."""
+    file: File | None = None
+    """The path of the transactions; without it those that the attacker `knows`."""
     format: Literal[tuple(FORMATS)] = "basket"  # type: ignore[valid-type]
     """How they are written; `decloak import --help` describes the formats."""
+
+    def mistakes(self) -> Found:
+        """A format is that of a file."""
+        if self.file is None and "format" in self.model_fields_set:
+            yield ("format",), DecloakError("there is no file to have a format", hint="write file: FILE, or delete it")
+        yield from super().mistakes()
+
+    def check(self, folder: Folder) -> None:
+        """Read the file; what the attacker knows is read elsewhere."""
+        if self.file is not None:
+            super().check(folder)
 
     @contextmanager
     def open(self, supplies: Supplies) -> Iterator[CountSource]:
         """The counts of the transactions."""
-        yield Observed(read(supplies.folder / self.file, self.format).transactions)
+        if self.file is not None:
+            yield Observed(read(supplies.folder / self.file, self.format).transactions)
+        elif supplies.sample is None:
+            raise DecloakError("no sample is known here", hint="write file: FILE")
+        else:
+            known = supplies.sample()
+            yield Observed(known.records.transactions, (known.note,))
 
 
 class ReleaseSource(CountedSource):
     """Normalised Google distance by the published data alone: no knowledge from outside."""
 
-    outside: ClassVar[bool] = False
+    rung: ClassVar = Rung.RELEASE
 
     source: Literal["release"]
     """The release itself: its transactions, or its clusters where it is disassociated."""

@@ -25,7 +25,8 @@ class Observed:
     (2, {'flu': 2, 'knee': 0}, {('cough', 'flu'): 1})
     """
 
-    def __init__(self, documents: Iterable[Iterable[str]]) -> None:
+    def __init__(self, documents: Iterable[Iterable[str]], notes: Sequence[str] = ()) -> None:
+        self.notes = notes
         place: dict[str, int] = {}
         start, indices = [0], list[int]()
         for document in documents:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 from pydantic import Field
 
 from decloak.data.assignment import Closer
+from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
+from decloak.data.rungs import Rung
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.relate.counting import Cache, Progress
@@ -18,8 +20,8 @@ from decloak.relate.similar import apart
 from decloak.yaml.part import Found, Part
 
 __all__ = [
-    "CountedSource", "Distance", "Documents", "NgdSource", "PseudoCount", "Related", "Relatedness", "SimilaritySource",
-    "Supplies",
+    "CountedSource", "Distance", "Documents", "KnownSample", "NgdSource", "PseudoCount", "Related", "Relatedness",
+    "SimilaritySource", "Supplies",
 ]  # fmt: skip
 
 Documents = Callable[[], Iterable[Iterable[str]]]
@@ -28,9 +30,17 @@ Distance = Annotated[float, Field(ge=0)] | Literal["none"]
 Cap = Annotated[float, Field(gt=0)] | Literal["none"]
 
 
+class KnownSample(NamedTuple):
+    """Other records of the population, and where they come from, in a line."""
+
+    records: Dataset
+    note: str
+
+
 class Supplies(NamedTuple):
     """What a source goes by: the folder its paths start from, what items stand together in, and where answers are
-    kept; who is told how many of them there are; and of how many records each document is, one unless told.
+    kept; who is told how many of them there are; of how many records each document is, one unless told; and other
+    records of the population, None where nobody knows any.
     """
 
     folder: Folder
@@ -38,6 +48,7 @@ class Supplies(NamedTuple):
     cache: Cache | None = None
     progress: Progress = lambda answered, total: None
     sizes: Callable[[], Sequence[int]] | None = None
+    sample: Callable[[], KnownSample] | None = None
 
 
 class Related(NamedTuple):
@@ -52,8 +63,8 @@ class Related(NamedTuple):
 class Relatedness(Part):
     """A measure, and the source it goes by."""
 
-    outside: ClassVar[bool] = True
-    """Whether it knows anything beside the release itself."""
+    rung: ClassVar[Rung] = Rung.LANGUAGE
+    """What somebody must know who goes by it."""
     asks: ClassVar[bool] = False
     """Whether somebody else is asked, whose answers a store keeps."""
     unrelated: ClassVar[float | None] = None
@@ -65,6 +76,11 @@ class Relatedness(Part):
         @property
         def closer(self) -> Closer:
             """Whether smaller or larger scores are of closer items."""
+
+    @property
+    def rungs(self) -> frozenset[Rung]:
+        """What somebody must know who goes by it, with all it is made of."""
+        return frozenset(part.rung for part in self.parts) - {Rung.NOTHING}
 
     @property
     def parts(self) -> Sequence["Relatedness"]:

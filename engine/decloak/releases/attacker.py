@@ -1,16 +1,18 @@
 """What a scenario says of the attacker: what is known beforehand, and how far around an item is looked."""
 
-from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
+from decloak.data.formats.readers import FORMATS
 from decloak.data.ordering import Order
+from decloak.data.rungs import Rung
 from decloak.errors import DecloakError, shown
 from decloak.relate.wordnet_files import files_in
 from decloak.yaml.part import File, Found, Item, Part, disjoint
 
-__all__ = ["Attacker", "Nouns"]
+__all__ = ["Attacker", "Nouns", "Sample"]
 
 USUAL = 2
 """Plain items that make a context where nobody says how many."""
@@ -35,10 +37,53 @@ class Nouns(Part):
         return files_in(self.folder)
 
 
+class Sample(Part):
+    """Other records of the same population that the attacker knows."""
+
+    FILES: ClassVar = ("sample",)
+
+    sample: Annotated[float, Field(gt=0, lt=1)] | File
+    """The file of the records; or which share of the original records is held out, known to the attacker and never
+    published."""
+    format: Literal[tuple(FORMATS)] = "basket"  # type: ignore[valid-type]
+    """How the file is written; `decloak import --help` describes the formats."""
+    published: bool = False
+    """Whether the records of the file may be those that are published: the answers."""
+
+    def mistakes(self) -> Found:
+        """What is said of a file where there is none."""
+        for key in ("format", "published"):
+            if self.share is not None and key in self.model_fields_set:
+                hint = "delete it"
+                yield (key,), DecloakError(f"{shown(key)} is of a file, these records are held out", hint=hint)
+
+    @property
+    def share(self) -> float | None:
+        """The share that is held out, None of a file."""
+        return self.sample if isinstance(self.sample, float) else None
+
+    def files_of(self, key: str) -> Sequence[str]:
+        """The file, if it is one."""
+        return () if self.share is not None else super().files_of(key)
+
+    def identity(self, digest_of: Callable[[str], str]) -> dict[str, Any]:
+        """What it says, the file by its content."""
+        return super().identity(digest_of) | ({} if self.share is None else {"sample": self.share})
+
+
+Step = Literal["nothing", "language", "release", "sample", "person"] | Sample
+"""A rung of the ladder, the sample beside it where there is one."""
+
+
 class Attacker(Part):
     """What the attacker goes by."""
 
     FILES: ClassVar = ("foreign", "knowledge")
+
+    knows: Step | Annotated[tuple[Step, ...], Field(min_length=1)] | None = None
+    """The rungs of the ladder that the attacker stands on, one or a list: nothing but what is published, language (the
+    measures under relate), the release (what it shows of itself), a sample of the population, persons. Without it, all
+    that the scenario says."""
 
     model: Literal["strong", "strong_pairs", "moderate", "weak"] = "strong"
     """Disassociated data: knows every pair, every m items of every record, m items of each of a share of the
@@ -60,6 +105,7 @@ class Attacker(Part):
 
     def mistakes(self) -> Found:
         """What belongs to one model, or replaces all."""
+        yield from self._climbed()
         wanted = {"share": "moderate", "foreign": "weak"}
         for key, model in wanted.items():
             if key in self.model_fields_set and self.model != model:
@@ -69,6 +115,38 @@ class Attacker(Part):
             yield ("model",), DecloakError("the weak attacker needs words that are not in the data", hint=hint)
         if self.knowledge is not None and "model" in self.model_fields_set:
             yield ("knowledge",), DecloakError("the known itemsets replace a model", hint="delete one of the two")
+
+    def _climbed(self) -> Found:
+        """What does not go together on a ladder."""
+        names = [step if isinstance(step, str) else "sample" for step in self.steps]
+        if not names:
+            return
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                yield ("knows", number), DecloakError(f"{shown(name)} is written twice", hint="delete one")
+        if "nothing" in names and len(names) > 1:
+            hint = "delete it, everybody has what is published"
+            yield ("knows", names.index("nothing")), DecloakError("who knows more knows not nothing", hint=hint)
+        for key in ("model", "share", "foreign", "knowledge"):
+            if key in self.model_fields_set and "person" not in names:
+                message = f"{shown(key)} is of an attacker who knows something of persons"
+                yield (key,), DecloakError(message, hint="add person to knows, or delete it")
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The rungs that are named, none where nobody says."""
+        return self.knows if isinstance(self.knows, tuple) else () if self.knows is None else (self.knows,)
+
+    @property
+    def rungs(self) -> frozenset[Rung] | None:
+        """Where the attacker stands on the ladder, None where nobody says."""
+        rungs = frozenset(Rung(step if isinstance(step, str) else "sample") for step in self.steps)
+        return rungs or None
+
+    @property
+    def sample(self) -> Sample | None:
+        """The records of the population that the attacker knows."""
+        return next((step for step in self.steps if isinstance(step, Sample)), None)
 
     def nearest(self, order: Order | None) -> int | None:
         """How many plain items make a context, None for all; `order` is None of the release of somebody else."""

@@ -10,6 +10,7 @@ from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised
 from decloak.data.ordering import Order
 from decloak.data.published import Published
+from decloak.data.rungs import Rung
 from decloak.data.tables import AttackTable, DistanceTable, Pair
 from decloak.errors import DecloakError, shown
 from decloak.releases.attacker import Attacker
@@ -63,6 +64,12 @@ class SetGeneralisedForm(Form[HeldSets]):
             if key in attacker.model_fields_set and marked:
                 hint = "delete it, or write marked: false under published"
                 yield (key,), DecloakError(f"{shown(key)} is about unmarked data only", hint=hint)
+        if Rung.PERSON in (attacker.rungs or ()):
+            message = f"no attack on {self.attacks} data goes by what is known of persons"
+            yield (
+                ("knows",),
+                DecloakError(message, hint="leave person out; measure link tells of them"),
+            )
         if order == "sorted" and attacker.context not in (None, "all"):
             hint = "write context: all, or order: recorded under anonymise"
             message = "what stands nearest in sorted records is near in spelling, and tells nothing"

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from decloak.data.rungs import Rung
+
 __all__ = ["attacker_phrase", "listed"]
 
 _TEXTS = "knows how often texts mention two terms together"
@@ -11,13 +13,16 @@ _SOURCES = {
     "corpus": _TEXTS,
     "counts": _TEXTS,
     "provider": "asks a search service how often two terms are mentioned together",
-    "release": "counts which items are published together",
     "scores": "has scores of how closely items are related",
 }
 _MEASURES = {
     "embedding": "knows how near terms are as vectors of words",
     "wordnet": "has a dictionary of how terms are related",
-    "clusters": "counts which items share clusters",
+}
+_RUNGS = {"clusters": Rung.RELEASE, "release": Rung.RELEASE, "sample": Rung.SAMPLE}
+_ALWAYS = {
+    Rung.RELEASE: "goes by what it shows of its own items",
+    Rung.SAMPLE: "knows other records of the same population",
 }
 _PERSONS = {
     "strong": "knows any items of the persons",
@@ -27,21 +32,27 @@ _PERSONS = {
 }
 
 
-def attacker_phrase(config: Mapping[str, Any], *, of_persons: bool) -> str:
-    """Who attacks; `of_persons` where the attacks go by what is known of persons."""
-    known = list(dict.fromkeys(_known(config.get("relate"))))
-    if of_persons:
+def attacker_phrase(config: Mapping[str, Any], knows: str = "") -> str:
+    """Who attacks, by a step of the ladder, or by all that is related where none is known."""
+    rungs = set(knows.split(" + ")) if knows else {rung for rung, _ in _related(config.get("relate"))}
+    known = [phrase for rung, phrase in _related(config.get("relate")) if rung == Rung.LANGUAGE and rung in rungs]
+    known += [phrase for rung, phrase in _ALWAYS.items() if rung in rungs]
+    if Rung.PERSON in rungs:
         attacker = config.get("attacker") or {}
         known.append(_PERSONS["explicit" if attacker.get("knowledge") else attacker.get("model", "strong")])
+    known = list(dict.fromkeys(known))
     return f"An attacker who has the release and {listed(known)}" if known else "An attacker who has only the release"
 
 
-def _known(relate: Any) -> Iterator[str]:
-    for source in relate if isinstance(relate, Sequence) and not isinstance(relate, str) else [relate]:
-        if isinstance(source, Mapping):
-            phrases = _SOURCES if source.get("measure") == "ngd" else _MEASURES
-            key = source.get("source") if source.get("measure") == "ngd" else source.get("measure")
-            yield phrases.get(str(key), "has scores of how closely items are related")
+def _related(relate: Any) -> Iterator[tuple[Rung, str]]:
+    """The rung of each measure, and what somebody knows who has it."""
+    parts = relate.get("of") or [relate] if isinstance(relate, Mapping) else relate or ()
+    for part in parts:
+        if isinstance(part, Mapping):
+            ngd = part.get("measure") == "ngd"
+            key = str(part.get("source") if ngd else part.get("measure"))
+            phrase = (_SOURCES if ngd else _MEASURES).get(key, "has scores of how closely items are related")
+            yield _RUNGS.get(key, Rung.LANGUAGE), phrase
 
 
 def listed(words: Sequence[str]) -> str:

@@ -22,15 +22,15 @@ def measure_rows(done: "Run") -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
     strikers = {measure.attack for measure in done.measures if measure.measure in ("struck", "assigned")}
     telling = measured if any(measure.attack not in strikers for measure in done.measures) else measured - {"findings"}
     present = [figure for figure in figure_titles().values() if figure.column and figure.name in telling]
-    columns = [*(["variant"] if several else []), "attack", *(figure.title for figure in present)]
+    columns = [*(["variant"] if several else []), "attack", "knows", *(figure.title for figure in present)]
     rows = []
-    for variant, attack in dict.fromkeys((measure.variant, measure.attack) for measure in done.measures):
+    for variant, attack, knows in dict.fromkeys((each.variant, each.attack, each.knows) for each in done.measures):
 
         def measured_as(name: str, variant: str = variant, attack: str = attack) -> "Measure | None":
             return cells.get((variant, attack, name))
 
         values = [_cell(figure, measured_as) for figure in present]
-        rows.append([*([variant] if several else []), attack, *values])
+        rows.append([*([variant] if several else []), attack, knows or None, *values])
     return columns, rows
 
 

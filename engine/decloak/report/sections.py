@@ -64,10 +64,15 @@ def _attack_table(study: Study, caption: str, titles: Sequence[FigureTitle], *, 
         if any((title.name, attack) in study.figures[run] for run in runs for title in titles)
     ]
     rows = [
-        [*([name] if study.varied else []), attack, *_cells(study, runs, attack, titles, bars)]
+        [
+            *([name] if study.varied else []),
+            attack,
+            study.knows.get((runs[0], attack)) or "–",
+            *_cells(study, runs, attack, titles, bars),
+        ]
         for name, runs, attack in placed
     ]
-    heads = [*(["variant"] if study.varied else []), "attack", *(title.title for title in titles)]
+    heads = [*(["variant"] if study.varied else []), "attack", "knows", *(title.title for title in titles)]
     numeric = frozenset(range(len(heads) - len(titles), len(heads)))
     share = next((title.name for title in titles if title.name in SHARES), None) if bars else None
     drawn = [(_mean(study, runs, attack, share), _mean(study, runs, attack, "chance")) for _, runs, attack in placed]

@@ -6,7 +6,7 @@ and what chance would have reached beside it, where the figure has such a level.
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import figure_titles
 from decloak.scenario.plots import ATTACK
 from decloak.scenario.sweep import compact, short_names
-from decloak.store.results import pooled_figures, records_of
+from decloak.store.results import attacks_of, pooled_figures, records_of
 from decloak.store.studies import StudyRun
 
 __all__ = ["Point", "Series", "Study"]
@@ -50,13 +50,17 @@ class Study:
     figures: Mapping[int, Mapping[tuple[str, str], float | None]]
     sizes: Mapping[int, int]
     """How many records the release of each run has."""
+    knows: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    """The step of the ladder of attackers that each attack of each run stands on."""
 
     @classmethod
     def of(cls, connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> "Study":
         """Runs of a store."""
         figures = {run.run: pooled_figures(connection, run.run) for run in runs}
         values = {run: {key: figure.value for key, figure in of_run.items()} for run, of_run in figures.items()}
-        return cls(tuple(runs), values, {run.run: records_of(connection, run.run) for run in runs})
+        sizes = {run.run: records_of(connection, run.run) for run in runs}
+        knows = {(run.run, attack.label): attack.knows for run in runs for attack in attacks_of(connection, run.run)}
+        return cls(tuple(runs), values, sizes, knows)
 
     @cached_property
     def varied(self) -> dict[str, list[Any]]:

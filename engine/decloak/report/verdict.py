@@ -10,31 +10,27 @@ right beyond chance, not the most precise one, which may have struck next to not
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from enum import StrEnum
 from math import fsum
 from pathlib import Path
 from textwrap import fill
 from typing import Any, NamedTuple
 
-from decloak.measure.kernels.lead import Claims, repeated_lead, repetitions_needed, resampled_lead, total
-from decloak.measure.kernels.statistics import Interval
+from decloak.data.rungs import Rung, step_name
+from decloak.measure.kernels.lead import repetitions_needed
 from decloak.report.knowledge import attacker_phrase, listed
+from decloak.report.leads import Lead, attacks_beyond_chance, leads_of, steps
 from decloak.report.study import Study
-from decloak.report.verdict_words import about, considered, deed, digits_of, in_hundred, points, times, way, whatever
-from decloak.rules.load import parse_rule
-from decloak.store.claims import claims_of
+from decloak.report.verdict_words import considered, deed, digits_of, in_hundred, points, times, way, whatever
 from decloak.store.opening import connect_readonly
-from decloak.store.results import attacks_of
 from decloak.store.studies import StudyRun, read_runs
 
-__all__ = ["Conclusion", "Lead", "Outcome", "conclude", "conclusion", "judged"]
+__all__ = ["Conclusion", "Outcome", "conclude", "conclusion", "judged"]
 
 MARGIN = 0.02
 """A lead that nobody need mind."""
 MUCH = 0.1
 """Of all there was to win back, won back beyond chance."""
-POOLED = -1
 WIDTH = 100
 """Characters in a line."""
 
@@ -65,32 +61,6 @@ class Conclusion(NamedTuple):
         return {"outcome": str(self.outcome), "heading": self.heading, "sentences": list(self.sentences)}
 
 
-@dataclass(frozen=True)
-class Lead:
-    """An attack in a variant, over its repetitions or over the tables of its one release."""
-
-    variant: str
-    attack: str
-    repetitions: tuple[Claims, ...]
-    interval: Interval
-    random: bool
-    """Whether there is anything to repeat: a release that was made here."""
-
-    @property
-    def pooled(self) -> Claims:
-        return total(self.repetitions)
-
-    @property
-    def about(self) -> str:
-        """What the interval is about."""
-        return about(len(self.repetitions), self.interval)
-
-    @property
-    def beyond(self) -> float:
-        """How many more were right than by chance."""
-        return self.pooled.right - self.pooled.by_chance
-
-
 def conclude(store: Path, runs: Iterable[int]) -> Conclusion:
     """What came of runs of a store, given by number."""
     with closing(connect_readonly(store)) as connection:
@@ -100,62 +70,36 @@ def conclude(store: Path, runs: Iterable[int]) -> Conclusion:
 def conclusion(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> Conclusion:
     """What came of runs of one scenario."""
     study = Study.of(connection, runs)
-    learned = _attacks_beyond_chance(connection, runs)
+    learned = attacks_beyond_chance(connection, runs)
     found = _by_persons(study) or _by_promise(study)
     if not learned:
         return found or Conclusion(
             Outcome.CANNOT_TELL, "These runs cannot tell",
             ("No attack was run that learns anything: what there is goes by chance, or finds no items.",),
         )  # fmt: skip
-    leads = _leads(connection, runs, learned)
+    leads = leads_of(connection, runs, learned)
     if not leads:
         return found if found and found.outcome == Outcome.COMES_BACK else _unknown(study, learned)
     return judged(study, leads, learned, found)
-
-
-def _attacks_beyond_chance(connection: sqlite3.Connection, runs: Iterable[StudyRun]) -> list[str]:
-    """The attacks that strike items or give them to records, and do not toss coins."""
-    labels: dict[str, None] = {}
-    for run in runs:
-        for attack in attacks_of(connection, run.run):
-            if attack.form in ("eliminate", "reassociate") and not parse_rule(attack.text).random:
-                labels[attack.label] = None
-    return list(labels)
-
-
-def _leads(connection: sqlite3.Connection, runs: Sequence[StudyRun], attacks: Sequence[str]) -> list[Lead]:
-    claims = {run.run: claims_of(connection, run.run) for run in runs}
-    variants: dict[str, list[int]] = {}
-    for run in runs:
-        variants.setdefault(run.variant, []).append(run.run)
-    level = 1 - 0.05 / max(1, len(attacks) * len(variants))
-    leads = []
-    for variant, numbers in variants.items():
-        for attack in attacks:
-            made = [[claim for claim in claims[number] if claim.attack == attack] for number in numbers]
-            repetitions = tuple(Claims(*claim[2:]) for one in made for claim in one if claim.scope == POOLED)
-            if not repetitions:
-                continue
-            tables = [Claims(*claim[2:]) for claim in made[0] if claim.scope != POOLED]
-            interval = repeated_lead(repetitions, level) if len(repetitions) > 1 else resampled_lead(tables, level)
-            leads.append(Lead(variant, attack, repetitions, interval, runs[0].config.get("anonymise") is not None))
-    return leads
 
 
 def judged(study: Study, leads: Sequence[Lead], attacks: Sequence[str], found: Conclusion | None) -> Conclusion:
     proven = [lead for lead in leads if lead.interval.low is not None and lead.interval.low > 0]
     placed = found if found is not None and found.outcome == Outcome.COMES_BACK else None
     if proven:
-        return _comes_back(study, max(proven, key=lambda lead: lead.beyond), attacks, placed)
+        winner = max(proven, key=lambda lead: lead.worth(study))
+        return _comes_back(study, winner, attacks, steps(study, leads, winner), placed)
     if placed is not None:
         return placed
     if all(lead.interval.high is not None and lead.interval.high < MARGIN for lead in leads):
         return _nothing(study, leads, attacks)
-    return _undecided(study, max(leads, key=lambda lead: lead.beyond), attacks, leads)
+    return _undecided(study, max(leads, key=lambda lead: lead.worth(study)), attacks, leads)
 
 
-def _comes_back(study: Study, lead: Lead, attacks: Sequence[str], placed: Conclusion | None) -> Conclusion:
-    """What the attack won back beyond chance, and what needs no guessing."""
+def _comes_back(
+    study: Study, lead: Lead, attacks: Sequence[str], by_step: Sequence[str], placed: Conclusion | None
+) -> Conclusion:
+    """What the attack won back beyond chance, beside other steps of the ladder, and what needs no guessing."""
     pooled, n, digits = lead.pooled, len(lead.repetitions), digits_of(lead.interval)
     run = _run_of(study, lead.variant)
     added = fsum(study.figures[other.run].get(("added", lead.attack)) or 0 for other in study.runs
@@ -164,7 +108,7 @@ def _comes_back(study: Study, lead: Lead, attacks: Sequence[str], placed: Conclu
     little = placed is None and lead.interval.high is not None and lead.interval.high < MARGIN
     amount = "Much" if much else "Very little" if little else "Some"
     heading = f"{amount} of what {_release(study, lead)} hides comes back"
-    who = attacker_phrase(run.config, of_persons=False)
+    who = attacker_phrase(run.config, lead.knows)
     what = deed(pooled.tried / n, added > 0)
     right = (
         f"{who} {what} and is right {in_hundred(pooled.right, pooled.tried, digits)} times in 100 with the attack "
@@ -175,7 +119,7 @@ def _comes_back(study: Study, lead: Lead, attacks: Sequence[str], placed: Conclu
         f"The gain is {mean} points ({low} to {high} with 95% confidence, {considered(attacks, study)}, {lead.about})."
     )
     beside = placed.sentences if placed else ()
-    return Conclusion(Outcome.COMES_BACK, heading, (right, gain, *beside, *whatever(study, run)))
+    return Conclusion(Outcome.COMES_BACK, heading, (right, gain, *by_step, *beside, *whatever(study, run)))
 
 
 def _nothing(study: Study, leads: Sequence[Lead], attacks: Sequence[str]) -> Conclusion:
@@ -183,7 +127,7 @@ def _nothing(study: Study, leads: Sequence[Lead], attacks: Sequence[str]) -> Con
     widest = max(leads, key=lambda lead: lead.interval.high or 0.0)
     run, pooled = _run_of(study, widest.variant), widest.pooled
     heading = f"{'This attack wins' if len(attacks) == 1 else 'These attacks win'} back nothing beyond guessing"
-    who = attacker_phrase(run.config, of_persons=False)
+    who = attacker_phrase(run.config, step_name({rung for lead in leads for rung in lead.knows.split(" + ")}))
     guessing = (
         f"{who} is right no more often than by chance: guessing is right "
         f"{in_hundred(pooled.by_chance, pooled.tried)} times in 100, and no attack tried is better by more than "
@@ -197,7 +141,7 @@ def _nothing(study: Study, leads: Sequence[Lead], attacks: Sequence[str]) -> Con
 def _undecided(study: Study, lead: Lead, attacks: Sequence[str], leads: Sequence[Lead]) -> Conclusion:
     pooled, n, interval, digits = lead.pooled, len(lead.repetitions), lead.interval, digits_of(lead.interval)
     run = _run_of(study, lead.variant)
-    who = attacker_phrase(run.config, of_persons=False)
+    who = attacker_phrase(run.config, lead.knows)
     heading = f"{times(n).capitalize()} cannot tell"
     if not pooled.tried:
         return Conclusion(Outcome.CANNOT_TELL, heading, (f"{who} had nothing to go by: no attack claimed anything.",))
@@ -232,7 +176,7 @@ def _unknown(study: Study, attacks: Sequence[str]) -> Conclusion:
     figures = study.figures[run]
     struck = [(name, figures.get(("struck", name)) or figures.get(("findings", name)) or 0.0) for name in attacks]
     if not any(count for _, count in struck):
-        who = attacker_phrase(study.runs[-1].config, of_persons=False)
+        who = attacker_phrase(study.runs[-1].config)
         return Conclusion(
             Outcome.CANNOT_TELL, "These runs cannot tell", (f"{who} had nothing to go by: no attack claimed anything.",)
         )
@@ -250,7 +194,7 @@ def _by_persons(study: Study) -> Conclusion | None:
     if worst is None:
         return None
     run, attack, count = worst
-    who = attacker_phrase({"attacker": run.config.get("attacker")}, of_persons=True)
+    who = attacker_phrase({"attacker": run.config.get("attacker")}, Rung.PERSON)
     records = f"{count:,.0f} of the {study.sizes.get(run.run) or 0:,} records"
     if count > 0:
         placed = f"{who} can place items that the release was to keep apart in {records} ({attack})."

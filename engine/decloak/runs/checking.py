@@ -1,16 +1,19 @@
 """What is amiss with the attacks and measures of a scenario, told at its place before anything runs."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
+from decloak.data.rungs import Rung
 from decloak.errors import DecloakError, nearest, shown
 from decloak.measure.family import Family
 from decloak.measure.registry import by_name
 from decloak.rules.load import Catalogue, Rule, bundled_names
 from decloak.runs.inputs import Inputs
-from decloak.runs.plan import Plan, attack_settings, left_open
+from decloak.runs.plan import Plan, attack_settings, left_open, rungs_of
 from decloak.runs.plan import plan as plan_of
 from decloak.scenario.model import Combination, Document, Scenario
 from decloak.scenario.parts import Attack
@@ -31,6 +34,7 @@ def plans(document: Document, inputs: Inputs | None = None) -> list[Plan]:
     inputs = inputs or Inputs(document.folder)
     folder = inputs.folder
     catalogue = Catalogue()
+    document = replace(document, cases=tuple(_audited(case, catalogue, folder) for case in document.cases))
     for case in document.cases:  # first all of them, for rules may read what those below derive
         for attack in case.scenario.attacks:
             catalogue.path(attack.rule, folder.path)
@@ -39,6 +43,35 @@ def plans(document: Document, inputs: Inputs | None = None) -> list[Plan]:
     if any(faults):
         raise merged_faults([case.source for case in document.cases], faults)
     return [plan_of(variant, inputs, catalogue) for variant in variants(document, inputs.data_of)]
+
+
+def _audited(case: Combination, catalogue: Catalogue, folder: Folder) -> Combination:
+    """A variant with the attacks that can run in it where it names none, from chance up the ladder."""
+    scenario = case.scenario
+    if scenario.attack != "all":
+        return case
+    rules = [catalogue.rule(name) for name in bundled_names()]
+    # The folder of a rule says which form of data it is written for.
+    folder_of_form = scenario.form.attacks.replace("-", "_")
+    rules = [rule for rule in rules if Path(rule.path).parent.name == folder_of_form]
+    fitting = [rule for rule in rules if _can_run(scenario, rule, catalogue, folder)]
+    if not fitting:
+        place = case.source.spot(("attack",) if "attack" in case.source.value else ())
+        message = "no attack that comes with decloak can run with what is known here"
+        raise DecloakError(message, str(place), "add relate to the scenario, or name attacks")
+    steps = list(Rung)
+    fitting.sort(key=lambda rule: (sorted(map(steps.index, rungs_of(rule, scenario)), reverse=True), rule.name))
+    return replace(case, scenario=scenario.model_copy(update={"attack": tuple(rule.name for rule in fitting)}))
+
+
+def _can_run(scenario: Scenario, rule: Rule, catalogue: Catalogue, folder: Folder) -> bool:
+    try:
+        for needed in (rule, *catalogue.needed(rule)):
+            _check_fits(scenario, needed)
+            _check_bounds(scenario, None, needed, folder)
+    except DecloakError:
+        return False
+    return True
 
 
 def _faults(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
@@ -99,8 +132,25 @@ def _check_fits(scenario: Scenario, rule: Rule) -> None:
     if not form.related and rule.operator.by_plain_items(rule):
         message = f"the rule {rule.name} learns from plain items, distance tables have none"
         raise DecloakError(message, hint="leave it out")
-    if form.related and scenario.relate is None and rule.operator.by_relatedness(rule):
+    related = scenario.related_by
+    if form.related and related is None and rule.operator.by_relatedness(rule):
         raise DecloakError(f"the rule {rule.name} goes by how items are related", hint="add relate to the scenario")
+    _check_climbed(scenario, rule)
+
+
+def _check_climbed(scenario: Scenario, rule: Rule) -> None:
+    """An attack goes by no more than the attacker knows, and by something."""
+    standing = scenario.attacker.rungs
+    if standing is None:
+        return
+    above = [rung for rung in rungs_of(rule, scenario) if rung not in {*standing, Rung.NOTHING}]
+    if above:
+        message = f"the rule {rule.name} takes an attacker who knows the {above[0]}"
+        raise DecloakError(message, hint=f"add {above[0]} to knows under attacker, or leave the rule out")
+    idle = scenario.related_by is not None and not scenario.related_by.rungs
+    if idle and rule.operator.by_relatedness(rule) and not rule.random and not rule.operator.by_release(rule):
+        message = f"the rule {rule.name} goes by how items are related, of which this attacker knows nothing"
+        raise DecloakError(message, hint="add language or sample to knows under attacker, or leave the rule out")
 
 
 def _check_bounds(scenario: Scenario, attack: Attack | None, rule: Rule, folder: Folder) -> None:

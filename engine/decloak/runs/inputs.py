@@ -6,8 +6,12 @@ from typing import Any
 from decloak.anonymisers.method import NewRelease
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
+from decloak.data.formats.readers import read
+from decloak.data.held_out import Divided, divided
 from decloak.data.ordering import canonical_digest
 from decloak.digest import digest
+from decloak.errors import DecloakError, shown
+from decloak.relate.relatedness import KnownSample
 from decloak.relate.wordnet_files import FILES as WORDNET
 from decloak.relate.wordnet_files import check_database
 from decloak.scenario.data_part import DataPart, Progress
@@ -68,6 +72,46 @@ class Inputs:
             self._original = key, data.read_original(self.folder, progress)
         return self._original[1]
 
+    def published_part(self, scenario: Scenario, seed: int, progress: Progress | None = None) -> Dataset:
+        """The original transactions without those that are held out for the attacker."""
+        original = self.original(scenario.data, progress)
+        share = scenario.held_out
+        return original if share is None else self._divided(original, share, seed).left
+
+    def _divided(self, original: Dataset, share: float, seed: int) -> Divided:
+        parts = divided(original, share, seed)
+        if not (len(parts.left.transactions) and len(parts.held_out.transactions)):
+            message = f"a share of {share:g} of {len(original.transactions):,} records leaves none"
+            raise DecloakError(message, "attacker.knows", "hold out a share that leaves some on both sides")
+        return parts
+
+    def sample(self, scenario: Scenario, seed: int) -> KnownSample:
+        """The records that the attacker knows beside those that are published."""
+        sample, share = scenario.attacker.sample, scenario.held_out
+        assert sample is not None
+        if share is not None:
+            original = self.original(scenario.data)
+            records = self._divided(original, share, seed).held_out
+            of = len(original.transactions)
+            return KnownSample(records, f"a sample of {len(records.rows):,} records is known, held out of {of:,}")
+        assert isinstance(sample.sample, str)
+        records = read(self.folder / sample.sample, sample.format)
+        note = f"a sample of {len(records.rows):,} records is known ({shown(sample.sample, 200)[1:-1]})"
+        return KnownSample(records, note + (", the published ones if they are in it" if sample.published else ""))
+
+    def _check_sample(self, scenario: Scenario, seed: int) -> None:
+        """Refuse a sample that has all that is published in it, unless that is wanted."""
+        sample = scenario.attacker.sample
+        if sample is None:
+            return
+        known = self.sample(scenario, seed).records
+        if scenario.data.collected and scenario.data.quick and not sample.published:
+            there = set(map(frozenset, known.transactions))
+            if there.issuperset(map(frozenset, self.published_part(scenario, seed).transactions)):
+                message = f"every record of the data is in the sample {shown(sample.sample, 200)}: it is the answers"
+                hint = "give other records, {sample: 0.5} holds some out, or write published: true beside it"
+                raise DecloakError(message, "attacker.knows", hint)
+
     def release(self, scenario: Scenario) -> NewRelease:
         """What was published, for a scenario that anonymises nothing; it must belong to the originals."""
         data, attacker = scenario.data, scenario.attacker
@@ -77,7 +121,7 @@ class Inputs:
             self._release = key, data.read_release(self.folder, attacker, original)
         return self._release[1]
 
-    def check(self, scenario: Scenario) -> None:
+    def check(self, scenario: Scenario, seed: int) -> None:
         """Raise what a run would find wrong with its files, and with what they say to each other.
 
         Originals that take long to read are read by their stage, which is the first: nothing was written before.
@@ -87,8 +131,9 @@ class Inputs:
             prepared = self.release(scenario)
             form.check_knowledge(scenario.attacker, self.folder, lambda: prepared.release.items)
         elif data.quick:
-            original = self.original(data)
+            original = self.published_part(scenario, seed)
             scenario.anonymise.check(original, self.folder)
             form.check_knowledge(scenario.attacker, self.folder, lambda: original.items)
-        if scenario.relate is not None:
-            scenario.relate.check(self.folder)
+        if scenario.related_by is not None:
+            scenario.related_by.check(self.folder)
+        self._check_sample(scenario, seed)

@@ -3,11 +3,12 @@
 Digests depend on configurations, file contents and rule texts alone, so all are known before anything runs.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from decloak.data.formats.folder import Folder
+from decloak.data.rungs import Rung
 from decloak.digest import digest
 from decloak.measure.family import Family
 from decloak.measure.registry import FAMILIES, by_name
@@ -19,10 +20,12 @@ from decloak.scenario.parts import Attack
 from decloak.scenario.variant import Variant
 from decloak.version import __version__
 
-__all__ = ["Plan", "Planned", "attack_settings", "left_open", "plan"]
+__all__ = ["Plan", "Planned", "attack_settings", "left_open", "plan", "rungs_of"]
 
 KNOWING = {"model", "share", "foreign", "knowledge"}
 """What an attacker knows of disassociated data."""
+UNMARKING = {"k", "utility"}
+"""What an attacker goes by who marks what is generalised."""
 
 
 class Planned(NamedTuple):
@@ -33,6 +36,7 @@ class Planned(NamedTuple):
     settings: Settings
     digest: str
     needs: tuple[str, ...]  # names of the rules it reads
+    rungs: frozenset[Rung]  # of the ladder: what somebody knows who goes by it
     measures: tuple[tuple[Family, str, Mapping[str, Any]], ...]  # family, digest, settings
 
 
@@ -58,18 +62,20 @@ def plan(variant: Variant, inputs: Inputs, catalogue: Catalogue) -> Plan:
     """Work out the digest of every stage of a variant."""
     scenario = variant.scenario
     data = scenario.data
-    original = _key("original", inputs.original_identity(data)) if data.collected else None
+    held_out = [] if scenario.held_out is None else [scenario.held_out, variant.seed]
+    original = _key("original", inputs.original_identity(data), *held_out) if data.collected else None
     published = (inputs.identity(data) or {}).get("published") if original else inputs.identity(data)
     release = _key(
         "release", original, published, inputs.identity(scenario.anonymise), scenario.order,
         variant.seed if scenario.random_release else None,
-        None if data.marked else inputs.identity(scenario.attacker),
+        None if data.marked else _of_attacker(scenario, inputs, UNMARKING),
     )  # fmt: skip
     context = scenario.form.context(scenario.nearest)
     relatedness = None
-    if scenario.relate is not None:
+    if scenario.related_by is not None:
         kept = inputs.kept_counts if scenario.offline else 0
-        relatedness = _key("relatedness", release, context, inputs.identity(scenario.relate), kept)
+        sample = [inputs.identity(part) for part in [scenario.attacker.sample] if part is not None]
+        relatedness = _key("relatedness", release, context, inputs.identity(scenario.related_by), kept, *sample)
     scoring = _key("scoring", release, context, relatedness)
     attacker = _attacker(scenario, inputs, release, variant.seed) if scenario.form.knows else None
     attacks = tuple(_planned(scenario, catalogue, inputs, scoring, attacker, variant.seed))
@@ -83,9 +89,14 @@ def plan(variant: Variant, inputs: Inputs, catalogue: Catalogue) -> Plan:
 
 def _attacker(scenario: Scenario, inputs: Inputs, release: str, seed: int) -> str:
     """The digest of what an attacker of disassociated data knows."""
-    knowledge = {key: value for key, value in (inputs.identity(scenario.attacker) or {}).items() if key in KNOWING}
+    knowledge = _of_attacker(scenario, inputs, KNOWING)
     chance = seed if scenario.attacker.model in ("moderate", "weak") else 0
     return _key("attacker", release, knowledge, chance)
+
+
+def _of_attacker(scenario: Scenario, inputs: Inputs, keys: Collection[str]) -> dict[str, Any]:
+    """What a scenario says of the attacker by some keys."""
+    return {key: value for key, value in (inputs.identity(scenario.attacker) or {}).items() if key in keys}
 
 
 def _key(stage: str, *parts: object) -> str:
@@ -112,7 +123,8 @@ def _planned(
         key = _key("attack", rule.digest, scoring, knowing, settings.model_dump(), [digests[name] for name in needs])
         digests.setdefault(rule.name, key)
         measures = tuple(_measures(scenario, rule, key, inputs)) if attack else ()
-        yield Planned(attack.name if attack else None, rule, settings, key, needs, measures)
+        rungs = rungs_of(rule, scenario, knowing=knowing is not None)
+        yield Planned(attack.name if attack else None, rule, settings, key, needs, rungs, measures)
 
 
 def left_open(rule: Rule) -> tuple[str, ...]:
@@ -133,6 +145,16 @@ def attack_settings(attack: Attack | None, rule: Rule, scenario: Scenario, folde
         return settings
     heeded = {"threshold": attack.threshold, "ratio": 1.0 if attack.ratio is None else attack.ratio}
     return settings.model_copy(update=heeded)
+
+
+def rungs_of(rule: Rule, scenario: Scenario, *, knowing: bool | None = None) -> frozenset[Rung]:
+    """Where on the ladder of attackers somebody stands who goes by a rule; `knowing` tells whether by persons."""
+    sources = frozenset({Rung.LANGUAGE}) if not scenario.form.related else frozenset()
+    if scenario.related_by is not None:
+        sources = scenario.related_by.rungs
+    persons = "knows" in rule.reads or _measured_by_knowledge(rule) if knowing is None else knowing
+    rungs = rule.operator.rungs(rule, sources) | ({Rung.PERSON} if persons else set())
+    return rungs or frozenset({Rung.NOTHING})
 
 
 def _measured_by_knowledge(rule: Rule) -> bool:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from decloak.scenario.variant import Variant
 from decloak.store.counts import kept_counts
 from decloak.store.inserting import find
 from decloak.store.opening import connect_readonly, open_store
-from decloak.store.results import PooledFigure, notes_of, pooled_figures
+from decloak.store.results import PooledFigure, attacks_of, notes_of, pooled_figures
 from decloak.store.sandbox_guard import one_process
 from decloak.store.showing import show_if_usual
 
@@ -56,6 +56,8 @@ class Measure(NamedTuple):
     n: int
     part: float | None
     of: float | None
+    knows: str = ""
+    """The step of the ladder of attackers that the attack stands on."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,8 @@ class RunVariant:
     fresh: bool
     figures: Mapping[tuple[str, str], PooledFigure]
     notes: tuple[str, ...]
+    knows: Mapping[str, str] = field(default_factory=dict)
+    """The step of the ladder that each attack stands on."""
 
     @property
     def measures(self) -> dict[tuple[str, str], float | None]:
@@ -136,7 +140,7 @@ def run(
     listener, asker = progress or Progress(), asker_of(document, inputs)
     checked = set() if Path(store).exists() else {planned[0].release}
     if checked:  # before the store is made, so that a fault leaves no empty one behind
-        inputs.check(planned[0].scenario)
+        inputs.check(planned[0].scenario, planned[0].variant.seed)
         allowed_hosts(asker, tuple(sendings(planned, inputs, lambda *_: False)), allow_send)
     with open_store(store) as opened:
         would = tuple(sendings(planned, inputs, lambda stage, key: find(opened, stage, key) is not None))
@@ -148,6 +152,7 @@ def run(
             RunVariant(
                 number, variant.name, variant.repetition, variant.seed, fresh, pooled_figures(connection, number),
                 (*notes_of(connection, number), *outside_notes(named_files([variant.scenario], document.folder.path))),
+                {attack.label: attack.knows for attack in attacks_of(connection, number)},
             )
             for variant, number, fresh in numbers
         )  # fmt: skip
@@ -161,7 +166,7 @@ def _executed(
     for number, plan in enumerate(planned, 1):
         listener.begin(plan.variant.title, number, len(planned))
         if plan.release not in checked and find(session.store, "release", plan.release) is None:
-            session.inputs.check(plan.scenario)
+            session.inputs.check(plan.scenario, plan.variant.seed)
         yield plan.variant, *execute(plan, session)
 
 
@@ -183,7 +188,7 @@ def _over_repetitions(runs: Iterable[RunVariant]) -> Iterable[Measure]:
         repetitions = list(group)
         for measure, attack in repetitions[0].figures:
             figures = [figure for run in repetitions if (figure := run.figures.get((measure, attack))) is not None]
-            yield _mean(name, attack, titles[measure], figures)
+            yield _mean(name, attack, titles[measure], figures)._replace(knows=repetitions[0].knows[attack])
 
 
 def _mean(variant: str, attack: str, title: FigureTitle, figures: Sequence[PooledFigure]) -> Measure:

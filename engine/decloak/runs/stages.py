@@ -13,6 +13,7 @@ from typing import Any
 from decloak.anonymisers.method import Method, NewRelease
 from decloak.attack.selftrained import Control, added_probabilities
 from decloak.data.dataset import Dataset
+from decloak.data.rungs import Rung, step_name
 from decloak.data.tables import AttackTable, Floats, Pair
 from decloak.data.text.order import sorted_warning
 from decloak.measure.family import AttackedRelease, Family, Measured
@@ -37,6 +38,8 @@ Progress = Callable[[str], None]
 """Told the name of each stage before it runs."""
 Write = Callable[[Any], int]
 """Writes a stage that was computed, inside its transaction, and returns its number."""
+LEARNT = {Rung.LANGUAGE, Rung.SAMPLE}
+"""Where measures come from that are learned with: what a release shows of two plain items is what is to be learned."""
 
 
 @dataclass
@@ -100,7 +103,9 @@ class Execution:
         number = None if self.scenario.data.quick or key is None else inserting.find(self.store, "dataset", key)
         if number is not None:
             return read_dataset(self.store.connection, number)
-        return self.inputs.original(self.scenario.data, lambda done, of: self.progress(f"reading: {done:,} of {of:,}"))
+        return self.inputs.published_part(
+            self.scenario, self.plan.variant.seed, lambda done, of: self.progress(f"reading: {done:,} of {of:,}")
+        )
 
     @cached_property
     def release(self) -> int:
@@ -139,7 +144,7 @@ class Execution:
         return None if key is None else self.stage("relatedness", key, lambda: self._relate(key))
 
     def _relate(self, key: str) -> Write:
-        relate, form, held = self.scenario.relate, self.form, self.held
+        relate, form, held = self.scenario.related_by, self.form, self.held
         assert relate is not None
         scored = relate.related(form.pairs(held, self.scenario.nearest), self.supplies)
         self._scores = scored.scores
@@ -148,12 +153,14 @@ class Execution:
     @property
     def supplies(self) -> Supplies:
         """What a source of relatedness goes by."""
+        seed = self.plan.variant.seed
         return Supplies(
             self.inputs.folder,
             documents=lambda: self.form.documents(self.held),
             sizes=lambda: self.form.sizes(self.held),
             cache=StoredCounts(self.store),
             progress=lambda count, total: self.progress(f"relatedness: {count:,} of {total:,} counts"),
+            sample=(lambda: self.inputs.sample(self.scenario, seed)) if self.scenario.attacker.sample else None,
         )
 
     @cached_property
@@ -217,6 +224,7 @@ class Execution:
         def write(connection: Any) -> int:
             text = findings.write_rule(connection, rule.digest, rule.name, rule.model.form, rule.text)
             parameters = planned.settings.model_dump(exclude_none=True) | {"reads": reads}
+            parameters["knows"] = step_name(planned.rungs)
             if rule.operator.by_probability(rule):
                 parameters["probabilities"] = True
             if result.idle is not None:
@@ -231,7 +239,7 @@ class Execution:
         return write
 
     def _sight(self, sandbox: Sandbox) -> Sight:
-        relate = self.scenario.relate
+        relate = self.scenario.related_by
         held = self.held
         distances = None if self._tables is None else [table.d for table in self._tables]
         sight = Sight(
@@ -247,13 +255,12 @@ class Execution:
 
     def _added(self, control: Control) -> Mapping[int, Floats]:
         """What is learned of the distance tables, by their numbers, from the release alone."""
-        relate, nearest = self.scenario.relate, self.scenario.nearest
+        relate, nearest = self.scenario.related_by, self.scenario.nearest
         assert relate is not None
         p = added_probabilities(
             self.held.published,
             self.form.tables(self.held, nearest, self.scores, ()),
-            # What the release itself shows of two plain items is what is to be learned, not what to learn it from.
-            lambda pairs: [part.related(pairs, self.supplies).scores for part in relate.parts if part.outside],
+            lambda pairs: [part.related(pairs, self.supplies).scores for part in relate.parts if part.rung in LEARNT],
             nearest=nearest,
             control=control,
         )

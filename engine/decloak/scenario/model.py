@@ -6,7 +6,7 @@ Paths are relative to the scenario file.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field
 
@@ -16,6 +16,7 @@ from decloak.data.ordering import Order
 from decloak.errors import DecloakError, Faults, nearest, shown
 from decloak.measure.registry import by_name, figure_titles, fitting
 from decloak.relate.registry import Relate
+from decloak.relate.relatedness import Relatedness
 from decloak.releases.attacker import Attacker
 from decloak.releases.form import Form
 from decloak.releases.registry import FORMS
@@ -23,6 +24,7 @@ from decloak.rules.load import bundled_names, no_rule
 from decloak.rules.model import is_path
 from decloak.scenario.data import Data
 from decloak.scenario.expect import Expectation
+from decloak.scenario.ladder import ladder_mistakes, related_by
 from decloak.scenario.overriding import DEEPEST, check_effect, overridden
 from decloak.scenario.parts import Attack, Measure, Repeat, family_of, missing_family, settings_of
 from decloak.scenario.plots import Plots
@@ -74,6 +76,7 @@ def _not_variable(key: str, vary: Mapping[str, Any]) -> Iterator[DecloakError]:
 
 Values = Annotated[tuple[Any, ...], Field(min_length=1)]
 Vary = Annotated[dict[str, Values], AfterValidator(_variable)]
+Attacks = Annotated[tuple[Annotated[str, Field(min_length=1)] | Attack, ...], Field(min_length=1)]
 Expression = Annotated[str, AfterValidator(_readable)]
 
 
@@ -111,8 +114,11 @@ class Scenario(_Plan):
     """How the relatedness of two items is found."""
     attacker: Attacker = Attacker()
     """What the attacker knows, and how far the attacker looks."""
-    attack: Annotated[tuple[Annotated[str, Field(min_length=1)] | Attack, ...], Field(min_length=1)]
-    """The attacks: names of rules, paths of rule files, or rules with settings."""
+    attack: (
+        Literal["all"] | Annotated[tuple[Annotated[str, Field(min_length=1)] | Attack, ...], Field(min_length=1)]
+    ) = "all"
+    """The attacks: names of rules, paths of rule files, or rules with settings; all that come with decloak and can run
+    here, if not said."""
     measure: Annotated[tuple[Measure, ...], Field(min_length=1)] | None = None
     """What is measured; without it recovery, or accuracy where the data are disassociated."""
     expect: tuple[Expression, ...] = ()
@@ -120,7 +126,9 @@ class Scenario(_Plan):
 
     @property
     def attacks(self) -> tuple[Attack, ...]:
-        """The attacks with their settings."""
+        """The attacks with their settings; none as long as nobody has looked which of all can run."""
+        if self.attack == "all":
+            return ()
         return tuple(Attack(rule=entry) if isinstance(entry, str) else entry for entry in self.attack)
 
     @property
@@ -139,9 +147,19 @@ class Scenario(_Plan):
         return self.attacker.nearest(self.order)
 
     @property
+    def related_by(self) -> Relatedness | None:
+        """How the attacker relates items: all measures, or those that this attacker knows of."""
+        return self.relate if not self.form.related else related_by(self.relate, self.attacker, self.form)
+
+    @property
+    def held_out(self) -> float | None:
+        """The share of the records that the attacker knows, and that are not published."""
+        return None if self.attacker.sample is None else self.attacker.sample.share
+
+    @property
     def offline(self) -> bool:
         """Whether it goes by the counts that the store keeps, and asks for no more."""
-        return self.relate is not None and self.relate.goes_by_kept
+        return self.related_by is not None and self.related_by.goes_by_kept
 
     @property
     def random_release(self) -> bool:
@@ -174,6 +192,9 @@ class Scenario(_Plan):
         yield from self._stages()
         yield from self._knowledge()
         yield from self._twice()
+        if self.attack == "all":
+            yield from self._expected(bundled_names())
+            return
         # An expectation may name an attack by a rule that is misspelt: that is one mistake, not two.
         unknown = dict(self._unknown())
         yield from unknown.items()
@@ -227,6 +248,7 @@ class Scenario(_Plan):
         if self.relate is not None and self.relate.closer not in self.form.closer:
             message = f"the attacks on {self.form.attacks} data go by distances"
             yield ("relate", "closer"), DecloakError(message, hint="give distances, and delete it")
+        yield from ladder_mistakes(self.relate, self.attacker, made_here=self.anonymise is not None)
         if "attacker" in self.model_fields_set:
             for keys, error in self.form.misfits(self.attacker, marked=self.data.marked, order=self.order):
                 yield ("attacker", *keys), error

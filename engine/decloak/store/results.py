@@ -98,12 +98,15 @@ class RunAttack(NamedTuple):
     label: str
     form: str
     text: str
+    knows: str
+    """The step of the ladder of attackers, empty where a store of an older version does not say."""
 
 
 def attacks_of(connection: sqlite3.Connection, run: int) -> list[RunAttack]:
     """The attacks of a run in the order of the scenario."""
     rows = connection.execute(
-        "select a.id, ra.label, u.form, u.text from run_attack ra join attack a on a.id = ra.attack "
+        "select a.id, ra.label, u.form, u.text, coalesce(json_extract(a.parameters, '$.knows'), '') "
+        "from run_attack ra join attack a on a.id = ra.attack "
         "join rule u on u.id = a.rule where ra.run = ? order by ra.position",
         (run,),
     )

@@ -36,9 +36,10 @@ class Part(BaseModel):
         """The files it names, those of its parts included."""
         for key in type(self).model_fields:
             value = getattr(self, key)
-            if isinstance(value, Part):
-                yield from value.named()
-            elif key in self.FILES:
+            for inner in value if isinstance(value, tuple) else (value,):
+                if isinstance(inner, Part):
+                    yield from inner.named()
+            if key in self.FILES and not isinstance(value, Part):
                 yield from self.files_of(key)
 
     def nested(self) -> Iterator["Part"]:
@@ -62,6 +63,8 @@ class Part(BaseModel):
             value = getattr(self, key)
             if isinstance(value, Part):
                 values[key] = value.identity(digest_of)
+            elif isinstance(value, tuple) and any(isinstance(inner, Part) for inner in value):
+                values[key] = [inner.identity(digest_of) if isinstance(inner, Part) else inner for inner in value]
             elif key in self.FILES and value is not None:
                 values[key] = [digest_of(name) for name in self.files_of(key)]
         return values

@@ -17,6 +17,7 @@ from decloak.data.assignment import Closer
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.forms import FormName
+from decloak.data.rungs import Rung
 from decloak.data.tables import Floats
 from decloak.digest import digest
 from decloak.errors import shown
@@ -193,6 +194,15 @@ class Operator(ABC, Generic[ModelT]):
     def by_probability(self, rule: RuleOf[ModelT]) -> bool:
         """Whether what a rule ranks its findings by is the probability that they are right."""
         return False
+
+    def rungs(self, rule: RuleOf[ModelT], sources: frozenset[Rung]) -> frozenset[Rung]:
+        """The rungs of the ladder of attackers that a rule takes, `sources` being those of how items are related."""
+        related = sources if self.by_relatedness(rule) and not self.by_chance(rule) else frozenset[Rung]()
+        return related | (frozenset({Rung.RELEASE}) if self.by_release(rule) else frozenset())
+
+    def by_release(self, rule: RuleOf[ModelT]) -> bool:
+        """Whether a rule learns from what the release shows of its own items."""
+        return self.by_plain_items(rule)
 
     def by_plain_items(self, rule: RuleOf[ModelT]) -> bool:
         """Whether a rule learns from the items that a release shows as they are."""

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from decloak.data.assignment import Assignment
 from decloak.data.forms import FormName
+from decloak.data.rungs import Rung
 from decloak.rules.model import RuleModel, Settings, TestCase, joined
 from decloak.rules.operators.operator import Explanation, Operator, Result, RuleOf, Sight
 from decloak.rules.reassociate.strategy import Reassociation
@@ -92,6 +93,13 @@ class ReassociateOperator(Operator[ReassociateRule]):
 
     def by_relatedness(self, rule: RuleOf[ReassociateRule]) -> bool:
         return not self.by_chance(rule) and rule.compiled.combine != "fitted"  # lifts are the release's own
+
+    def rungs(self, rule: RuleOf[ReassociateRule], sources: frozenset[Rung]) -> frozenset[Rung]:
+        # Fitted values take scores beside the release's own lifts, where there are any.
+        return super().rungs(rule, sources) | (sources if self.by_release(rule) else frozenset())
+
+    def by_release(self, rule: RuleOf[ReassociateRule]) -> bool:
+        return bool(rule.compiled.combine == "fitted")
 
     def run(self, rule: RuleOf[ReassociateRule], sight: Sight, settings: Settings) -> RankedAssignments:
         from decloak.rules.reassociate.kernel import attack  # imports scipy.optimize; rules are listed without
