@@ -78,6 +78,9 @@ class Faults(DecloakError):
         first = self.faults[0]
         super().__init__(first.message, first.place, first.hint)
 
+    def __reduce__(self) -> tuple[type["Faults"], tuple[tuple[DecloakError, ...]]]:
+        return Faults, (self.faults,)
+
     def __str__(self) -> str:
         lines = [str(fault) for fault in self.faults[: self.MOST]]
         rest = len(self.faults) - self.MOST

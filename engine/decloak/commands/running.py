@@ -44,6 +44,13 @@ set_option = click.option(
 @rows_option
 @send_option
 @click.option("--dry-run", is_flag=True, help="List stages, files, and words that would be sent, and do nothing.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many processes work at a time; all cores unless said. The results are the same for any number.",
+)
+@click.option("--memory", metavar="SIZE", help="What they may take together, such as 4G: fewer work at a time then.")
 @click.option("-k", "only", metavar="TEXT", help="Only the variants that have this in their names.")
 @ci_options
 @form_option
@@ -54,6 +61,8 @@ def run_command(
     rows: int,
     allow_send: tuple[str, ...],
     dry_run: bool,
+    jobs: int | None,
+    memory: str | None,
     only: str | None,
     junit: Path | None,
     sarif: Path | None,
@@ -64,6 +73,8 @@ def run_command(
     What the store has already is not done again. `decloak show --help` says what the figures mean. Exit code 3: an
     expectation does not hold.
     """
+    from decloak.cells.mapping import cores
+    from decloak.cells.memory import read_size
     from decloak.commands.rehearsing import print_rehearsal
     from decloak.report.run_table import measure_rows
     from decloak.report.verdict import conclude
@@ -82,6 +93,8 @@ def run_command(
                 rows=rows,
                 allow_send=allow_send,
                 only=only,
+                jobs=jobs or cores(),
+                memory=None if memory is None else read_size(memory),
             )
         verdict = conclude(done.store, [variant.run for variant in done.variants])
         if form == "json":

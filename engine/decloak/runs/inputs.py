@@ -137,3 +137,12 @@ class Inputs:
         if scenario.related_by is not None:
             scenario.related_by.check(self.folder)
         self._check_sample(scenario, seed)
+
+    def held(self) -> list[object]:
+        """What was read and is kept."""
+        kept = (self._original, self._release)
+        return [pair[1] for pair in kept if pair is not None]
+
+    def occurrences(self) -> int:
+        """How many items the original transactions have that were read last."""
+        return 0 if self._original is None else len(self._original[1].rows.codes)

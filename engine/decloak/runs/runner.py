@@ -1,7 +1,7 @@
 """Run a scenario: every variant, what was measured, and whether what was expected holds."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -12,12 +12,13 @@ from decloak.measure.family import FigureTitle
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import figure_titles
 from decloak.relate.sending import allowing
+from decloak.runs.carrying import Team, carried_out
 from decloak.runs.checking import plans, selected
 from decloak.runs.consent import allowed_hosts, asker_of, sendings
 from decloak.runs.inputs import Inputs
 from decloak.runs.named_files import named_files, outside_notes
 from decloak.runs.plan import Plan
-from decloak.runs.stages import Session, execute
+from decloak.runs.session import Session
 from decloak.scenario.model import Document, load
 from decloak.scenario.variant import Variant
 from decloak.store.counts import kept_counts
@@ -35,6 +36,9 @@ class Progress:
 
     def begin(self, variant: str, number: int, of: int) -> None:
         """A variant begins."""
+
+    def turn(self, number: int) -> None:
+        """What is told next is of the variant of this number, which has begun before."""
 
     def stage(self, name: str) -> None:
         """A stage of it begins."""
@@ -125,13 +129,16 @@ def run(
     rows: int | None = None,
     allow_send: Sequence[str] = (),
     only: str | None = None,
+    jobs: int = 1,
+    memory: int | None = None,
 ) -> Run:
     """Run a scenario file into a store; what the store has already is not done again.
 
     `overrides` are "key=value" texts, put on top of the file. `allow_send` names hosts that words of its data may be
     sent to, which is remembered for this scenario with these files. `rows` is the number of rows beyond which a store
     keeps arrays alone, until `decloak rows` or a query asks for the rows: two million, if not said. `only` is part
-    of the names of the variants to run, all of them if not said.
+    of the names of the variants to run, all of them if not said. `jobs` processes work at a time where the system is
+    Linux and the program has one thread, with the same results; `memory` is the bytes they may take with this one.
     """
     document = load(scenario, overrides)
     offline = any(case.scenario.offline for case in document.cases)
@@ -145,7 +152,9 @@ def run(
     with open_store(store) as opened:
         would = tuple(sendings(planned, inputs, lambda stage, key: find(opened, stage, key) is not None))
         with allowing(allowed_hosts(asker, would, allow_send)):
-            numbers = list(_executed(planned, checked, Session(opened, inputs, listener.stage), listener))
+            team = Team(1, memory) if would else Team(jobs, memory)  # services are asked by one at a time
+            session = Session(opened, inputs, checked=checked)
+            numbers = list(_executed(planned, session, team, listener))
         shown = show_if_usual(opened, rows)
     with closing(connect_readonly(store)) as connection:
         runs = tuple(
@@ -160,14 +169,38 @@ def run(
 
 
 def _executed(
-    planned: Sequence[Plan], checked: Collection[str], session: Session, listener: Progress
+    planned: Sequence[Plan], session: Session, team: Team, listener: Progress
 ) -> Iterator[tuple[Variant, int, bool]]:
     """Every variant, the number of its run, and whether anything had to be done for it."""
-    for number, plan in enumerate(planned, 1):
-        listener.begin(plan.variant.title, number, len(planned))
-        if plan.release not in checked and find(session.store, "release", plan.release) is None:
-            session.inputs.check(plan.scenario, plan.variant.seed)
-        yield plan.variant, *execute(plan, session)
+    teller = _Teller(planned, listener)
+    for plan, (number, fresh) in zip(planned, carried_out(planned, session, team, teller.tell), strict=True):
+        teller.turn(plan)
+        yield plan.variant, number, fresh
+
+
+class _Teller:
+    """Tells a listener what is done, each variant begun once."""
+
+    def __init__(self, planned: Sequence[Plan], listener: Progress) -> None:
+        self._numbers = {id(plan): number for number, plan in enumerate(planned, 1)}
+        self._listener = listener
+        self._begun: set[int] = set()
+        self._last = 0
+
+    def turn(self, plan: Plan) -> None:
+        """Come to speak of a variant."""
+        number = self._numbers[id(plan)]
+        if number not in self._begun:
+            self._begun.add(number)
+            self._listener.begin(plan.variant.title, number, len(self._numbers))
+        elif number != self._last:
+            self._listener.turn(number)
+        self._last = number
+
+    def tell(self, plan: Plan, text: str) -> None:
+        """Tell what stage of a variant is being worked on."""
+        self.turn(plan)
+        self._listener.stage(text)
 
 
 def _summed_up(document: Document, store: Path, runs: tuple[RunVariant, ...], shown: bool) -> Run:

@@ -1,13 +1,12 @@
-"""Carry out a plan: each stage that the store has not got is computed, and written in one transaction.
+"""The stages of a plan: each that the store has not got is computed, and handed in to be written in one transaction.
 
-An unchanged variant does nothing, a changed one redoes what depends on the change, and a killed run goes on behind
-the last stage that was committed. What a stage made is handed on in memory; only what an earlier run has made is read
-from the store.
+What a stage made is handed on in memory; only what an earlier run has made is read from the store.
 """
 
+import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from decloak.anonymisers.method import Method, NewRelease
@@ -20,42 +19,20 @@ from decloak.measure.family import AttackedRelease, Family, Measured
 from decloak.relate.relatedness import Supplies
 from decloak.releases.held import HeldRelease
 from decloak.rules.load import stranger
-from decloak.rules.operators.operator import Sight
-from decloak.runs.inputs import Inputs
+from decloak.rules.operators.operator import Result, Sight
+from decloak.runs.desk import Claim, Made, Node, Question, Rows, Told, Write
 from decloak.runs.plan import Plan, Planned
+from decloak.runs.session import Session
 from decloak.store import attackers, findings, inserting, writing
-from decloak.store.counts import StoredCounts
-from decloak.store.opening import Store
 from decloak.store.reading import read_dataset, read_pair_scores
 from decloak.store.relations import OF_TRANSACTIONS, Scope
 from decloak.store.sandbox import Sandbox
 from decloak.store.sandbox_guard import open_sandbox
-from decloak.store.showing import show
 
-__all__ = ["Execution", "Session", "execute"]
+__all__ = ["Execution"]
 
-Progress = Callable[[str], None]
-"""Told the name of each stage before it runs."""
-Write = Callable[[Any], int]
-"""Writes a stage that was computed, inside its transaction, and returns its number."""
 LEARNT = {Rung.LANGUAGE, Rung.SAMPLE}
 """Where measures come from that are learned with: what a release shows of two plain items is what is to be learned."""
-
-
-@dataclass
-class Session:
-    """What the variants of a run share: the store, the inputs, and the release that was worked on last."""
-
-    store: Store
-    inputs: Inputs
-    progress: Progress
-    _held: HeldRelease | None = None
-
-    def hold(self, plan: Plan, number: int) -> HeldRelease:
-        """A release in the store; the last one is kept, since variants often share it."""
-        if self._held is None or self._held.number != number:
-            self._held = plan.scenario.form.hold(self.store.connection, number)
-        return self._held
 
 
 @dataclass
@@ -71,19 +48,30 @@ class Execution:
     _tables: Sequence[AttackTable] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self.store, self.inputs, self.progress = self.session.store, self.session.inputs, self.session.progress
+        self.inputs = self.session.inputs
         self.scenario, self.form = self.plan.scenario, self.plan.scenario.form
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The store as everybody reads it."""
+        return self.session.store.connection
+
+    def ask(self, question: Question) -> Any:
+        """Ask whoever writes."""
+        return self.session.ask(question)
 
     def stage(self, kind: str, key: str, make: Callable[[], Write]) -> int:
         """The number of a finished stage; when it is not there, `make` computes and its result writes."""
-        number = inserting.find(self.store, kind, key)
-        if number is not None:
-            return number
-        self.progress(kind)
-        write = make()
-        with self.store.stage() as connection:
-            number = inserting.find(self.store, kind, key)  # another run may have been faster
-            return write(connection) if number is None else number
+        node = Node(kind, key)
+        number = self.ask(Claim(node))
+        if number is None:
+            write, noted = make(), self.session.noted
+            number = self.ask(Made(node, write, () if noted is None else noted.handed_in()))
+        return int(number)
+
+    def progress(self, text: str) -> None:
+        """Tell how far a stage has come."""
+        self.ask(Told(text))
 
     @cached_property
     def original(self) -> int | None:
@@ -94,15 +82,19 @@ class Execution:
     def _keep_original(self, key: str) -> Write:
         data, source = self.dataset, self.scenario.data
         note = sorted_warning(data)
-        return lambda connection: writing.write_dataset(connection, key, data, "original", source.kept_as, note)
+        return partial(
+            writing.write_dataset, digest=key, data=data, kind="original", file_format=source.kept_as, note=note
+        )
 
     @cached_property
     def dataset(self) -> Dataset:
         """The original transactions: as they were read, or from the store where reading takes long."""
         key = self.plan.original
-        number = None if self.scenario.data.quick or key is None else inserting.find(self.store, "dataset", key)
+        number = (
+            None if self.scenario.data.quick or key is None else inserting.finished(self.connection, "dataset", key)
+        )
         if number is not None:
-            return read_dataset(self.store.connection, number)
+            return read_dataset(self.connection, number)
         return self.inputs.published_part(
             self.scenario, self.plan.variant.seed, lambda done, of: self.progress(f"reading: {done:,} of {of:,}")
         )
@@ -118,11 +110,11 @@ class Execution:
             release = self.inputs.release(self.scenario)
         else:
             release = self._anonymised = self._anonymise(self.scenario.anonymise)
-        return lambda connection: self.form.write(connection, self.plan.release, release, original)
+        return partial(self.form.write, digest=self.plan.release, prepared=release, original=original)
 
     def _anonymise(self, method: Method) -> NewRelease:
         data = self.dataset
-        prepared = method.publish(data, self.inputs.folder, self.plan.variant.seed, StoredCounts(self.store))
+        prepared = method.publish(data, self.inputs.folder, self.plan.variant.seed, self.session.counts)
         # Where it comes from: not from the file itself.
         return replace(prepared, release=replace(prepared.release, origin=f"{prepared.method} of {data.origin}"))
 
@@ -148,7 +140,10 @@ class Execution:
         assert relate is not None
         scored = relate.related(form.pairs(held, self.scenario.nearest), self.supplies)
         self._scores = scored.scores
-        return lambda connection: writing.write_relatedness(connection, key, *scored)
+        return partial(
+            writing.write_relatedness,
+            digest=key, measure=scored.measure, origin=scored.origin, scores=scored.scores, warnings=scored.warnings,
+        )  # fmt: skip
 
     @property
     def supplies(self) -> Supplies:
@@ -158,7 +153,7 @@ class Execution:
             self.inputs.folder,
             documents=lambda: self.form.documents(self.held),
             sizes=lambda: self.form.sizes(self.held),
-            cache=StoredCounts(self.store),
+            cache=self.session.counts,
             progress=lambda count, total: self.progress(f"relatedness: {count:,} of {total:,} counts"),
             sample=(lambda: self.inputs.sample(self.scenario, seed)) if self.scenario.attacker.sample else None,
         )
@@ -169,7 +164,7 @@ class Execution:
         number = self.relatedness
         if number is None or self._scores is not None:
             return self._scores
-        return read_pair_scores(self.store.connection, number)
+        return read_pair_scores(self.connection, number)
 
     @cached_property
     def scoring(self) -> int:
@@ -182,9 +177,10 @@ class Execution:
         context = "given" if not self.form.related else str(self.form.context(nearest))
         given = self.scenario.data.read_tables(self.inputs.folder)
         tables = self._tables = self.form.tables(self.held, nearest, self.scores, given)
-        return lambda connection: writing.write_scoring(
-            connection, self.plan.scoring, self.release, relatedness, context, tables
-        )
+        return partial(
+            writing.write_scoring,
+            digest=self.plan.scoring, release=self.release, relatedness=relatedness, context=context, tables=tables,
+        )  # fmt: skip
 
     @cached_property
     def attacker(self) -> int | None:
@@ -195,13 +191,16 @@ class Execution:
 
     def _know(self, key: str) -> Write:
         known = self.form.knowledge(self.held, self.scenario.attacker, self.inputs.folder, self.plan.variant.seed)
-        return lambda connection: attackers.write_attacker(connection, key, self.release, *known)
+        return partial(
+            attackers.write_attacker,
+            digest=key, release=self.release, model=known.model, itemsets=known.itemsets, note=known.note,
+        )  # fmt: skip
 
     @cached_property
     def scope(self) -> Scope:
         """What rules see of the store."""
         release, scoring = self.release, self.scoring
-        (dataset,) = self.store.connection.execute("select dataset from release where id = ?", (release,)).fetchone()
+        (dataset,) = self.connection.execute("select dataset from release where id = ?", (release,)).fetchone()
         return Scope(release, int(dataset), scoring, self.attacker)
 
     def attack(self, planned: Planned, earlier: Mapping[str, tuple[Planned, int]]) -> int:
@@ -213,30 +212,15 @@ class Execution:
         reads = {}
         of_transactions = bool((rule.reads - rule.operator.handed(rule)) & OF_TRANSACTIONS)
         others = [earlier[name][1] for name in planned.needs]
-        show(self.store, [scope.dataset] if of_transactions else [], others)
-        with open_sandbox(self.store.path, scope, stranger(rule.name, rule.text)) as sandbox:
+        self.ask(Rows([scope.dataset] if of_transactions else [], others))
+        with open_sandbox(self.session.store.path, scope, stranger(rule.name, rule.text)) as sandbox:
             for name in planned.needs:
                 other, number = earlier[name]
                 reads[other.rule.derives.name] = number
                 other.rule.operator.show(sandbox, number, other.rule.derives)
             result = rule.operator.run(rule, self._sight(sandbox), planned.settings)
 
-        def write(connection: Any) -> int:
-            text = findings.write_rule(connection, rule.digest, rule.name, rule.model.form, rule.text)
-            parameters = planned.settings.model_dump(exclude_none=True) | {"reads": reads}
-            parameters["knows"] = step_name(planned.rungs)
-            if rule.operator.by_probability(rule):
-                parameters["probabilities"] = True
-            if result.idle is not None:
-                parameters["idle"] = result.idle
-            attack = findings.write_attack(
-                connection, planned.digest, text, scope.release, scope.scoring, scope.attacker, parameters
-            )
-            result.write(connection, attack, scope.release)
-            rule.operator.write_views(connection, rule)
-            return attack
-
-        return write
+        return partial(_write_attack, planned=planned, scope=scope, reads=reads, result=result)
 
     def _sight(self, sandbox: Sandbox) -> Sight:
         relate = self.scenario.related_by
@@ -268,16 +252,17 @@ class Execution:
 
     def attacked(self, planned: Planned, attack: int) -> AttackedRelease[HeldRelease]:
         """An attack of a number, for those who measure it."""
-        return AttackedRelease(self.store.connection, attack, planned.rule.derives, self.held, self.inputs.folder)
+        return AttackedRelease(self.connection, attack, planned.rule.derives, self.held, self.inputs.folder)
 
     def measure(
         self, family: Family, key: str, settings: Mapping[str, Any], attacked: AttackedRelease[HeldRelease]
     ) -> int:
         def compute() -> Write:
             figures, note = self._figures(family, settings, attacked)
-            return lambda connection: writing.write_measurement(
-                connection, key, attacked.number, family.name, figures, note
-            )
+            return partial(
+                writing.write_measurement,
+                digest=key, attack=attacked.number, family=family.name, figures=figures, note=note,
+            )  # fmt: skip
 
         return self.stage("measurement", key, compute)
 
@@ -290,38 +275,21 @@ class Execution:
         return self.of_release[family.name]
 
 
-def execute(plan: Plan, session: Session) -> tuple[int, bool]:
-    """Carry out a plan; return the number of its run, and whether anything had to be done."""
-    store = session.store
-    number = inserting.find(store, "run", plan.run)
-    if number is not None:
-        return number, False
-    execution = Execution(plan, session)
-    earlier: dict[str, tuple[Planned, int]] = {}
-    attacks: dict[str, int] = {}
-    measurements: list[int] = []
-    for planned in plan.attacks:
-        number = execution.attack(planned, earlier)
-        earlier.setdefault(planned.rule.name, (planned, number))
-        if planned.label is not None:
-            attacks[planned.label] = number
-        attacked = execution.attacked(planned, number)
-        measurements += [execution.measure(*measure, attacked) for measure in planned.measures]
-    variant = plan.variant
-    with store.stage() as connection:
-        number = inserting.find(store, "run", plan.run)
-        if number is not None:
-            return number, False
-        run = writing.write_run(
-            connection,
-            digest=plan.run,
-            scenario=variant.scenario.scenario,
-            variant=variant.name,
-            repetition=variant.repetition,
-            seed=variant.seed,
-            config=variant.scenario.model_dump_json(by_alias=True),
-            release=execution.release,
-            attacks=[(attack.name, attacks[attack.name]) for attack in variant.scenario.attacks],
-            measurements=measurements,
-        )
-    return run, True
+def _write_attack(
+    connection: sqlite3.Connection, planned: Planned, scope: Scope, reads: Mapping[str, int], result: Result
+) -> int:
+    """Write what a rule found, and the views that say why."""
+    rule = planned.rule
+    text = findings.write_rule(connection, rule.digest, rule.name, rule.model.form, rule.text)
+    parameters = planned.settings.model_dump(exclude_none=True) | {"reads": reads}
+    parameters["knows"] = step_name(planned.rungs)
+    if rule.operator.by_probability(rule):
+        parameters["probabilities"] = True
+    if result.idle is not None:
+        parameters["idle"] = result.idle
+    attack = findings.write_attack(
+        connection, planned.digest, text, scope.release, scope.scoring, scope.attacker, parameters
+    )
+    result.write(connection, attack, scope.release)
+    rule.operator.write_views(connection, rule)
+    return attack

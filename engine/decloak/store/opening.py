@@ -73,6 +73,10 @@ class Store:
                 raise unusable(error, self.path) from None
             raise
 
+    def reopen(self) -> None:
+        """Go on with a new connection, after the old one was closed."""
+        self.connection = open_store(self.path).connection
+
     def close(self) -> None:
         """Close the store, which is one file again unless somebody else has it open."""
         with contextlib.suppress(sqlite3.OperationalError):

@@ -17,7 +17,7 @@ from decloak.store.relations import Scope
 from decloak.store.sandbox import Sandbox
 from decloak.store.sandbox_process import Limits, Process, Statement
 
-__all__ = ["GuardedSandbox", "ask", "empty_sandbox", "one_process", "open_sandbox"]
+__all__ = ["GuardedSandbox", "ask", "empty_sandbox", "forget_processes", "one_process", "open_sandbox"]
 
 _SECONDS_EMPTY = 10
 """What a statement may take of the processor over relations without rows, where rules are checked and tested."""
@@ -72,6 +72,12 @@ def one_process() -> Iterator[None]:
         _KEPT.reset(token)
         for process in idle:
             process.end()
+
+
+def forget_processes() -> None:
+    """Use processes of one's own from now on: those there are belong to the process that this one is a copy of."""
+    if _KEPT.get() is not None:
+        _KEPT.set([])
 
 
 def _taken(limits: Limits) -> Process:

@@ -1,0 +1,211 @@
+"""Carry out the plans of a run: here one after the other, and in processes beside this one once that pays.
+
+A cell is a variant, or one attack of it where there are few variants. Processes read the store and hand in what they
+made; who writes is this process alone, and in the same order however many there are.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from decloak.cells.mapping import Ask, Processes, can_fork, map_cells
+from decloak.cells.memory import resident_bytes, size_of
+from decloak.errors import DecloakError
+from decloak.relate.relatedness import Relatedness
+from decloak.runs.desk import Claim, Desk, Node, Question, lanes_of, nodes_of
+from decloak.runs.executing import execute, execute_attack, execution_of
+from decloak.runs.plan import Plan, Planned
+from decloak.runs.session import Session
+from decloak.store import inserting
+from decloak.store.sandbox_guard import forget_processes
+
+__all__ = ["Cell", "Team", "carried_out"]
+
+TRIAL = 0.3
+"""Seconds that are worked before processes are started: what is done by then needs none."""
+LARGE = 20_000
+"""Transactions from which on nobody tries whether it is done soon."""
+PROCESS, OCCURRENCE = 60 << 20, 120
+"""Bytes of memory that a process takes, and what it takes for each occurrence of an item: see `bench_whole`."""
+
+Tell = Callable[[Plan, str], None]
+"""Told what stage of which variant is being worked on."""
+
+
+class Cell(NamedTuple):
+    """A variant by its place, and of it one attack by its place, or with None all of it."""
+
+    plan: int
+    attack: int | None = None
+
+
+class Team(NamedTuple):
+    """How many processes may work at a time, and how much memory they may take together, None for any."""
+
+    jobs: int = 1
+    memory: int | None = None
+
+
+class _Enough(Exception):
+    """It takes so long that processes pay."""
+
+
+def carried_out(plans: Sequence[Plan], session: Session, team: Team, tell: Tell) -> Iterator[tuple[int, bool]]:
+    """The number of the run of each plan, in order, and whether anything had to be done for it."""
+    done = 0
+    left = [place for place, plan in enumerate(plans) if inserting.find(session.store, "run", plan.run) is None]
+    if left and (team.jobs > 1 or team.memory is not None) and can_fork():
+        for number in _tried(plans, session, team, tell):
+            yield number
+            done += 1
+        if done < len(plans):
+            yield from _together(plans[done:], session, team, tell)
+        return
+    desk = Desk(session.store, lambda cell, text: tell(plans[cell], text))
+    yield from map_cells(partial(_whole, session), plans, desk)
+
+
+def _whole(session: Session, plan: Plan, ask: Ask) -> tuple[int, bool]:
+    session.ask = ask
+    return execute(plan, session)
+
+
+def _tried(plans: Sequence[Plan], session: Session, team: Team, tell: Tell) -> Iterator[tuple[int, bool]]:
+    """What is done here before it becomes worth its while to start processes."""
+    if team.memory is not None or (len(plans) > 1 and _is_large(plans[0], session)):
+        return
+    desk = Desk(session.store, lambda cell, text: tell(plans[cell], text))
+    limit = time.monotonic() + TRIAL
+
+    def work(plan: Plan, ask: Ask) -> tuple[int, bool]:
+        def asking(question: Question) -> Any:
+            if isinstance(question, Claim) and time.monotonic() > limit and _pays(question.node, plans, session):
+                raise _Enough
+            return ask(question)
+
+        return _whole(session, plan, asking)
+
+    try:
+        yield from map_cells(work, plans, desk)
+    except _Enough:
+        return
+
+
+def _pays(node: Node, plans: Sequence[Plan], session: Session) -> bool:
+    """Whether there is enough left for several to do, where a stage is to be made."""
+    if inserting.find(session.store, *node) is not None:
+        return False
+    several = [plan for plan in plans if inserting.find(session.store, "run", plan.run) is None]
+    attacks = {planned.digest for plan in several for planned in plan.attacks}
+    missing = [key for key in attacks if inserting.find(session.store, "attack", key) is None]
+    return len(missing) > 1 and (len(several) > 1 or node.kind == "attack")
+
+
+def _is_large(plan: Plan, session: Session) -> bool:
+    data = plan.scenario.data
+    return not data.quick or (data.collected and len(session.inputs.original(data).rows) > LARGE)
+
+
+def _together(plans: Sequence[Plan], session: Session, team: Team, tell: Tell) -> Iterator[tuple[int, bool]]:
+    """The same by processes."""
+    cells = _cells(plans, session, team)
+    nodes = [(number, node) for number, cell in enumerate(cells) for node in _nodes(plans[cell.plan], cell)]
+    missing = [(number, node) for number, node in nodes if inserting.find(session.store, *node) is None]
+    owners: dict[Node, int] = {}
+    for number, node in missing:
+        owners.setdefault(node, number)
+    ordered = [node for plan in plans for node in nodes_of(plan) if node in owners]
+    lanes = lanes_of(ordered, counting=any(_counts(plan) for plan in plans))
+    desk = Desk(session.store, lambda number, text: tell(plans[cells[number].plan], text), lanes, owners)
+    home, work = os.getpid(), partial(_work, plans, session)
+    results = map_cells(partial(_beside, home, session, work), cells, desk, _processes(plans, session, team))
+    yield from (result for result in results if result is not None)
+
+
+def _cells(plans: Sequence[Plan], session: Session, team: Team) -> list[Cell]:
+    """Variants, and before each its attacks where variants alone are too few for the processes."""
+    apart = len(plans) < 2 * team.jobs
+    cells = []
+    for place, plan in enumerate(plans):
+        if apart and inserting.find(session.store, "run", plan.run) is None:
+            cells += [Cell(place, attack) for attack in range(len(plan.attacks))]
+        cells.append(Cell(place))
+    return cells
+
+
+def _nodes(plan: Plan, cell: Cell) -> Iterator[Node]:
+    """The stages that a cell makes, if nobody has made them."""
+    planned = None if cell.attack is None else plan.attacks[cell.attack]
+    of_attack = None if planned is None else {planned.digest, *(key for _, key, _ in planned.measures)}
+    for node in nodes_of(plan):
+        if of_attack is None or node.kind not in ("attack", "measurement", "run") or node.key in of_attack:
+            yield node
+
+
+def _counts(plan: Plan) -> bool:
+    """Whether a method goes by relatedness."""
+    method = plan.scenario.anonymise
+    return method is not None and any(isinstance(part, Relatedness) for part in method.nested())
+
+
+def _beside(home: int, session: Session, work: Callable[[Cell, Ask], Any], cell: Cell, ask: Ask) -> Any:
+    """Work on a cell in a process beside its home, which has everything that the home had."""
+    if os.getpid() != home and session.noted is None:
+        forget_processes()
+        session.beside()
+    return work(cell, ask)
+
+
+def _work(plans: Sequence[Plan], session: Session, cell: Cell, ask: Ask) -> tuple[int, bool] | None:
+    session.ask = ask
+    plan = plans[cell.plan]
+    if cell.attack is None:
+        return execute(plan, session)
+    execution, planned = execution_of(plan, session), plan.attacks[cell.attack]
+    session.check(plan)
+    execute_attack(execution, planned, _Earlier(plan, ask))
+    return None
+
+
+class _Earlier(Mapping[str, tuple[Planned, int]]):
+    """The attacks of a variant that others read, by their rules: whoever asks for one waits until it is there."""
+
+    def __init__(self, plan: Plan, ask: Ask) -> None:
+        self._planned = {planned.rule.name: planned for planned in reversed(plan.attacks)}
+        self._ask = ask
+
+    def __getitem__(self, name: str) -> tuple[Planned, int]:
+        planned = self._planned[name]
+        return planned, self._ask(Claim(Node("attack", planned.digest)))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._planned)
+
+    def __len__(self) -> int:
+        return len(self._planned)
+
+
+def _processes(plans: Sequence[Plan], session: Session, team: Team) -> Processes:
+    """How many processes there may be, and what they and their home both have."""
+    rules = [planned.rule for plan in plans for planned in plan.attacks]
+    families = [family for plan in plans for planned in plan.attacks for family, *_ in planned.measures]
+    shared = [*rules, *families, *session.inputs.held()]
+    jobs, most = team.jobs, None
+    if team.memory is not None:
+        jobs, most = _within(team.memory, team.jobs, session)
+    return Processes(jobs, shared, session.apart, most, spare=0 if most else None)
+
+
+def _within(memory: int, jobs: int, session: Session) -> tuple[int, int]:
+    """How many processes fit into the memory beside this one, and what each of them may add to what it has."""
+    room = memory - resident_bytes()
+    piece = PROCESS + OCCURRENCE * session.inputs.occurrences()
+    if room < piece:
+        message = (
+            f"a part of this run takes about {size_of(memory - room + piece)} of memory, {size_of(memory)} are allowed"
+        )
+        raise DecloakError(message, "--memory", f"allow more, such as --memory {size_of(2 * (memory - room + piece))}")
+    jobs = min(jobs, room // piece)
+    return jobs, room // jobs

@@ -1,0 +1,231 @@
+"""Runs in several processes: the same results to the row, errors as ever, and nothing left behind."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from decloak.errors import DecloakError
+from processes import children_of
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
+
+COAT = """\
+scenario: sets of items
+data: {generate: clinic, transactions: 60, seed: 7}
+anonymise:
+  method: coat
+  k: 3
+  privacy: {count: 6, sizes: [2]}
+  utility: {relate: {measure: ngd, source: clinic-counts}, within: 0.9}
+relate: {measure: ngd, source: clinic-counts}
+attack: [ra, mda, rba]
+measure: [recovery]
+vary: {anonymise.k: [3, 4, 6]}
+repeat: {times: 2, seed: 1}
+"""
+CHUNKS = """\
+scenario: chunks
+data: {generate: clinic, transactions: 80, seed: 7}
+anonymise: {method: disassociation, k: 3, m: 2, max_cluster: 20}
+relate: {measure: ngd, source: release}
+attacker: {model: moderate, share: 0.5}
+attack: [random, aba, cover, {rule: assignment}]
+measure: [accuracy]
+vary: {anonymise.k: [2, 3], data.transactions: [60, 80]}
+"""
+CUT = """\
+scenario: labels
+data: {generate: baskets, transactions: 300, items: 40, length: 4}
+anonymise: {method: cut, k: 3, m: 2, hierarchy: {by: names}}
+attack: [km_violation]
+measure: [loss]
+vary: {anonymise.method: [cut, aa, da]}
+"""
+ONE = COAT.replace("vary: {anonymise.k: [3, 4, 6]}\n", "").replace("repeat: {times: 2, seed: 1}\n", "")
+"""A scenario of a single variant, whose attacks are worked on apart."""
+AT_ONCE = "import decloak.runs.carrying as c, sys; c.TRIAL = -1; from decloak.cli import main; main(sys.argv[1:])"
+"""Processes from the beginning, where one would find that there is too little to do."""
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-c", AT_ONCE, *map(str, arguments)]
+
+
+def run(path: Path, store: Path, jobs: int, *further: object) -> subprocess.CompletedProcess[str]:
+    arguments = command("run", path.name, "--store", store.name, "--jobs", jobs, *further)
+    return subprocess.run(arguments, cwd=path.parent, capture_output=True, text=True, timeout=300, check=False)
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "scenario.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+CLOCKS = {("run", "started"), ("release", "loss"), ("counted", "date"), ("count_source", "date")}
+"""What tells the time."""
+
+
+def rows(store: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Every row of every table under its number, without what tells the time."""
+    with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as connection:
+        content = {"": connection.execute("select type, name, sql from sqlite_master order by 1, 2").fetchall()}
+        for (table,) in connection.execute("select name from sqlite_master where type = 'table'").fetchall():
+            columns = [row[1] for row in connection.execute(f'pragma table_info("{table}")')]
+            chosen = ", ".join(f'"{column}"' for column in columns if (table, column) not in CLOCKS)
+            try:
+                content[table] = connection.execute(f'select rowid, {chosen} from "{table}" order by rowid').fetchall()
+            except sqlite3.OperationalError:  # a table without numbers of rows stands in the order of its key
+                content[table] = connection.execute(f'select {chosen} from "{table}"').fetchall()
+    return content
+
+
+@pytest.mark.parametrize("text", [COAT, CHUNKS, CUT, ONE], ids=["sets", "chunks", "labels", "attacks"])
+def test_any_number_of_jobs_gives_the_same_store_and_the_same_output(text, tmp_path):
+    path = written(tmp_path, text)
+    first = run(path, tmp_path / "one.db", 1, "--json")
+    assert first.returncode == 0, first.stderr
+    content = rows(tmp_path / "one.db")
+    for jobs in (2, 5):
+        (tmp_path / "several.db").unlink(missing_ok=True)
+        other = run(path, tmp_path / "several.db", jobs, "--json")
+        assert other.stdout.replace("several.db", "one.db") == first.stdout
+        assert rows(tmp_path / "several.db") == content
+
+
+def test_what_one_run_has_done_is_not_done_again_by_several(tmp_path):
+    path = written(tmp_path, COAT)
+    assert run(path, tmp_path / "s.db", 1, "-k", "k=4").returncode == 0
+    before = rows(tmp_path / "s.db")["run"]
+    again = json.loads(run(path, tmp_path / "s.db", 3, "--json").stdout)
+    assert [variant["fresh"] for variant in again["runs"]] == [True, True, False, False, True, True]
+    assert rows(tmp_path / "s.db")["run"][: len(before)] == before
+
+
+def test_what_goes_wrong_in_a_process_is_told_as_ever(tmp_path):
+    rule = (
+        "rule: broken\nform: query\nabout: It divides.\nderives: broken(item)\n"
+        'facts: select cast(item as text) || zeroblob(2000000000) as item from item\nbecause: "{item}"\n'
+    )
+    (tmp_path / "broken.yaml").write_text(rule, encoding="utf-8")
+    path = written(tmp_path, COAT.replace("[ra, mda, rba]", "[ra, ./broken.yaml]"))
+    one, several = (run(path, tmp_path / f"{jobs}.db", jobs) for jobs in (1, 3))
+    assert one.returncode == several.returncode == 2
+    assert several.stderr.splitlines()[1:] == one.stderr.splitlines()[1:]
+    assert len(several.stderr.splitlines()) == 2  # the first says that the store holds the original data
+    assert "broken.yaml:5:" in several.stderr
+    assert "Traceback" not in several.stderr
+
+
+def test_a_program_of_several_threads_runs_one_after_the_other(tmp_path):
+    import threading
+
+    import decloak
+
+    event = threading.Event()
+    thread = threading.Thread(target=event.wait)
+    thread.start()
+    try:
+        done = decloak.run(written(tmp_path, ONE), store=tmp_path / "s.db", jobs=4)
+    finally:
+        event.set()
+        thread.join()
+    assert len(done.variants) == 1
+    assert not children_of(os.getpid())
+
+
+SLOW = COAT.replace("transactions: 60", "transactions: 300").replace("times: 2", "times: 4")
+
+
+def started(path: Path, store: Path) -> subprocess.Popen:
+    process = subprocess.Popen(
+        command("run", path.name, "--store", store.name, "--jobs", 2),
+        cwd=path.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), start_new_session=True,
+    )  # fmt: skip
+    while process.poll() is None and (len(children_of(process.pid)) < 2 or not store.exists() or not runs_of(store)):
+        time.sleep(0.01)
+    return process
+
+
+def runs_of(store: Path) -> int:
+    try:
+        with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True, timeout=30)) as connection:
+            return int(connection.execute("select count(*) from run").fetchone()[0])
+    except sqlite3.OperationalError:  # not made yet
+        return 0
+
+
+def ends(pids: list[int]) -> bool:
+    limit = time.monotonic() + 20
+    while time.monotonic() < limit:
+        if not any(Path(f"/proc/{pid}").exists() for pid in pids):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_run_that_is_ended_leaves_no_process_and_goes_on_to_the_same_store(by, tmp_path):
+    path = written(tmp_path, SLOW)
+    assert run(path, tmp_path / "whole.db", 1).returncode == 0
+    with started(path, tmp_path / "ended.db") as process:
+        children = children_of(process.pid)
+        if by == signal.SIGINT:
+            os.killpg(process.pid, by)  # as a terminal does: to all of them
+        else:
+            process.send_signal(by)
+        _, stderr = process.communicate(timeout=60)
+    assert len(children) >= 2
+    assert ends(children)
+    if by != signal.SIGKILL:
+        assert process.returncode == 130
+        assert stderr.splitlines()[-1] == b"decloak: interrupted; what was finished is kept, run it again to go on"
+    assert 0 < runs_of(tmp_path / "ended.db") < runs_of(tmp_path / "whole.db")
+    assert run(path, tmp_path / "ended.db", 2).returncode == 0
+    assert rows(tmp_path / "ended.db") == rows(tmp_path / "whole.db")
+
+
+def test_a_process_that_is_killed_is_told_in_a_line_and_loses_nothing_written(tmp_path):
+    path = written(tmp_path, SLOW)
+    with started(path, tmp_path / "s.db") as process:
+        os.kill(children_of(process.pid)[0], signal.SIGKILL)
+        _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert b"was ended (SIGKILL); what was finished is kept: run it again" in stderr
+    assert len(stderr.splitlines()) == 2  # the first says that the store holds the original data
+    assert run(path, tmp_path / "s.db", 1).returncode == 0
+
+
+def test_memory_bounds_how_many_work_at_a_time_and_what_they_take(tmp_path):
+    path = written(tmp_path, COAT)
+    little = run(path, tmp_path / "s.db", 2, "--memory", "70M")
+    assert little.returncode == 2
+    assert little.stderr.startswith("decloak: --memory: a part of this run takes about ")
+    enough = run(path, tmp_path / "s.db", 2, "--memory", "2G")
+    assert enough.returncode == 0, enough.stderr
+
+
+@pytest.mark.parametrize("size", ["", "4", "4X", "-1G", "1e9G", "G", "63M", "٤G", "4G\x1b[31m"])
+def test_what_is_no_size_of_memory_is_told_at_its_place(size, tmp_path):
+    said = run(written(tmp_path, ONE), tmp_path / "s.db", 2, "--memory", size)
+    assert said.returncode == 2
+    assert said.stderr.startswith("decloak: --memory: ")
+    assert "\x1b" not in said.stderr
+
+
+def test_faults_of_a_file_come_whole_from_a_process():
+    import pickle
+
+    from decloak.errors import Faults
+
+    faults = Faults([DecloakError("a", "b:1", "c"), DecloakError("d", "b:2")])
+    assert str(pickle.loads(pickle.dumps(faults))) == str(faults)
