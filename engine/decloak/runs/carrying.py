@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from decloak.cells.mapping import Ask, Processes, can_fork, map_cells
+from decloak.cells.mapping import can_fork, map_cells
 from decloak.cells.memory import resident_bytes, size_of
+from decloak.cells.shapes import Ask, Processes
 from decloak.errors import DecloakError
 from decloak.relate.relatedness import Relatedness
 from decloak.runs.desk import Claim, Desk, Node, Question, lanes_of, nodes_of

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from decloak.cells.mapping import Ask
+from decloak.cells.shapes import Ask
 from decloak.data.query import Both, Query
 from decloak.relate.counting import Cache, Memory
 from decloak.releases.held import HeldRelease

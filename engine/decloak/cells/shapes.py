@@ -1,0 +1,34 @@
+"""What work on cells is, who answers its questions, and by how many processes it may be done."""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+__all__ = ["Ask", "Home", "Processes", "Work"]
+
+Cell = TypeVar("Cell")
+Result = TypeVar("Result")
+Ask = Callable[[Any], Any]
+Work = Callable[[Cell, Ask], Result]
+
+
+class Home(Protocol):
+    """Whoever answers questions."""
+
+    def answer(self, cell: int, question: Any) -> Iterable[tuple[int, Any]]:
+        """The answers there are now that the cell of a number asks this: each with the number of who asked for it."""
+
+
+class Processes(NamedTuple):
+    """How many cells are worked on at a time, and what they go by.
+
+    `shared` are objects that both sides have: they are sent by their place. `forking` surrounds the start of the
+    processes, `most` are the bytes that each may add to what it has then. `spare` processes work on further cells while
+    others wait.
+    """
+
+    jobs: int
+    shared: Sequence[object] = ()
+    forking: Callable[[], AbstractContextManager[None]] = nullcontext
+    most: int | None = None
+    spare: int | None = None
