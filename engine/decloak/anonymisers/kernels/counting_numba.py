@@ -6,18 +6,17 @@ depth 0. To go one label deeper, what follows the places of the label chosen is 
 then put in place. What ends an itemset is not grouped but counted: its last label, or its last two where a table of
 all pairs is small.
 
-Importing this module needs numba. Its machine code is kept beside this file, or in the user's cache folder where this
-one cannot be written; where neither can, every process compiles anew.
+Importing this module needs numba.
 """
 
-from collections.abc import Callable, Iterator
-from importlib import import_module
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decloak.anonymisers.kernels.records import Mask, Records
+from decloak.compiled import compiled
 from decloak.data.hierarchy import Ints
 
 __all__ = ["rare_compiled"]
@@ -27,7 +26,6 @@ BATCH = 1 << 12
 TABLE = 1 << 20
 """Pairs of labels in a table at most: one that the processor keeps at hand."""
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 Small = NDArray[np.int32]
 
 
@@ -37,15 +35,6 @@ class Groups(NamedTuple):
     start: Ints
     record: Small
     place: Small
-
-
-def _compiled(function: Function) -> Function:
-    jit: Any = import_module("numba").njit
-    try:
-        kernel: Function = jit(cache=True)(function)
-    except RuntimeError:  # no folder for the cache can be written
-        kernel = jit(function)
-    return kernel
 
 
 def rare_compiled(records: Records, size: int, firsts: int, k: int, alive: Mask) -> Iterator[Ints]:
@@ -67,7 +56,7 @@ def rare_compiled(records: Records, size: int, firsts: int, k: int, alive: Mask)
         yield itemsets[:count].astype(np.int64)
 
 
-@_compiled
+@compiled
 def _group(records: Records, alive: Mask, record: Small, place: Small, groups: Groups, depth: int) -> None:
     """Group the living labels that follow some places."""
     start = groups.start[depth]
@@ -86,7 +75,7 @@ def _group(records: Records, alive: Mask, record: Small, place: Small, groups: G
                 free[label] += 1
 
 
-@_compiled
+@compiled
 def _search(
     records: Records,
     firsts: int,
@@ -137,7 +126,7 @@ def _search(
     return count, depth
 
 
-@_compiled
+@compiled
 def _count(records: Records, record: Small, place: Small, support: Small, cells: Small) -> int:
     """Count the labels that follow some places; how many there are: the first ones of `cells`."""
     seen = 0
@@ -152,7 +141,7 @@ def _count(records: Records, record: Small, place: Small, support: Small, cells:
     return seen
 
 
-@_compiled
+@compiled
 def _count_pairs(records: Records, alive: Mask, record: Small, place: Small, support: Small, cells: Small) -> int:
     """Count likewise the pairs that follow, of a living first label: pair y, z is cell y * labels + z."""
     labels, seen = len(alive), 0
@@ -170,7 +159,7 @@ def _count_pairs(records: Records, alive: Mask, record: Small, place: Small, sup
     return seen
 
 
-@_compiled
+@compiled
 def _rare(k: int, alive: Mask, support: Small, cells: Small) -> Small:
     """Those of some cells, ascending, with a support below k and a living last label; all supports become 0 again."""
     kept = 0
