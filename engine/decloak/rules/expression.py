@@ -81,8 +81,25 @@ class Expression:
         tree = parse(text)
         _check(tree, cells, constants, summary)
         _check_depth(tree, text)
+        return cls._of(text, tree)
+
+    @classmethod
+    def _of(cls, text: str, tree: Node) -> "Expression":
         calls = [node for node in walk(tree) if isinstance(node, Call) and _is_aggregate(node)]
         return cls(text, tree, _compiled(tree), {call: _compiled(call.arguments[0]) for call in calls})
+
+    @cached_property
+    def factors(self) -> tuple["Expression", ...]:
+        """What it multiplies, in the order that it does; itself where it is no product.
+
+        >>> [factor.names for factor in Expression.build("d * 2 * (1 - x)", cells=["d", "x"]).factors]
+        [frozenset({'d'}), frozenset(), frozenset({'x'})]
+        """
+        left, right = self.tree, list[Node]()
+        while isinstance(left, Operation) and left.sign == "*":
+            left, last = left.operands
+            right.append(last)
+        return tuple(self._of(self.text, tree) for tree in (left, *reversed(right)))
 
     @cached_property
     def names(self) -> frozenset[str]:

@@ -18,6 +18,7 @@ from decloak.errors import DecloakError
 from decloak.rules.eliminate.choice import LOWEST, Lines, WholeTable
 from decloak.rules.eliminate.one_pass import strike_in_one_pass
 from decloak.rules.eliminate.rounds import strike_in_rounds
+from decloak.rules.eliminate.separable import strike_large, worth
 from decloak.rules.eliminate.state import Array, Batch, Integers, Remainder, StrikeLog, TableColumns, make_batch
 from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
 from decloak.rules.expression import scores
@@ -74,13 +75,15 @@ def eliminate(
     seeds: Sequence[int] | None = None,
     further: Mapping[str, Sequence[ArrayLike]] | None = None,
     rounds: int | None = None,
+    accelerated: bool | None = None,
 ) -> list[Elimination]:
     """Strike from every table what the strategy says.
 
     Entries that are None, NaN, infinite or negative are unscored. `threshold` replaces the strategy's own, which
     is multiplied by `ratio` otherwise; a coin has none. `seeds`, one per table, are for a coin. `further` gives
     the other columns that `weigh` reads, each an array per table of the shape of that table. A table is left as
-    it is after `rounds` strikes.
+    it is after `rounds` strikes. `accelerated` strikes from large tables by compiled loops, where weights allow; None
+    where numba is installed and it pays.
 
     >>> mda = Strategy.build(groups=["table"], suspicion="largest", strike="once")
     >>> done, = eliminate([[[0.5, 2.0], [1.0, 0.7]]], mda)
@@ -91,14 +94,16 @@ def eliminate(
     read = _read(tables, strategy, further or {})
     done: dict[int, Elimination] = {}
     whole = strategy.groups == ("table",)
+    large = worth([table.d.shape for table in read]) if accelerated is None else accelerated
     for numbers in _slices([table.d.shape for table in read]):
         batch = make_batch([read[number] for number in numbers], np.array(numbers), strategy)
         chooser = (WholeTable if whole else Lines)(batch, strategy)
         limit = _thresholds(batch, strategy, chooser.suspicions, threshold, ratio)
-        if strategy.strike == "heaviest":
-            log, remaining = strike_in_rounds(batch, chooser, strategy.redistribute, limit, rounds)
-        else:
+        if strategy.strike != "heaviest":
             log, remaining = strike_in_one_pass(batch, strategy.strike, limit, seeds, rounds)
+        else:
+            struck = strike_large(batch, strategy, limit, rounds, bool(accelerated)) if large else None
+            log, remaining = struck or strike_in_rounds(batch, chooser, strategy.redistribute, limit, rounds)
         for number, delta, strikes in zip(numbers, limit.tolist(), _by_table(log, numbers), strict=True):
             applied = None if delta == LOWEST else delta
             done[number] = _elimination(

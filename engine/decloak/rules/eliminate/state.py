@@ -144,19 +144,19 @@ class Batch:
 
     def remainder(self, index: int, redistribute: str) -> Remainder:
         """What is left of a table."""
-        gone = np.isnan(self._table(index, self.columns["d"]))
+        gone = np.isnan(self.table(index, self.columns["d"]))
 
         def column(name: str) -> Array:
-            return np.where(gone, np.nan, self._table(index, self.columns[name]))
+            return np.where(gone, np.nan, self.table(index, self.columns[name]))
 
-        weight = np.where(gone, np.nan, self._table(index, self.w))
+        weight = np.where(gone, np.nan, self.table(index, self.w))
         if redistribute == "all":
             return Remainder(weight, 1 / column("row_left"), 1 / column("col_left"))
         if redistribute == "lower_cluster":
             return Remainder(weight, column("row_weight"), column("col_weight"))
         return Remainder(weight, None, None)
 
-    def _table(self, index: int, flat: Array) -> Array:
+    def table(self, index: int, flat: Array) -> Array:
         """A table of a flat array without its padding."""
         return flat.reshape(self.size, self.height, self.width)[index, : self.rows[index], : self.cols[index]]
 

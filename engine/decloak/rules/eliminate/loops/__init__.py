@@ -1,0 +1,8 @@
+"""Strikes from one large table at a time, by compiled loops. Importing this needs numba."""
+
+from decloak.rules.eliminate.loops.blocks import lines, pack_all
+from decloak.rules.eliminate.loops.strikes import Struck, strike_lines
+from decloak.rules.eliminate.loops.suspicions import LOWEST, Keys, Large
+from decloak.rules.eliminate.loops.table import strike_table
+
+__all__ = ["LOWEST", "Keys", "Large", "Struck", "lines", "pack_all", "strike_lines", "strike_table"]

@@ -1,0 +1,150 @@
+"""Strikes from one large table by rows and columns: the same as of `rounds` for weights of separate factors.
+
+w = d f g, where f changes with what happens in the row of a cell and g with what happens in its column. The factor of
+a bar is in the values of its cells (see `blocks`), that of a line outside. A strike changes a bar and a
+line.
+
+    heirs  cells of the lower cluster, below the first largest gap, without the struck one
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from decloak.compiled import compiled, inner
+from decloak.rules.eliminate.loops.blocks import Floats, Integers, Lines
+from decloak.rules.eliminate.loops.gaps import hand_on, heaviest_bar, lower, rank
+from decloak.rules.eliminate.loops.moves import put_in, take_out
+from decloak.rules.eliminate.loops.suspicions import (
+    LOWEST,
+    Keys,
+    Large,
+    group,
+    heaviest,
+    largest,
+    measure,
+    set_key,
+    top_of_lower,
+    weigh,
+)
+from decloak.rules.eliminate.state import EPS
+
+__all__ = ["Struck", "strike_lines"]
+
+PARTS = "cbaf6812de7d7aa8"
+"""A digest of the modules whose loops are called here: machine code is made anew when this module changes."""
+
+
+class Struck(NamedTuple):
+    """Strikes in order: bar, line, group (a bar, or -1 - line), suspicion and weight."""
+
+    bar: Integers
+    line: Integers
+    group: Integers
+    suspicion: Floats
+    weight: Floats
+
+
+@compiled
+def strike_lines(g: Large, t: Lines, keys: Keys, struck: Struck, threshold: float, rounds: int) -> int:
+    """Strike the heaviest cell of the most suspicious group again and again; return how often."""
+    w, drift = np.empty(len(g.scale)), 0.0
+    for i in range(len(g.left)):
+        measure(g, t, keys, i, 0, 0.0, w)
+    for now in range(rounds):
+        top = largest(g, t, keys, now, drift, w)
+        if top <= max(LOWEST, threshold + EPS):
+            return now
+        chosen = group(g, t, keys, top - EPS, now, drift, w)
+        if chosen >= 0:
+            i, v = chosen, keys.v[chosen]
+            weigh(g, t, i, w)
+            c = heaviest(w)
+        else:
+            c = -1 - chosen
+            i, v = heaviest_bar(t, c, g.scale[c]), t.lines[c].widest * g.scale[c]
+            weigh(g, t, i, w)
+        if v <= threshold + EPS:
+            return now
+        struck.bar[now], struck.line[now], struck.group[now] = i, c, chosen
+        struck.suspicion[now], struck.weight[now] = v, w[c]
+        drift += _strike(g, t, keys, i, c, v, w)
+    return rounds
+
+
+@inner
+def _strike(g: Large, t: Lines, keys: Keys, i: int, c: int, v: float, w: Floats) -> float:
+    """Eliminate a cell of a bar of these weights; return by how much other bars changed at most."""
+    handing = g.handed.size > 0
+    if handing:
+        _hand_to_bar(g, i, c, w)
+        cells, share = _heirs_of_line(t, i, c)
+    else:
+        take_out(t, c, i)
+        cells, share = 0, 0.0
+    g.d[i, c] = np.nan
+    g.left[i] -= 1
+    g.remaining[c] -= 1
+    if handing:
+        change = share * t.lines[c].most
+        if cells:
+            hand_on(t, c, cells, share)
+    else:
+        before, g.scale[c] = g.scale[c], g.of_line[g.remaining[c]]
+        change = abs(g.scale[c] - before) * t.lines[c].most
+        cells = t.lines[c].cells
+    for other in range(len(w)):
+        if t.block[i, other] >= 0:
+            a = g.d[i, other] * (max(0.0, 1.0 - g.handed[i, other]) if handing else g.of_bar[g.left[i]])
+            if a != t.a[i, other]:
+                take_out(t, other, i)
+                t.a[i, other] = a
+                put_in(t, other, i)
+    # Changes of few cells are noted with their bars, those of many with all bars.
+    few = cells * v <= change * len(g.left)
+    if few:
+        _raise(t, keys, c, cells, change)
+    set_key(keys.tree, i, -LOWEST)
+    return 0.0 if few else change
+
+
+@inner
+def _hand_to_bar(g: Large, i: int, c: int, w: Floats) -> None:
+    """Hand the weight of a struck cell to the lower cluster of its bar."""
+    top, heirs = top_of_lower(w), 0
+    for other in range(len(w)):
+        heirs += other != c and w[other] <= top
+    if heirs == 0:
+        w[c] = np.nan
+        top = top_of_lower(w)
+        for other in range(len(w)):
+            heirs += w[other] <= top
+    for other in range(len(w)):
+        if other != c and w[other] <= top:
+            g.handed[i, other] += g.handed[i, c] / heirs
+
+
+@inner
+def _heirs_of_line(t: Lines, i: int, c: int) -> tuple[int, float]:
+    """Take a struck cell out of its line; how many of the lowest cells inherit from it then, and how much each."""
+    cells = lower(t, c)
+    cells -= rank(t, c, i) < cells
+    take_out(t, c, i)
+    if cells == 0:
+        cells = lower(t, c)
+    return cells, t.weight[i, c] / max(1, cells)
+
+
+@inner
+def _raise(t: Lines, keys: Keys, c: int, cells: int, change: float) -> None:
+    """Raise the keys of the bars of the lowest cells of a line."""
+    p = 0
+    while cells > 0:
+        b = t.places[c, p].block
+        for j in range(min(cells, t.blocks[c, b].count)):
+            i = int(t.items[c, b, j])
+            key = keys.tree[len(keys.tree) // 2 + i]
+            if key > LOWEST:
+                set_key(keys.tree, i, key + change)
+        cells -= t.blocks[c, b].count
+        p += 1

@@ -1,0 +1,75 @@
+"""Strikes from one large table whose heaviest cell goes, wherever it is."""
+
+import numpy as np
+
+from decloak.compiled import compiled, inner
+from decloak.rules.eliminate.loops.blocks import Floats
+from decloak.rules.eliminate.loops.strikes import Struck
+from decloak.rules.eliminate.loops.suspicions import Large
+from decloak.rules.eliminate.state import EPS
+
+__all__ = ["strike_table"]
+
+
+@compiled
+def strike_table(g: Large, tree: Floats, struck: Struck, threshold: float, rounds: int) -> int:
+    """Strike the heaviest cell of the table again and again; return how often.
+
+    `tree` has, for each line, the largest d times the factor of its bar below every node; bars are its leaves.
+    """
+    half = len(tree) // 2
+    for i in range(len(g.left)):
+        _weigh_leaf(g, tree[half + i], i)
+    for node in range(half - 1, 0, -1):
+        _up(tree, node)
+    for now in range(rounds):
+        i, c = _heaviest_of_table(g, tree)
+        if i < 0:
+            return now
+        bar, line = g.of_bar[g.left[i]], g.of_line[g.remaining[c]]
+        w = g.d[i, c] * line * bar if g.lines_first else g.d[i, c] * bar * line
+        if w <= threshold + EPS:
+            return now
+        struck.bar[now], struck.line[now], struck.group[now] = i, c, 0
+        struck.suspicion[now] = struck.weight[now] = w
+        g.d[i, c] = np.nan
+        g.left[i] -= 1
+        g.remaining[c] -= 1
+        node = half + i
+        _weigh_leaf(g, tree[node], i)
+        while node > 1:
+            node //= 2
+            _up(tree, node)
+    return rounds
+
+
+@inner
+def _up(tree: Floats, node: int) -> None:
+    for c in range(tree.shape[1]):
+        tree[node, c] = max(tree[2 * node, c], tree[2 * node + 1, c])
+
+
+@inner
+def _weigh_leaf(g: Large, leaf: Floats, i: int) -> None:
+    for c in range(len(leaf)):
+        may_go = g.left[i] >= 2 and g.d[i, c] == g.d[i, c]
+        leaf[c] = g.d[i, c] * g.of_bar[g.left[i]] if may_go else -np.inf
+
+
+@inner
+def _heaviest_of_table(g: Large, tree: Floats) -> tuple[int, int]:
+    """The first of the heaviest cells that may go, by rows; -1 without any."""
+    top, bar, line = -np.inf, -1, -1
+    for c in range(tree.shape[1]):
+        if g.remaining[c] >= 2 and tree[1, c] > -np.inf:
+            top = max(top, tree[1, c] * g.of_line[g.remaining[c]])
+    for c in range(tree.shape[1]):
+        factor, node = g.of_line[g.remaining[c]], 1
+        if g.remaining[c] >= 2 and tree[1, c] > -np.inf and tree[1, c] * factor >= top - EPS:
+            while node < len(tree) // 2:
+                node *= 2
+                if not (tree[node, c] > -np.inf and tree[node, c] * factor >= top - EPS):
+                    node += 1
+            if bar < 0 or (not g.lines_first and node - len(tree) // 2 < bar):
+                bar, line = node - len(tree) // 2, c
+    return bar, line
