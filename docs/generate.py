@@ -20,7 +20,7 @@ from decloak.data.release_files import RELEASE_FORMATS
 from decloak.measure.registry import words_of_columns
 from decloak.rules.load import Catalogue
 from decloak.scenario.model import scenario_schema
-from decloak.store.documentation import markdown, schema_tables
+from decloak.store.documentation import schema_markdown, schema_tables
 from decloak.store.relations import RELATIONS
 
 ROOT = Path(__file__).parents[1]
@@ -137,7 +137,7 @@ def _takes(part: dict[str, Any]) -> str:
 def generated() -> Iterator[tuple[Path, str]]:
     """Every generated file with the text it must have."""
     reference = ROOT / "docs" / "reference"
-    yield reference / "store.md", markdown(schema_tables(words_of_columns()))
+    yield reference / "store.md", schema_markdown(schema_tables(words_of_columns()))
     yield reference / "commands.md", command_reference()
     yield reference / "rules.md", rule_reference()
     yield reference / "scenario.md", scenario_reference()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from decloak.errors import DecloakError
 from decloak.measure.kernels.agreement import agreement
-from decloak.relate.judgements import judged, thirty_pairs
+from decloak.relate.judgements import read_judgements, thirty_pairs
 from loopback import serving
 from test_wordnet import write_wordnet
 
@@ -87,7 +87,7 @@ def test_a_fault_of_the_file_has_its_line(tmp_path: Path, monkeypatch, text, exp
     monkeypatch.chdir(tmp_path)
     Path("pairs.csv").write_text(text)
     with pytest.raises(DecloakError) as caught:
-        judged("pairs.csv")
+        read_judgements("pairs.csv")
     assert str(caught.value).startswith(expected)
 
 

@@ -19,7 +19,7 @@ from decloak.errors import DecloakError
 from decloak.relate import vectors_file
 from decloak.relate.packaged import PackagedVectors
 from decloak.relate.protocols import Similar
-from decloak.relate.similar import apart, compared
+from decloak.relate.similar import apart, similarities
 from decloak.relate.vectors_cache import cache_folder, vector_table
 from decloak.relate.vectors_file import blocks, is_vectors_file
 from decloak.relate.word_vectors import Embedding, FileVectors, vectors_of
@@ -361,7 +361,7 @@ def test_pairs_are_picked_out_of_blocks_of_any_size(pairs, block):
         asked.extend(some)
         return everything[some]
 
-    found = compared(pairs, number, block, matrix)
+    found = similarities(pairs, number, block, matrix)
     assert found == {
         (a, b): everything[number[a], number[b]] if a in number and b in number else None for a, b in pairs
     }

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import decloak
-from decloak.counting.promises import Alike, Constrained, Diverse, WholeSets
+from decloak.counting.promises import AlikeRecords, Constrained, Diverse, WholeSets
 from decloak.data.generalised import Generalised
 from decloak.data.published import Published
 
@@ -188,7 +188,7 @@ def test_transactions_like_too_few_are_those_found_by_comparing_all(published, k
     release = Generalised.of(published)
     rows = [frozenset(row) for row in release.transactions]
     naive = {(tuple(sorted(row)), sum(row == other for other in rows)) for row in rows if row}
-    assert set(Alike(k).broken(release)) == {(row, alike) for row, alike in naive if alike < k}
+    assert set(AlikeRecords(k).broken(release)) == {(row, alike) for row, alike in naive if alike < k}
 
 
 @given(releases, sets, st.integers(1, 3))

@@ -3,7 +3,7 @@
 from contextlib import closing
 
 import decloak
-from decloak.report.drawing import comparison_svg, in_words
+from decloak.report.drawing import comparison_in_words, comparison_svg
 from decloak.rules.explain import compared, list_findings
 from decloak.store.opening import connect_readonly
 from decloak.store.rivals import Comparison, Rival
@@ -39,6 +39,6 @@ def test_names_in_a_picture_are_text():
     name = '</text><script>alert(1)</script> "quoted" ' + "x" * 50
     picture = comparison_svg(Comparison(name, (name,), (Rival(name, name, True, True),), {(0, 0): 0.5}))
     assert "<script" not in picture
-    assert in_words(Comparison("t", ("a",), (Rival("b", "0.5", True, False),), {})) == (
+    assert comparison_in_words(Comparison("t", ("a",), (Rival("b", "0.5", True, False),), {})) == (
         "Known: a. What may be meant in t: b: 0.5."
     )

@@ -11,7 +11,7 @@ import pytest
 from sqlite_utils import Database
 
 from decloak.errors import DecloakError
-from decloak.store.documentation import markdown, schema_tables
+from decloak.store.documentation import schema_markdown, schema_tables
 from decloak.store.inserting import insert
 from decloak.store.opening import APPLICATION, VERSION, connect_readonly, open_store
 
@@ -82,7 +82,7 @@ def test_every_table_view_and_column_has_a_meaning():
 
 
 def test_the_reference_page_has_every_column():
-    page = markdown(schema_tables())
+    page = schema_markdown(schema_tables())
     for table in schema_tables():
         assert f"## {table.name} ({table.kind})" in page
         for column in table.columns:

@@ -15,7 +15,7 @@ from decloak.data.text import words
 from decloak.data.text.headers import LONGEST_HEADER, without_headers
 from decloak.data.text.notes import read_text
 from decloak.data.text.order import sorted_warning
-from decloak.data.text.phrases import Tagged, distinct, phrases
+from decloak.data.text.phrases import Tagged, outermost, phrases
 from decloak.data.text.plurals import singular
 from decloak.data.text.tagger import english
 from decloak.data.text.tokens import sentences
@@ -103,11 +103,11 @@ def naive_distinct(items: list[str]) -> list[str]:
 @given(st.lists(st.lists(st.sampled_from(["knee", "knees", "pain", "joint"]), min_size=1, max_size=4), max_size=8))
 def test_what_a_longer_item_holds_and_what_is_repeated_is_dropped(some):
     items = [" ".join(one) for one in some]
-    assert list(distinct(items)) == naive_distinct(items)
+    assert list(outermost(items)) == naive_distinct(items)
 
 
 def test_a_word_is_no_part_of_a_longer_word():
-    assert distinct(["pain", "painful joint", "long history", "history"]) == ("pain", "painful joint", "long history")
+    assert outermost(["pain", "painful joint", "long history", "history"]) == ("pain", "painful joint", "long history")
 
 
 # Plurals.
@@ -312,7 +312,7 @@ def test_any_text_becomes_clean_items(tmp_path_factory, text):
     path.write_text(json.dumps({"note": text.encode("utf-8", "ignore").decode() + " fever"}) + "\n", encoding="utf-8")
     (items,) = read_text(path, field="note", tagger=by_adjectives).transactions
     assert all(item == item.strip() and "\n" not in item and re.search(r"[^\W\d_]", item) for item in items)
-    assert list(distinct(items)) == list(items)
+    assert list(outermost(items)) == list(items)
 
 
 # With the tagger.

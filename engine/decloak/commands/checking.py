@@ -153,7 +153,7 @@ def _promise(
         words = ("k", "--k") if chosen["whole"] else ("k and m", "--k and --m")
         raise DecloakError(f"{what} does not say its {words[0]}", where, f"give {words[1]}")
     if chosen["whole"]:
-        return promises.Alike(stated["k"])
+        return promises.AlikeRecords(stated["k"])
     disassociated = release.form == FormName.DISASSOCIATED
     if chosen["links"] or (disassociated and not chosen["negative"]):
         return (PairLinks if chosen["links"] else promises.Disassociation)(**stated)

@@ -29,7 +29,7 @@ __all__ = ["graph_command", "rows_command", "schema_command", "sql_command"]
 def schema_command(names: tuple[str, ...], scenario: bool, relations: bool, as_markdown: bool, form: str) -> None:
     """Describe the tables of the store, or the scenario language."""
     from decloak.measure.registry import words_of_columns
-    from decloak.store.documentation import WHOSE, markdown, schema_tables
+    from decloak.store.documentation import WHOSE, schema_markdown, schema_tables
 
     if scenario:
         from decloak.scenario.model import scenario_schema
@@ -49,7 +49,7 @@ def schema_command(names: tuple[str, ...], scenario: bool, relations: bool, as_m
             raise DecloakError(f"no table or view {shown(name)}", hint=hint)
     chosen = [described[name] for name in names] or list(described.values())
     if as_markdown:
-        say(markdown(chosen))
+        say(schema_markdown(chosen))
         return
     if form == "table":
         say("\n\n".join([*([] if names else [WHOSE]), *map(_described, chosen)]))

@@ -77,9 +77,9 @@ def benchmark_command(
     service counted is kept in the store, and taken from there; nothing else opens it.
     """
     from decloak.measure.kernels.agreement import agreement
-    from decloak.relate.judgements import judged, thirty_pairs
+    from decloak.relate.judgements import read_judgements, thirty_pairs
 
-    data = thirty_pairs() if pairs is None else judged(pairs)
+    data = thirty_pairs() if pairs is None else read_judgements(pairs)
     again = len(data.pairs) - len({frozenset(pair) for pair in data.pairs})
     if again:
         say(f"note: {again} of {len(data.pairs)} judgements are of a pair that was judged before", err=True)

@@ -7,7 +7,7 @@ import click
 
 from decloak.commands.options import form_option, store_option
 from decloak.errors import DecloakError, shown
-from decloak.measure.registry import figure_titles, in_words
+from decloak.measure.registry import families_in_words, figure_titles
 from decloak.report.table import emit
 from decloak.report.terminal import say
 from decloak.store import results
@@ -20,7 +20,7 @@ Print the measures of RUN: a number, a variant's name, or last.
 
 A value that is a share is the column part by the column of.
 
-{in_words()}
+{families_in_words()}
 """
 
 

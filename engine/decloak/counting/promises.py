@@ -24,7 +24,7 @@ from decloak.data.release import Release
 from decloak.errors import DecloakError, shown
 
 __all__ = [
-    "Alike", "Constrained", "Disassociation", "Diverse", "First", "Frequent", "NegativeKnowledge", "Promise",
+    "AlikeRecords", "Constrained", "Disassociation", "Diverse", "First", "Frequent", "NegativeKnowledge", "Promise",
     "WholeSets",
 ]  # fmt: skip
 
@@ -130,7 +130,7 @@ class NegativeKnowledge(Frequent):
 
 
 @dataclass(frozen=True)
-class Alike(Promise[Generalised]):
+class AlikeRecords(Promise[Generalised]):
     """k-anonymity of whole records: every transaction that shows something is shown like k - 1 others."""
 
     columns: ClassVar = ("transaction", "support")

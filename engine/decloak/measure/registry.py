@@ -17,7 +17,10 @@ from decloak.measure import (
 )
 from decloak.measure.family import Family, FigureTitle
 
-__all__ = ["FAMILIES", "by_name", "choosable", "figure_titles", "fitting", "in_words", "measuring", "words_of_columns"]
+__all__ = [
+    "FAMILIES", "by_name", "choosable", "families_in_words", "figure_titles", "fitting", "measuring",
+    "words_of_columns",
+]  # fmt: skip
 
 _MODULES = (findings, recovery, link, loss, cost, mining, accuracy, certain, breakage, breach, utility, wmd)
 FAMILIES: tuple[Family, ...] = tuple(module.FAMILY for module in _MODULES)
@@ -58,7 +61,7 @@ def words_of_columns() -> dict[str, str]:
     return {"measurement.family": ", ".join(family.name for family in FAMILIES)}
 
 
-def in_words() -> str:
+def families_in_words() -> str:
     """A paragraph for every family, with a line for each figure, as a command's help is written."""
     return "\n\n".join(map(_in_words, FAMILIES))
 

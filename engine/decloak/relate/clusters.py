@@ -21,7 +21,7 @@ from decloak.lazy import sparse
 from decloak.relate.ngd import Scored
 from decloak.relate.protocols import Similar
 from decloak.relate.relatedness import Relatedness, Supplies
-from decloak.relate.similar import CELLS, apart, compared, share_note
+from decloak.relate.similar import CELLS, apart, share_note, similarities
 
 __all__ = ["ClustersSource", "company"]
 
@@ -57,7 +57,7 @@ class ClustersSource(Relatedness):
         vectors = company(documents, supplies.sizes() if supplies.sizes else [1] * len(documents), self.rank)
         number = {item: place for place, item in enumerate(vectors)}
         table = np.array(list(vectors.values())).reshape(len(vectors), -1)
-        scores = compared(pairs, number, CELLS // max(1, len(table)), lambda rows: table[rows] @ table.T)
+        scores = similarities(pairs, number, CELLS // max(1, len(table)), lambda rows: table[rows] @ table.T)
         absent = sorted({item for pair in scores for item in pair}.difference(number))
         return apart(Similar(scores, share_note(absent, len(number) + len(absent), "in no cluster, so no score")))
 

@@ -12,7 +12,7 @@ from decloak.data.formats.lines import FilePath, Line, read_lines
 from decloak.data.tables import Pair
 from decloak.errors import shown
 
-__all__ = ["Judgements", "judged", "thirty_pairs"]
+__all__ = ["Judgements", "read_judgements", "thirty_pairs"]
 
 
 class Judgements(NamedTuple):
@@ -26,10 +26,10 @@ class Judgements(NamedTuple):
 def thirty_pairs() -> Judgements:
     """The pairs of the thesis."""
     with as_file(files("decloak.relate") / "judgements.csv") as path:
-        return judged(path)
+        return read_judgements(path)
 
 
-def judged(path: FilePath) -> Judgements:
+def read_judgements(path: FilePath) -> Judgements:
     """Read judgements; a pair may be judged again, a method may leave out a pair."""
     lines = read_lines(path)
     header = split(lines[0])

@@ -15,7 +15,7 @@ from decloak.errors import shown
 from decloak.relate.ngd import Scored
 from decloak.relate.protocols import Similar
 
-__all__ = ["CELLS", "FEW", "apart", "compared", "share_note"]
+__all__ = ["CELLS", "FEW", "apart", "share_note", "similarities"]
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.int64]
@@ -38,7 +38,7 @@ def apart(similar: Similar) -> Scored:
     )
 
 
-def compared(
+def similarities(
     pairs: Iterable[Pair], number: Mapping[str, int], block: int, matrix: Callable[[Integers], Floats]
 ) -> dict[Pair, float | None]:
     """The similarity of every pair whose terms both have a number, None for the others.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from decloak.data.formats.lines import FilePath
 from decloak.data.tables import Pair
 from decloak.relate.protocols import Similar
-from decloak.relate.similar import CELLS, FEW, compared, share_note
+from decloak.relate.similar import CELLS, FEW, share_note, similarities
 from decloak.relate.vectors_cache import VectorTable, vector_table
 
 __all__ = ["Embedded", "Embedder", "Embedding", "FileVectors", "vectors_of"]
@@ -67,7 +67,7 @@ class Embedding:
         units = vectors[present] / lengths[present, None]
         number = {terms[index]: row for row, index in enumerate(present)}
         block = CELLS // max(1, len(present))
-        return Similar(compared(distinct, number, block, lambda rows: _cosines(units[rows], units)), warnings)
+        return Similar(similarities(distinct, number, block, lambda rows: _cosines(units[rows], units)), warnings)
 
 
 def _cosines(chosen: Floats, units: Floats) -> Floats:

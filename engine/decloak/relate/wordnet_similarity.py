@@ -23,7 +23,7 @@ from decloak.data.formats.lines import FilePath
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.relate.protocols import Similar
-from decloak.relate.similar import CELLS, FEW, compared, share_note
+from decloak.relate.similar import CELLS, FEW, share_note, similarities
 from decloak.relate.wordnet_files import WordNetNouns, packaged_nouns, read_nouns
 
 __all__ = ["Taxonomy", "WordNet", "taxonomy", "wu_palmer"]
@@ -145,7 +145,7 @@ class WordNet:
             raise DecloakError(message, self.nouns.place, "take the files from a whole WordNet database") from None
         number = {term: place for place, term in enumerate(meanings)}
         most = max(map(len, senses), default=1) * max(1, len(synsets))
-        return compared(pairs, number, CELLS // most, lambda rows: _closest(rows.tolist(), senses, compare))
+        return similarities(pairs, number, CELLS // most, lambda rows: _closest(rows.tolist(), senses, compare))
 
     def _find(self, term: str) -> _Lookup:
         whole = _underscored(term)

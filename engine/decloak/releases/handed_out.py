@@ -23,7 +23,7 @@ from decloak.errors import DecloakError, shown
 from decloak.releases.carriers import Carrier
 from decloak.releases.held import HeldRelease
 from decloak.releases.registry import FORMS, form_of
-from decloak.releases.self_check import Link
+from decloak.releases.self_check import WayBack
 from decloak.store.opening import connect_copy, connect_readonly, open_store
 from decloak.store.sandbox import quoted
 from decloak.store.showing import show_if_usual
@@ -76,17 +76,17 @@ def read_store_header(path: FilePath) -> Header:
 STORE = Carrier("store: an SQLite file", lambda release: release, _write, lambda path, ids: read_store(path))
 
 
-def left_over(path: Path, names: frozenset[str]) -> Iterator[Link]:
+def left_over(path: Path, names: frozenset[str]) -> Iterator[WayBack]:
     """What is in a store that is to be handed out beside one release, which shows items of these names."""
     with closing(connect_readonly(path)) as connection:
         tables = [name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")]
         for table in sorted({*tables} - _FILLED):
             if connection.execute(f"select exists (select 1 from {quoted(table)})").fetchone()[0]:
-                yield Link(f"its table {table} is not empty")
+                yield WayBack(f"its table {table} is not empty")
         if connection.execute("select count(*) from dataset where kind <> 'published'").fetchone()[0]:
-            yield Link("it has original data")
+            yield WayBack("it has original data")
         items = {name for (name,) in connection.execute("select name from item")}
         if more := sorted(items - names):
-            yield Link(f"it names items that the release does not show: {shown(more[0])}")
+            yield WayBack(f"it names items that the release does not show: {shown(more[0])}")
         if connection.execute("pragma freelist_count").fetchone()[0]:
-            yield Link("it has free pages, which keep what was deleted")
+            yield WayBack("it has free pages, which keep what was deleted")

@@ -23,7 +23,7 @@ from decloak.releases.form import Form, Publishing
 from decloak.releases.handed_out import STORE, STORES, left_over
 from decloak.releases.held import HeldRelease
 from decloak.releases.registry import form_of
-from decloak.releases.self_check import Link, Truth, links, words_told
+from decloak.releases.self_check import Truth, WayBack, links, words_told
 from decloak.releases.shown import names_shown
 from decloak.store.origins import original_ids
 
@@ -121,7 +121,7 @@ def _manifest(
 
 def _ways_back(
     carrier: Carrier, release: Any, truth: Truth, manifest: Manifest, written: Mapping[str, Path]
-) -> Iterator[Link]:
+) -> Iterator[WayBack]:
     """Read what was written, as somebody does who gets it."""
     recorded, with_ids = manifest.order == "recorded", manifest.ids == "original"
     back = release if carrier.read is None else carrier.read(written["release"], with_ids)
@@ -132,4 +132,4 @@ def _ways_back(
     if "labels" in written:
         listed = {cell for _, cells in records(read_lines(written["labels"])) for cell in cells}
         if suppressed := truth.suppressed.intersection(listed):
-            yield Link(f"the list of its labels names items that the release suppressed: {shown(min(suppressed))}")
+            yield WayBack(f"the list of its labels names items that the release suppressed: {shown(min(suppressed))}")

@@ -21,14 +21,14 @@ from decloak.releases.held import HeldRelease
 from decloak.releases.shown import AnyRelease, names_shown
 from decloak.store.origins import read_origins
 
-__all__ = ["Link", "Truth", "links", "words_told"]
+__all__ = ["Truth", "WayBack", "links", "words_told"]
 
 REPORT = "report it: no release of decloak should be so"
 WORDS = {*ORDERS, *METHODS, "all", "unknown", FormName.DISTANCES}
 """What a parameter or a method may be that is no number."""
 
 
-class Link(NamedTuple):
+class WayBack(NamedTuple):
     """A way from what is handed out to the originals."""
 
     message: str
@@ -56,30 +56,30 @@ class Truth(NamedTuple):
         return cls(frozenset(ids), read_origins(held.connection, held.number), suppressed)
 
 
-def links(back: AnyRelease, written: AnyRelease, truth: Truth, *, recorded: bool, with_ids: bool) -> Iterator[Link]:
+def links(back: AnyRelease, written: AnyRelease, truth: Truth, *, recorded: bool, with_ids: bool) -> Iterator[WayBack]:
     """What leads from a release, read back, to the originals; `recorded` and `with_ids` where that was asked for."""
     if _content(back) != _content(written):
-        yield Link("it does not read back as the release that was written")
+        yield WayBack("it does not read back as the release that was written")
     named = not isinstance(back, Chunked) and tuple(back.ids) != Numbers(len(back.ids))
     if named and not with_ids and (known := truth.ids.intersection(back.ids)):
-        yield Link(f"{len(known)} of its {len(back.ids)} rows are called as the originals: {_some(known)}")
+        yield WayBack(f"{len(known)} of its {len(back.ids)} rows are called as the originals: {_some(known)}")
     if not recorded and _listed(back) != _listed(back.arranged().release):
-        yield Link(f"the order of its rows, or of what they show, is not that of what they show{_in_place(truth)}")
+        yield WayBack(f"the order of its rows, or of what they show, is not that of what they show{_in_place(truth)}")
     if isinstance(back, Generalised):
         if idle := set(back.members).difference(back.rows.used):
-            yield Link(f"it lists labels that no transaction shows: {_some(idle)}")
+            yield WayBack(f"it lists labels that no transaction shows: {_some(idle)}")
         if suppressed := truth.suppressed.intersection(back.members):
             remedy = "rename them in the hierarchy"
-            yield Link(f"labels are called like items that it does not show otherwise: {_some(suppressed)}", remedy)
+            yield WayBack(f"labels are called like items that it does not show otherwise: {_some(suppressed)}", remedy)
     if suppressed := truth.suppressed.intersection(names_shown(back)):
-        yield Link(f"it names items that the release suppressed: {_some(suppressed)}")
+        yield WayBack(f"it names items that the release suppressed: {_some(suppressed)}")
 
 
-def words_told(manifest: Manifest) -> Iterator[Link]:
+def words_told(manifest: Manifest) -> Iterator[WayBack]:
     """Words in a manifest that are not of decloak's own vocabulary, and so from the data or the scenario."""
     told = [manifest.method, *(value for value in manifest.parameters.values() if isinstance(value, str))]
     if foreign := set(told).difference(WORDS):
-        yield Link(f"its manifest says {_some(foreign)}")
+        yield WayBack(f"its manifest says {_some(foreign)}")
 
 
 def _in_place(truth: Truth) -> str:

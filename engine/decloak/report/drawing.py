@@ -39,12 +39,13 @@ def comparison_svg(comparison: Comparison) -> str:
     ]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
-        f'font-family="sans-serif" font-size="13" fill="currentColor" aria-label="{escape(in_words(comparison))}">'
+        f'font-family="sans-serif" font-size="13" fill="currentColor" '
+        f'aria-label="{escape(comparison_in_words(comparison))}">'
         f"{''.join([*heads, *lines, *left, *right])}</svg>"
     )
 
 
-def in_words(comparison: Comparison) -> str:
+def comparison_in_words(comparison: Comparison) -> str:
     """The picture for who does not see it."""
     rivals = "; ".join(f"{rival.name}: {rival.note}" for rival in comparison.rivals[:MOST])
     return f"Known: {', '.join(comparison.known[:MOST])}. What may be meant in {comparison.about}: {rivals}."

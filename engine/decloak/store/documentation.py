@@ -7,7 +7,9 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-__all__ = ["WHOSE", "Column", "SchemaTable", "markdown", "schema_tables", "schema_text", "table_texts", "view_texts"]
+__all__ = [
+    "WHOSE", "Column", "SchemaTable", "schema_markdown", "schema_tables", "schema_text", "table_texts", "view_texts",
+]  # fmt: skip
 
 
 class Column(NamedTuple):
@@ -91,9 +93,9 @@ def _read(match: re.Match[str]) -> SchemaTable:
     return SchemaTable(match["name"], match["kind"].lower(), meaning, columns)
 
 
-def markdown(chosen: Iterable[SchemaTable]) -> str:
+def schema_markdown(chosen: Iterable[SchemaTable]) -> str:
     """The reference page of tables and views, as committed under docs/reference/."""
-    parts = ["# The store", "", "Generated from schema.sql by `decloak schema --markdown`; do not edit.", ""]
+    parts = ["# The store", "", "Generated from schema.sql by `decloak schema --schema_markdown`; do not edit.", ""]
     parts += [WHOSE, "", RULES_ADD, ""]
     for table in chosen:
         parts += [f"## {table.name} ({table.kind})", "", textwrap.fill(table.meaning, 110), ""]

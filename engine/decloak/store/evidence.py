@@ -9,7 +9,7 @@ from decloak.store.relations import Scope
 from decloak.store.sandbox import quoted
 
 __all__ = [
-    "NAMED", "Context", "FindingOrigin", "Judged", "anchor_scores", "attackable", "cells_named", "contexts", "fact",
+    "NAMED", "Context", "FindingOrigin", "JudgedCell", "anchor_scores", "attackable", "cells_named", "contexts", "fact",
     "facts_sql", "find_finding", "finding_sentences", "node_name", "rule_text", "sentence", "units_given",
 ]  # fmt: skip
 
@@ -22,7 +22,7 @@ def rule_text(connection: sqlite3.Connection, attack: int) -> str:
     return str(text)
 
 
-class Judged(NamedTuple):
+class JudgedCell(NamedTuple):
     """A cell an attack judged: struck as some finding, or spared with some weight."""
 
     scoring: int
@@ -36,7 +36,7 @@ class Judged(NamedTuple):
     weight: float | None
 
 
-def cells_named(connection: sqlite3.Connection, attack: int, transaction: str, item: str) -> list[Judged]:
+def cells_named(connection: sqlite3.Connection, attack: int, transaction: str, item: str) -> list[JudgedCell]:
     """Every cell of an attack that is about an item in a transaction."""
     rows = connection.execute(
         'select n.scoring, n.distance_table, n."table", n.row, n.col, n.generalised, n.d, f.id, '
@@ -48,7 +48,7 @@ def cells_named(connection: sqlite3.Connection, attack: int, transaction: str, i
         'where a.id = ? and n."transaction" = ? and n.item = ? order by n."table"',
         (attack, transaction, item),
     )
-    return [Judged(*row) for row in rows]
+    return [JudgedCell(*row) for row in rows]
 
 
 class Context(NamedTuple):
@@ -58,7 +58,7 @@ class Context(NamedTuple):
     score: float | None
 
 
-def contexts(connection: sqlite3.Connection, cell: Judged) -> list[Context]:
+def contexts(connection: sqlite3.Connection, cell: JudgedCell) -> list[Context]:
     """The context items of a cell with their scores."""
     rows = connection.execute(
         "select i.name, e.score from context x join item i on i.id = x.item "

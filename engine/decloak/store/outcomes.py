@@ -12,7 +12,7 @@ from decloak.store.arrays import damaged
 from decloak.store.strikes import read_strikes
 from decloak.store.transactions import extent, read_marked, read_origin_places, read_transactions
 
-__all__ = ["Outcome", "TrueTable", "outcomes", "scoring_of", "true_tables"]
+__all__ = ["TableOutcome", "TrueTable", "outcomes", "scoring_of", "true_tables"]
 
 
 class TrueTable(NamedTuple):
@@ -24,7 +24,7 @@ class TrueTable(NamedTuple):
     scored: NDArray[np.bool_]
 
 
-class Outcome(NamedTuple):
+class TableOutcome(NamedTuple):
     """What an attack did to one distance table; arrays of its shape."""
 
     table: TrueTable
@@ -104,7 +104,7 @@ def _column(connection: sqlite3.Connection, sql: str, table: int) -> NDArray[np.
     return np.fromiter((value for (value,) in rows), np.int64)
 
 
-def outcomes(connection: sqlite3.Connection, attack: int, tables: Sequence[TrueTable]) -> Iterator[Outcome]:
+def outcomes(connection: sqlite3.Connection, attack: int, tables: Sequence[TrueTable]) -> Iterator[TableOutcome]:
     """What an attack did to each of its tables."""
     strikes = read_strikes(connection, attack)
     if strikes is None:
@@ -118,7 +118,7 @@ def outcomes(connection: sqlite3.Connection, attack: int, tables: Sequence[TrueT
             weight[strikes.spared_rows[others], strikes.spared_cols[others]] = strikes.spared_weights[others]
         except IndexError:
             raise damaged(attack, "rows", "attack_array") from None
-        yield Outcome(table, order, weight)
+        yield TableOutcome(table, order, weight)
 
 
 _NONE = np.zeros(0, np.intp)

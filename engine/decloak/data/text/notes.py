@@ -12,7 +12,7 @@ from decloak.data.formats.record import LineLabels, Names
 from decloak.data.formats.unpacked import unpacked
 from decloak.data.text.documents import RECORDS, TextOptions, Values, files_of, kind_of, text_lines, text_of, whole_text
 from decloak.data.text.headers import without_headers
-from decloak.data.text.phrases import distinct, phrases
+from decloak.data.text.phrases import outermost, phrases
 from decloak.data.text.tagger import Tagger, english
 from decloak.data.text.tokens import sentences
 from decloak.errors import DecloakError, nearest, shown
@@ -45,7 +45,7 @@ def read_text(
     texts = without_headers([document.text for document in documents], headers)
     names, labels, transactions = Names(), LineLabels(), []
     for done, (document, text) in enumerate(zip(documents, texts, strict=True), 1):
-        items = distinct(item for sentence in sentences(text) for item in phrases(tag(sentence)))
+        items = outermost(item for sentence in sentences(text) for item in phrases(tag(sentence)))
         if items:
             labels.add(document.line, document.label)
             transactions.append(tuple(map(names.__getitem__, items)))

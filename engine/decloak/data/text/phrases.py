@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from decloak.data.text.plurals import singular
 from decloak.data.text.words import STOP_WORDS
 
-__all__ = ["Kind", "Tagged", "distinct", "folded", "is_content", "phrases"]
+__all__ = ["Kind", "Tagged", "folded", "is_content", "outermost", "phrases"]
 
 Kind = Literal["noun", "adjective", "other"]
 
@@ -54,10 +54,10 @@ def folded(words: Sequence[str]) -> str:
     return " ".join([*before, singular(last)])
 
 
-def distinct(items: Iterable[str]) -> tuple[str, ...]:
+def outermost(items: Iterable[str]) -> tuple[str, ...]:
     """The items of a transaction without the repeated ones and those that a longer one holds.
 
-    >>> distinct(["history", "symptom", "long history", "symptoms list"])
+    >>> outermost(["history", "symptom", "long history", "symptoms list"])
     ('long history', 'symptoms list')
     """
     first: dict[tuple[str, ...], str] = {}

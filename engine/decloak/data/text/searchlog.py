@@ -16,7 +16,7 @@ from decloak.data.formats.lines import LONGEST_LINE, FilePath, Line, place
 from decloak.data.formats.record import Names
 from decloak.data.formats.unpacked import unpacked
 from decloak.data.text.notes import Progress
-from decloak.data.text.phrases import distinct, folded, is_content, phrases
+from decloak.data.text.phrases import folded, is_content, outermost, phrases
 from decloak.data.text.tagger import Tagger, english
 from decloak.data.text.tokens import sentences
 from decloak.errors import DecloakError
@@ -61,7 +61,7 @@ def read_searchlog(
     for file in files:
         for user, query in _entries(file, counter):
             users.setdefault(names[user], {}).update(dict.fromkeys(items_of(query)))
-    transactions = {user: distinct(items) for user, items in users.items() if items}
+    transactions = {user: outermost(items) for user, items in users.items() if items}
     if not transactions:
         raise DecloakError("no queries that make an item", ", ".join(map(place, files)) or None, "expected a log")
     return Dataset(tuple(transactions.values()), tuple(transactions), ", ".join(map(place, files)))

@@ -21,7 +21,7 @@ from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
 from decloak.rules.model import Formula, Grid, RuleModel, Settings, Sql, TestCase
 from decloak.rules.operators.operator import Explanation, Operator, Result, RuleOf, Sight
 from decloak.store import evidence, findings, strikes
-from decloak.store.evidence import Judged
+from decloak.store.evidence import JudgedCell
 from decloak.store.relations import Derives
 from decloak.store.results import RunAttack
 from decloak.store.rivals import Comparison, member_comparison
@@ -201,7 +201,7 @@ class EliminateOperator(Operator[EliminateRule]):
             yield Explanation(attack.label, cell.finding, sentence, cell.d, cell.weight, cell.generalised, contexts)
 
 
-def _spared(cell: Judged, transaction: str, item: str) -> str:
+def _spared(cell: JudgedCell, transaction: str, item: str) -> str:
     kept = f"{item} was not struck from {called(transaction)}"
     if cell.d is None:
         return f"{kept}: no context item has a score with it"
