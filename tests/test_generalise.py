@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 import naive_generalise as naive
 from decloak.anonymisers.kernels import apriori, raised_cut
-from decloak.anonymisers.kernels.apriori import aa, da
+from decloak.anonymisers.kernels.apriori import aa, da, walked_aa, walked_da
 from decloak.anonymisers.kernels.count_tree import supporting
 from decloak.anonymisers.kernels.optimal import MOST_CUTS, cuts, oa, optimum
 from decloak.anonymisers.kernels.raised_cut import ranks
@@ -267,3 +267,24 @@ def test_real_data_is_anonymised_well(shared_data):
     cut = aa(tree, tree.code(data), 5, 2)
     assert not violations(published(tree, data, cut), k=5, m=2)
     assert loss(tree, tree.code(data), cut) <= Fraction(4, 100)
+
+
+@settings(max_examples=60)
+@given(naive.cases())
+def test_a_walk_that_cures_nothing_meets_every_node_of_the_count_tree(case):
+    parent, data, _, m = case
+    tree = Hierarchy.from_parents(parent)
+    whole = naive.Heuristic(naive.Tree(parent), data, 1).count_tree(range(1, m + 1))
+    records = tree.code(data)
+    assert walked_da(tree, records, 1, m).tree_nodes == len(whole)
+    assert walked_aa(tree, records, 1, m).tree_nodes == len(whole)
+
+
+@settings(max_examples=60)
+@given(naive.cases())
+def test_curing_leaves_no_more_nodes_than_there_are(case):
+    parent, data, k, m = case
+    tree = Hierarchy.from_parents(parent)
+    whole = naive.Heuristic(naive.Tree(parent), data, 1).count_tree(range(1, m + 1))
+    for walked in (walked_aa, walked_da):
+        assert walked(tree, tree.code(data), k, m).tree_nodes <= len(whole)

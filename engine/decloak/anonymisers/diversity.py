@@ -9,13 +9,14 @@ from pydantic import Field
 from decloak.anonymisers.hierarchies import InHierarchy, Records, Tree, everywhere, tree_in
 from decloak.anonymisers.kernels.constraints import item_names
 from decloak.anonymisers.kernels.diversity import diversity
+from decloak.anonymisers.kernels.raised_cut import Walked
 from decloak.anonymisers.method import Anonymiser, Options
 from decloak.counting.generalisation_guarantee import check_diverse
 from decloak.counting.promises import Diverse
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.generalised import Generalised
-from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError, nearest, shown
 from decloak.yaml.part import Item
 
@@ -28,8 +29,8 @@ def _make(data: Dataset, options: Options) -> Generalised:
     _check_sensitive(sensitive, data, tree.labels)
     hidden = [sorted(sensitive.intersection(row)) for row in data.transactions]
 
-    def find(tree: Hierarchy, records: Records, l: int, m: int, **_: object) -> Ints:  # noqa: E741
-        return diversity(tree, records, hidden, l, m)
+    def find(tree: Hierarchy, records: Records, l: int, m: int, **_: object) -> Walked:  # noqa: E741
+        return Walked(diversity(tree, records, hidden, l, m))
 
     release = everywhere(find, "diversity", _without(data, sensitive), options)
     rows = tuple(tuple(sorted([*row, *held])) for row, held in zip(release.transactions, hidden, strict=True))

@@ -5,20 +5,26 @@ from typing import ClassVar, Literal
 
 from decloak.anonymisers.hierarchies import KM, Guarded, Records, everywhere, km_faults
 from decloak.anonymisers.kernels import fast_cut
-from decloak.anonymisers.kernels.apriori import aa, da
+from decloak.anonymisers.kernels.apriori import walked_aa, walked_da
 from decloak.anonymisers.kernels.optimal import oa
+from decloak.anonymisers.kernels.raised_cut import Walked
 from decloak.anonymisers.method import Anonymiser
-from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
 from decloak.yaml.part import Found
 
 __all__ = ["GeneralisationMethod"]
 
 
-def _cut(tree: Hierarchy, records: Records, k: int, m: int, refine: bool = False) -> Ints:
+def _cut(tree: Hierarchy, records: Records, k: int, m: int, refine: bool = False) -> Walked:
     """The fast cut, made minimal where that is asked for."""
     nodes = fast_cut.cut(tree, records, k, m)
-    return fast_cut.refine(tree, records, k, m, nodes) if refine else nodes
+    return Walked(fast_cut.refine(tree, records, k, m, nodes) if refine else nodes)
+
+
+def _oa(tree: Hierarchy, records: Records, k: int, m: int) -> Walked:
+    """The optimal cut; what the search keeps is no count tree."""
+    return Walked(oa(tree, records, k, m))
 
 
 class GeneralisationMethod(Guarded):
@@ -29,7 +35,7 @@ class GeneralisationMethod(Guarded):
         Anonymiser("cut", partial(everywhere, _cut, "cut"), km_faults, KM, {"refine"}),
         *(
             Anonymiser(name, partial(everywhere, find, name), km_faults, KM)
-            for name, find in {"aa": aa, "da": da, "oa": oa}.items()
+            for name, find in {"aa": walked_aa, "da": walked_da, "oa": _oa}.items()
         ),
     )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 from pydantic import Field
 
 from decloak.anonymisers.kernels.building import ORDERS, by_cooccurrence, by_relatedness, check_items, ordered
+from decloak.anonymisers.kernels.raised_cut import Walked
 from decloak.anonymisers.kernels.release import Local, generalised
 from decloak.anonymisers.method import Method, NewRelease, Options, Stopwatch
 from decloak.checks import check_enough
@@ -18,7 +19,7 @@ from decloak.data.formats.folder import Folder
 from decloak.data.formats.hierarchy_file import HIERARCHY_FORMATS
 from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised
-from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError, shown
 from decloak.lazy import sparse
 from decloak.relate.counting import Cache
@@ -153,6 +154,8 @@ class InHierarchy(Method):
         release: Generalised = self.anonymiser(data, {"hierarchy": tree, **options})
         assert release.ncp is not None
         loss = {"ncp": str(release.ncp.exact), **clock.seconds}
+        if release.tree_nodes is not None:
+            loss["tree_nodes"] = release.tree_nodes
         return NewRelease(release.published, self.method, options, loss, tree, notes=notes)
 
 
@@ -179,11 +182,12 @@ class Guarded(Hidden):
     """How many items somebody may know of a person."""
 
 
-def everywhere(find: Callable[..., Ints], method: str, data: Dataset, options: Options) -> Generalised:
+def everywhere(find: Callable[..., Walked], method: str, data: Dataset, options: Options) -> Generalised:
     """A release by the one cut for all records that is found."""
 
     def find_cuts(tree: Hierarchy, records: Records, **settings: Any) -> Local:
-        return Local.everywhere(find(tree, records, **settings), records.shape[0])
+        walked = find(tree, records, **settings)
+        return Local.everywhere(walked.cut, records.shape[0], walked.tree_nodes)
 
     return in_parts(find_cuts, method, data, options)
 

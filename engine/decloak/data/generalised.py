@@ -32,6 +32,8 @@ class Generalised(Labelled):
     """The share of information lost; None when the original is not known. It is not published."""
     origin: str = field(default="memory", compare=False)
     parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    tree_nodes: int | None = field(default=None, compare=False)
+    """The nodes of the largest count tree that making it took; None where none was walked. It is not published."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", with_bounds(self.parameters, k=self.k, m=self.m))

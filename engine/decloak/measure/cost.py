@@ -7,8 +7,9 @@ from decloak.releases.held import HeldRelease
 __all__ = ["FAMILY"]
 
 FIGURES = (
-    FigureTitle("cpu_seconds", "CPU s", "seconds of work that making the release took", bounds=COUNT),
-    FigureTitle("seconds", "seconds", "the same by the clock", bounds=COUNT),
+    FigureTitle("cpu_seconds", "CPU s", "seconds of work that making the release took", bounds=COUNT, clock=True),
+    FigureTitle("seconds", "seconds", "the same by the clock", bounds=COUNT, clock=True),
+    FigureTitle("tree_nodes", "tree nodes", "nodes of the largest count tree of aa, da, lra or vpa", count=True),
 )
 
 

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from decloak.anonymisers.kernels.count_tree import CountTree, extended, supporting
-from decloak.anonymisers.kernels.raised_cut import Raised, cure, ranks
+from decloak.anonymisers.kernels.raised_cut import Raised, Walked, cure, ranks
 from decloak.checks import check_feasible, check_km, longest
 from decloak.data.hierarchy import Hierarchy, Ints
 from decloak.lazy import sparse
 
-__all__ = ["aa", "da"]
+__all__ = ["aa", "da", "walked_aa", "walked_da"]
 
 
 def da(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> Ints:
@@ -28,9 +28,14 @@ def da(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> Ints:
     >>> [tree.labels[node] for node in da(tree, tree.code([["a1", "b"], ["a2", "b"]]), 2, 2)]
     ['A', 'b']
     """
+    return walked_da(tree, records, k, m).cut
+
+
+def walked_da(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> Walked:
+    """The same with the size of its count tree."""
     check_km(k, m)
     check_feasible(records, k)
-    return _Search(tree, records, k).raised_by([longest(records, m)]).cut
+    return _Search(tree, records, k).raised_by([longest(records, m)])
 
 
 def aa(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, start: Ints | None = None) -> Ints:
@@ -40,9 +45,14 @@ def aa(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, start: I
     >>> [tree.labels[node] for node in aa(tree, tree.code([["a1", "b"], ["a2", "b"]]), 2, 2)]
     ['A', 'b']
     """
+    return walked_aa(tree, records, k, m, start).cut
+
+
+def walked_aa(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, start: Ints | None = None) -> Walked:
+    """The same with the size of its largest count tree."""
     check_km(k, m)
     check_feasible(records, k)
-    return _Search(tree, records, k, start).raised_by(range(1, longest(records, m) + 1)).cut
+    return _Search(tree, records, k, start).raised_by(range(1, longest(records, m) + 1))
 
 
 class _Search:
@@ -56,17 +66,18 @@ class _Search:
         counts = tree.occurrences(records)
         self._raised = Raised(tree, counts, None if start is None else tree.above(start))
 
-    def raised_by(self, sizes: Iterable[int]) -> Raised:
+    def raised_by(self, sizes: Iterable[int]) -> Walked:
         """The cut after a walk for each size."""
-        for size in sizes:
-            self._walk(size)
-        return self._raised
+        largest = max((self._walk(size) for size in sizes), default=0)
+        return Walked(self._raised.cut, largest)
 
-    def _walk(self, size: int) -> None:
-        """Cure what a walk over the itemsets of at most `size` nodes meets."""
+    def _walk(self, size: int) -> int:
+        """Cure what a walk over the itemsets of at most `size` nodes meets; the nodes of the tree it went over."""
         nodes = np.argsort(self._rank)
         dead = self._raised.cover[self._tree.first[nodes]] < nodes
         usable = nodes[~dead & (nodes > 0)]
-        for itemset in CountTree(self._tree, self._holding, usable).breaches(self._raised, self._k, size):
+        counted = CountTree(self._tree, self._holding, usable)
+        for itemset in counted.breaches(self._raised, self._k, size):
             for node in cure(self._raised, self._rank, itemset, self._k, self._support):
                 self._raised.commit(node)
+        return counted.nodes

@@ -75,6 +75,7 @@ class CountTree:
         self._columns = columns.indices
         self._everywhere = _Places(np.arange(columns.shape[0]), self._start[:-1])
         self._all = np.ones(len(nodes), bool)
+        self.nodes = 0  # of the tree, as far as the walk has come: what it would hold if it were built
 
     def breaches(self, raised: Raised, k: int, size: int) -> Iterator[Itemset]:
         """The leaves that fewer than k records hold: itemsets of `size` nodes, or shorter ones nothing can join.
@@ -92,8 +93,9 @@ class CountTree:
                 yield itemset
         elif len(itemset) + 1 == size:
             counts = np.bincount(columns, minlength=len(self._nodes))
-            dead = raised.cover[self._first] < self._nodes
-            for column in np.flatnonzero((counts > 0) & (counts < k) & ~dead).tolist():
+            alive = raised.cover[self._first] >= self._nodes
+            self.nodes += int(np.count_nonzero((counts > 0) & alive))
+            for column in np.flatnonzero((counts > 0) & (counts < k) & alive).tolist():
                 child = (*itemset, int(self._nodes[column]))
                 if not any(map(raised.dead, child)):
                     yield child
@@ -101,6 +103,7 @@ class CountTree:
             for column, below in self._children(columns, grown):
                 child = (*itemset, int(self._nodes[column]))
                 if not any(map(raised.dead, child)):
+                    self.nodes += 1
                     yield from self._breaches(child, below, self._unrelated(free, column), raised, k, size)
 
     def _grown(self, places: _Places, free: NDArray[np.bool_]) -> tuple[Ints, _Places]:

@@ -8,12 +8,21 @@ rests on rounding. A node is dead when a proper ancestor of it is in the cut.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 import numpy as np
 
 from decloak.data.hierarchy import Hierarchy, Ints
 
-__all__ = ["Raised", "cure", "maximal", "ncp", "prices", "ranks"]
+__all__ = ["Raised", "Walked", "cure", "maximal", "ncp", "prices", "ranks"]
+
+
+class Walked(NamedTuple):
+    """A cut as ascending nodes, and the most nodes one of the count trees had that were walked for it, None of none."""
+
+    cut: Ints
+    tree_nodes: int | None = None
+
 
 Support = Callable[[tuple[int, ...]], int]
 """How many records hold every one of some nodes; a record holds a node when it holds an item below it."""

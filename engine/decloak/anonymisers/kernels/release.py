@@ -23,11 +23,13 @@ class Local(NamedTuple):
 
     part: Ints
     cuts: tuple[Ints, ...]
+    tree_nodes: int | None = None
+    """The nodes of the largest count tree that was walked for it, where one was."""
 
     @classmethod
-    def everywhere(cls, cut: Ints, records: int) -> Self:
+    def everywhere(cls, cut: Ints, records: int, tree_nodes: int | None = None) -> Self:
         """The same cut for all records."""
-        return cls(np.zeros(records, np.int64), (cut,))
+        return cls(np.zeros(records, np.int64), (cut,), tree_nodes)
 
 
 def _loss(tree: Hierarchy, nodes: NDArray[np.integer[Any]]) -> Fraction:
@@ -80,4 +82,6 @@ def generalised(
     nodes = _nodes(tree, records, recoding)
     rows = _rows(tree, records, nodes)
     members = {tree.labels[node]: tree.members(node) for node in np.unique(np.concatenate(recoding.cuts)).tolist()}
-    return Generalised(rows, members, data.labels, method, k, m, Share(_loss(tree, nodes)), data.origin)
+    return Generalised(
+        rows, members, data.labels, method, k, m, Share(_loss(tree, nodes)), data.origin, tree_nodes=recoding.tree_nodes
+    )
