@@ -218,6 +218,8 @@ def test_knowledge_of_items_that_are_not_there_is_answered_and_nothing_is_writte
         ("{model: strong_pairs}", "strong_pairs"),
         ("{model: moderate, share: 0.6}", "moderate"),
         ("{model: weak, foreign: foreign.txt}", "weak"),
+        ("{model: weak, frequent: {support: 0.2, count: 5}}", "weak"),
+        ("{model: weak, frequent: {support: 0.2, file: original.txt}}", "weak"),
         ("{knowledge: known.txt}", "explicit"),
     ],
 )

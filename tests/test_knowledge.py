@@ -4,10 +4,10 @@ import random
 from itertools import combinations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decloak.attack.knowledge import explicit, moderate, strong_pairs, weak
+from decloak.attack.knowledge import explicit, frequent_itemsets, moderate, strong_pairs, weak
 from decloak.errors import DecloakError
 
 RECORDS = st.lists(st.sets(st.sampled_from("abcdef"), min_size=1), max_size=9)
@@ -147,3 +147,22 @@ def test_a_broken_knowledge_file_is_an_error_with_its_place_in_one_line(tmp_path
         explicit(written(tmp_path, data), ["milk", "tea"])
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 1000
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.sets(st.sampled_from("abcde"), min_size=1, max_size=5), min_size=1, max_size=12),
+    st.integers(1, 3),
+    st.sampled_from([0.1, 0.25, 0.5, 1.0]),
+)
+def test_what_is_frequent_is_what_counting_finds(records, m, support):
+    held = {
+        itemset: sum(set(itemset) <= record for record in records)
+        for itemset in combinations(sorted(set().union(*records)), m)
+    }
+    often = [itemset for itemset, count in held.items() if count and count >= support * len(records) - 1e-9]
+    assert frequent_itemsets(records, m, support=support, count=10**6) == sorted(often)
+    few = frequent_itemsets(records, m, support=support, count=2, seed=5)
+    assert few == frequent_itemsets(records, m, support=support, count=2, seed=5)
+    assert len(few) == min(2, len(often))
+    assert set(few) <= set(often)

@@ -1,7 +1,8 @@
 """What attackers know: lists of itemsets, each a tuple of items in code point order.
 
 The strong attacker of Barakat et al. knows every pair and is written None; the other models draw what they know
-from the original records (strong_pairs, moderate), from the items and foreign words (weak), or from a file (explicit).
+from the original records (strong_pairs, moderate), from the items and foreign words or from what is frequent somewhere
+(weak), or from a file (explicit).
 """
 
 import math
@@ -9,12 +10,16 @@ import random
 from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
 
+import numpy as np
+
 from decloak.checks import check_km
+from decloak.counting.frequent import frequent
 from decloak.data.formats.lines import FilePath, place
 from decloak.data.formats.readers import read
 from decloak.errors import DecloakError, shown
+from decloak.lazy import sparse
 
-__all__ = ["MOST_ITEMSETS", "Itemset", "explicit", "moderate", "strong_pairs", "weak"]
+__all__ = ["MOST_ITEMSETS", "Itemset", "explicit", "frequent_itemsets", "moderate", "strong_pairs", "weak"]
 
 Itemset = tuple[str, ...]
 
@@ -68,6 +73,27 @@ def weak(items: Iterable[str], foreign: Iterable[str], m: int, seed: int = 0, co
     rng = random.Random(seed)
     words = rng.sample(item_names, min(count, len(item_names))) + rng.sample(foreign_words, count)
     return list(combinations(sorted(words), m))
+
+
+def frequent_itemsets(
+    records: Sequence[Collection[str]], m: int, *, support: float, count: int, seed: int = 0
+) -> list[Itemset]:
+    """Random itemsets of m items among those that this share of some records hold: `count` of them, or all.
+
+    >>> frequent_itemsets([["a", "b"], ["a", "b", "c"], ["c"]], 2, support=0.5, count=10)
+    [('a', 'b')]
+    """
+    check_km(1, m)
+    items = sorted({item for record in records for item in record})
+    number = {item: place for place, item in enumerate(items)}
+    rows = [sorted({number[item] for item in record}) for record in records]
+    start = np.cumsum([0, *map(len, rows)])
+    columns = np.array([column for row in rows for column in row], np.int64)
+    matrix = sparse.csr_array((np.ones(len(columns), np.int64), columns, start), (len(rows), len(items)))
+    low = max(1, math.ceil(support * len(rows) - 1e-9))  # a little less, for 0.07 of 100 records are 7
+    blocks = (block for block in frequent(matrix, low) if block.shape[1] == m)
+    there = sorted(tuple(items[column] for column in row) for block in blocks for row in block.tolist())
+    return sorted(random.Random(seed).sample(there, min(count, len(there))))
 
 
 def explicit(path: FilePath, items: Collection[str]) -> list[Itemset]:

@@ -12,7 +12,7 @@ from decloak.errors import DecloakError, shown
 from decloak.relate.wordnet_files import files_in
 from decloak.yaml.part import File, Found, Item, Part, disjoint
 
-__all__ = ["Attacker", "Nouns", "Sample"]
+__all__ = ["Attacker", "FrequentSets", "Nouns", "Sample"]
 
 USUAL = 2
 """Plain items that make a context where nobody says how many."""
@@ -35,6 +35,26 @@ class Nouns(Part):
     def files_of(self, key: str) -> Sequence[str]:
         """The files that decide which words there are."""
         return files_in(self.folder)
+
+
+class FrequentSets(Part):
+    """Itemsets that are frequent among some transactions."""
+
+    FILES: ClassVar = ("file",)
+
+    support: float = Field(0.01, gt=0, le=1)
+    """The share of the transactions that hold them, at least."""
+    count: int = Field(190, ge=1)
+    """How many are known: drawn at random, or all if there are fewer."""
+    file: File | None = None
+    """Transactions of other people, in which to look; without it the originals."""
+    format: Literal[tuple(FORMATS)] = "basket"  # type: ignore[valid-type]
+    """How the file is written."""
+
+    def mistakes(self) -> Found:
+        """A format of no file."""
+        if self.file is None and "format" in self.model_fields_set:
+            yield ("format",), DecloakError("'format' goes with 'file'", hint="delete it, or name a file")
 
 
 class Sample(Part):
@@ -87,11 +107,13 @@ class Attacker(Part):
 
     model: Literal["strong", "strong_pairs", "moderate", "weak"] = "strong"
     """Disassociated data: knows every pair, every m items of every record, m items of each of a share of the
-    records, or all m of ten items and ten foreign words."""
+    records, or all m of ten items and ten foreign words (weak), or some that are frequent."""
     share: float = Field(0.5, gt=0, lt=1)
     """Moderate: the share of the records of which an itemset is known."""
     foreign: File | Nouns | None = None
     """Weak: a file of words that are not in the data, one a line, or nouns of WordNet; ten of them are taken."""
+    frequent: FrequentSets | None = None
+    """Weak: itemsets of m items that are frequent, in place of foreign words."""
     knowledge: File | None = None
     """The known itemsets themselves, one a line, in place of a model."""
 
@@ -106,13 +128,15 @@ class Attacker(Part):
     def mistakes(self) -> Found:
         """What belongs to one model, or replaces all."""
         yield from self._climbed()
-        wanted = {"share": "moderate", "foreign": "weak"}
+        wanted = {"share": "moderate", "foreign": "weak", "frequent": "weak"}
         for key, model in wanted.items():
             if key in self.model_fields_set and self.model != model:
                 yield (key,), DecloakError(f"{shown(key)} is for the {model} attacker", hint=f"write model: {model}")
-        if self.model == "weak" and self.foreign is None:
-            hint = "write foreign: FILE, one word a line, or {wordnet: package}"
+        if self.model == "weak" and self.foreign is None and self.frequent is None:
+            hint = "write foreign: FILE, one word a line, or {wordnet: package}; or frequent: {support: 0.01}"
             yield ("model",), DecloakError("the weak attacker needs words that are not in the data", hint=hint)
+        if self.foreign is not None and self.frequent is not None:
+            yield ("frequent",), DecloakError("frequent itemsets replace foreign words", hint="delete one of the two")
         if self.knowledge is not None and "model" in self.model_fields_set:
             yield ("knowledge",), DecloakError("the known itemsets replace a model", hint="delete one of the two")
 

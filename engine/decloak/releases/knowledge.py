@@ -1,12 +1,14 @@
 """What an attacker of disassociated data knows beforehand, as the scenario says."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
-from decloak.attack.knowledge import explicit, moderate, strong_pairs, weak
+from decloak.attack.knowledge import explicit, frequent_itemsets, moderate, strong_pairs, weak
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.lines import read_lines
-from decloak.releases.attacker import Attacker, Nouns
+from decloak.data.formats.readers import read
+from decloak.errors import DecloakError
+from decloak.releases.attacker import Attacker, FrequentSets, Nouns
 from decloak.releases.held import UNKNOWN, HeldChunks
 
 __all__ = ["Knowledge", "known_by_file", "what_is_known"]
@@ -29,6 +31,9 @@ def known_by_file(
     """What an attacker knows who goes by a file: listed itemsets, or foreign words beside items of the data."""
     if attacker.knowledge is not None:
         return Knowledge("explicit", explicit(folder / attacker.knowledge, items()))
+    if attacker.frequent is not None and attacker.frequent.file is not None:
+        other = read(folder / attacker.frequent.file, attacker.frequent.format)
+        return _frequent(attacker.frequent, other.transactions, m, seed)
     if attacker.foreign is None:
         return None
     if isinstance(attacker.foreign, Nouns):
@@ -45,6 +50,14 @@ def _nouns(part: Nouns, folder: Folder, items: Sequence[str], seed: int) -> list
     return nouns.foreign_words(items, FOREIGN, seed)
 
 
+def _frequent(part: FrequentSets, records: Sequence[Collection[str]], m: int, seed: int) -> Knowledge:
+    itemsets = frequent_itemsets(records, m, support=part.support, count=part.count, seed=seed)
+    if not itemsets:
+        message = f"no {m} items are together in {part.support:g} of the transactions"
+        raise DecloakError(message, "attacker.frequent.support", "write a smaller one")
+    return Knowledge("weak", itemsets)
+
+
 def what_is_known(attacker: Attacker, folder: Folder, seed: int, held: HeldChunks) -> Knowledge:
     """Work out the itemsets an attacker knows; the strong one knows every pair, and none is listed."""
     m = held.published.m or 2
@@ -55,6 +68,8 @@ def what_is_known(attacker: Attacker, folder: Folder, seed: int, held: HeldChunk
         return Knowledge("strong", [])
     if held.rows is None:
         return Knowledge(attacker.model, [], UNKNOWN.format(f"what a {attacker.model} attacker knows"))
+    if attacker.frequent is not None:
+        return _frequent(attacker.frequent, held.rows.records, m, seed)
     if attacker.model == "moderate":
         return Knowledge("moderate", moderate(held.rows.records, m, share=attacker.share, seed=seed))
     return Knowledge("strong_pairs", strong_pairs(held.rows.records, m))

@@ -57,7 +57,7 @@ class SetGeneralisedForm(Form[HeldSets]):
         return HeldSets(connection, number)
 
     def misfits(self, attacker: Attacker, *, marked: bool, order: Order | None) -> Found:
-        for key in ("model", "share", "foreign", "knowledge"):
+        for key in ("model", "share", "foreign", "frequent", "knowledge"):
             if key in attacker.model_fields_set:
                 yield (key,), DecloakError(f"{shown(key)} is about disassociated data only", hint="delete it")
         for key in ("k", "utility"):

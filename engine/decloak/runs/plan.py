@@ -22,7 +22,7 @@ from decloak.version import __version__
 
 __all__ = ["Plan", "Planned", "attack_settings", "left_open", "plan", "rungs_of"]
 
-KNOWING = {"model", "share", "foreign", "knowledge"}
+KNOWING = {"model", "share", "foreign", "frequent", "knowledge"}
 """What an attacker knows of disassociated data."""
 UNMARKING = {"k", "utility"}
 """What an attacker goes by who marks what is generalised."""
