@@ -24,14 +24,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-SECONDS = ("cpu_seconds", "seconds")
+SECONDS = ("cpu_seconds", "seconds", "attack_cpu_seconds", "attack_seconds", "detection_seconds")
 """Measures that no two runs have in common."""
 SHOWN = 8
 """Differences printed of one scenario."""
 STORE = "store.db"
 FIGURES = """
 select 'figure', v.variant, v.repetition, v.attack, v."table", v.measure, v.value, v.part, v.whole
-from result v where v.measure not in (?, ?)
+from result v where v.measure not in (?, ?, ?, ?, ?)
 """
 SEEDS = "select 'seed', variant, repetition, seed from run"
 FINDINGS = """

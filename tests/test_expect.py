@@ -221,3 +221,25 @@ def test_any_text_is_an_expectation_or_a_decloak_error(text: str) -> None:
     except DecloakError:
         return
     assert expectation.holds({}) in (True, False, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "fine"),
+    [
+        ("cpu_seconds(rba) < 3", False),
+        ("cpu_seconds(rba) < 3 * cpu_seconds(tba)", True),
+        ("cpu_seconds(rba) / cpu_seconds(tba) < 3", True),
+        ("max(cpu_seconds(rba), cpu_seconds(gba)) > cpu_seconds(tba)", True),
+        ("max(cpu_seconds(rba), 2) > cpu_seconds(tba)", False),
+        ("cpu_seconds(rba) + 1 < cpu_seconds(tba)", False),
+        ("cpu_seconds(rba) * cpu_seconds(tba) > 1", False),
+        ("recall(rba) > 0.5 and cpu_seconds(rba) < 1", False),
+        ("recall(rba) / cpu_seconds(rba) > recall(tba) / cpu_seconds(tba)", True),
+        ("recall(rba) > 0.5", True),
+        ("cpu_seconds(rba) >= 0", True),
+    ],
+)
+def test_seconds_are_compared_with_seconds_alone(text, fine):
+    errors = list(Expectation.parse(text).absolute({"cpu_seconds"}))
+    assert bool(errors) != fine
+    assert all("depends on the machine" in str(error) for error in errors)

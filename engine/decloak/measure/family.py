@@ -49,6 +49,7 @@ class FigureTitle:
     column: bool = True  # whether the table of a run shows it; `show` always does
     bounds: Bounds = SHARE  # what it can be at all; of a count that is known, from 0 to of how many
     before: str | None = None  # the figure of the same before the attack, shown beside it, of how many
+    clock: bool = False  # whether it is seconds, which no two machines have in common
     published: bool = False  # whether it is known though an attack had nothing to do: it is of the release alone
 
     def bounds_of(self, of: float | None) -> Bounds:
@@ -86,6 +87,11 @@ class Family:
     def files(self) -> tuple[str, ...]:
         """The settings that name files."""
         return () if self.settings is None else self.settings.FILES
+
+    @property
+    def discerning(self) -> bool:
+        """Whether it says something of some attacks alone."""
+        return bool(self.rule_forms or self.columns or self.of_release)
 
     def undefined(self, figures: Sequence[Figure]) -> list[Figure]:
         """The same without the values that an attack with nothing to do cannot have: a zero would pass for safety."""

@@ -12,6 +12,7 @@ from decloak.measure import (
     loss,
     mining,
     recovery,
+    timing,
     utility,
     wmd,
 )
@@ -22,7 +23,7 @@ __all__ = [
     "words_of_columns",
 ]  # fmt: skip
 
-_MODULES = (findings, recovery, link, loss, cost, mining, accuracy, certain, breakage, breach, utility, wmd)
+_MODULES = (findings, recovery, link, loss, cost, mining, accuracy, certain, breakage, breach, timing, utility, wmd)
 FAMILIES: tuple[Family, ...] = tuple(module.FAMILY for module in _MODULES)
 """The first is always counted, and so the one that nobody chooses."""
 

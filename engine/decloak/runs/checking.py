@@ -101,7 +101,11 @@ def _pointless(case: Combination, catalogue: Catalogue, folder: Folder) -> Itera
     rules = [catalogue.rule(attack.rule, folder.path) for attack in scenario.attacks]
     for number, family in enumerate(map(by_name, scenario.families if scenario.measure else ())):
         if not any(_measured_by(family, rule) for rule in rules):
-            others = [name for name in scenario.fitting if any(_measured_by(by_name(name), rule) for rule in rules)]
+            others = [
+                name
+                for name in scenario.fitting
+                if by_name(name).discerning and any(_measured_by(by_name(name), rule) for rule in rules)
+            ]
             attacks = [name for name in bundled_names() if _measured_by(family, catalogue.rule(name))]
             hints = [f"attack with {' or '.join(attacks)}"] if attacks else []
             hints += [f"measure {' or '.join(others)}"] if others else []

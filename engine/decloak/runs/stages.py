@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
-from decloak.anonymisers.method import Method, NewRelease
+from decloak.anonymisers.method import Method, NewRelease, Stopwatch
 from decloak.attack.selftrained import Control, added_probabilities
 from decloak.data.dataset import Dataset
 from decloak.data.rungs import Rung, step_name
@@ -218,9 +218,11 @@ class Execution:
                 other, number = earlier[name]
                 reads[other.rule.derives.name] = number
                 other.rule.operator.show(sandbox, number, other.rule.derives)
+            clock = Stopwatch()
             result = rule.operator.run(rule, self._sight(sandbox), planned.settings)
+            took = clock.seconds
 
-        return partial(_write_attack, planned=planned, scope=scope, reads=reads, result=result)
+        return partial(_write_attack, planned=planned, scope=scope, reads=reads, took=took, result=result)
 
     def _sight(self, sandbox: Sandbox) -> Sight:
         relate = self.scenario.related_by
@@ -276,12 +278,17 @@ class Execution:
 
 
 def _write_attack(
-    connection: sqlite3.Connection, planned: Planned, scope: Scope, reads: Mapping[str, int], result: Result
+    connection: sqlite3.Connection,
+    planned: Planned,
+    scope: Scope,
+    reads: Mapping[str, int],
+    took: Mapping[str, float],
+    result: Result,
 ) -> int:
     """Write what a rule found, and the views that say why."""
     rule = planned.rule
     text = findings.write_rule(connection, rule.digest, rule.name, rule.model.form, rule.text)
-    parameters = planned.settings.model_dump(exclude_none=True) | {"reads": reads}
+    parameters = planned.settings.model_dump(exclude_none=True) | {"reads": reads, "took": took}
     parameters["knows"] = step_name(planned.rungs)
     if rule.operator.by_probability(rule):
         parameters["probabilities"] = True

@@ -7,7 +7,7 @@ Arithmetic and comparisons with None give None, and so do `and`, `or`, `not` unl
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from keyword import iskeyword
@@ -87,6 +87,17 @@ class Expectation:
                 hint = nearest(attack, plain) or f"known here: {', '.join(plain) or 'none'}{advice}"
                 yield DecloakError(f"no attack {shown(attack)}", hint=hint)
 
+    def absolute(self, clocked: Collection[str]) -> Iterator[DecloakError]:
+        """Comparisons of seconds with what is none: on another machine they would come out otherwise."""
+        for node in walk(self.root):
+            if isinstance(node, Operation) and node.sign in _COMPARE:
+                # Nothing is nothing on every machine.
+                units = {_unit(operand, clocked) for operand in node.operands if operand != Number(0)}
+                if len(units) > 1 or None in units:
+                    example = next(name for name, _ in self.measures() if name in clocked)
+                    hint = f"compare seconds with seconds: {example}(rba) < 10 * {example}(tba)"
+                    yield DecloakError(f"{shown(_text(node))} depends on the machine", hint=hint)
+
     def holds(self, values: Measured) -> bool | None:
         """Whether it holds; None when what is undefined decides it."""
         return _logic(self.root, values)
@@ -105,6 +116,18 @@ def _pair(node: Node) -> tuple[str, str]:
         case Call(name, (Name(attack),)):
             return name, attack
     raise ValueError(f"not a measure: {node}")
+
+
+def _unit(node: Node, clocked: Collection[str]) -> int | None:
+    """Seconds to which power a number is, None where it is a sum of several."""
+    inner = [_unit(child, clocked) for child in ([] if _is_measure(node) else _children(node))]
+    match node:
+        case Call(name) if name not in _FOLDS:
+            return int(name in clocked)
+        case Operation("*" | "/" as sign, _):
+            first, second = inner
+            return None if first is None or second is None else first + second if sign == "*" else first - second
+    return 0 if not inner else inner[0] if len(set(inner)) == 1 else None
 
 
 def _alone(node: Node) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Read back what stages wrote, in the shapes the kernels take."""
 
+import json
 import sqlite3
 from collections.abc import Hashable, Iterator, Mapping
 from itertools import groupby
@@ -105,6 +106,12 @@ def idle(connection: sqlite3.Connection, attack: int) -> str | None:
         "select json_extract(parameters, '$.idle') from attack where id = ?", (attack,)
     ).fetchone()
     return None if reason is None else str(reason)
+
+
+def seconds_of(connection: sqlite3.Connection, attack: int) -> dict[str, float]:
+    """What an attack took, by the name of the clock; empty where it was not looked at."""
+    (parameters,) = connection.execute("select parameters from attack where id = ?", (attack,)).fetchone()
+    return dict(json.loads(parameters).get("took", {}))
 
 
 def lacks_context(connection: sqlite3.Connection, attack: int) -> bool:
