@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all trust lint types bench bench-check docs clean
+.PHONY: demo test test-all trust lint types bench bench-check docs gallery clean
 
 demo: $(VENV)/installed
 	$(BIN)/decloak run scenarios/quickstart.yaml --store store.db
@@ -52,6 +52,12 @@ bench-check: $(VENV)/benched
 
 docs: $(VENV)/installed
 	$(BIN)/python docs/generate.py
+
+# Runs every figure of the papers, half an hour on two cores, and writes docs/gallery.md with its pictures; what came of
+# them goes with the scenarios, for `decloak gallery` to list.
+gallery: $(VENV)/tested
+	$(BIN)/decloak gallery --run --write docs
+	cp docs/gallery/verdicts.json scenarios/papers/verdicts.json
 
 # The documentation as a site in docs/_site; a warning is an error. Its examples are run by `make test`.
 site: $(VENV)/sited

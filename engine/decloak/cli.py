@@ -38,6 +38,7 @@ COMMANDS = {
     "explain": ("results", "Say why an item was struck from a transaction."),
     "report": ("reporting", "Write a page about runs."),
     "plot": ("plotting", "Draw how a figure changes with what varies."),
+    "gallery": ("gallery", "List the figures of the papers, and whether we see the same."),
     "hierarchy": ("hierarchy", "Compare what a data set would lose in one hierarchy or another."),
     "publish": ("publishing", "Write the release of a run to a file."),
     "check": ("checking", "Check the guarantee of a release, or of a data file."),

@@ -4,6 +4,7 @@ One panel for each series, since six bands on top of each other are mud. Text, a
 page; nothing is clipped, and nothing is fetched: data stand in the specification.
 """
 
+import re
 from collections.abc import Sequence
 from html import escape
 from importlib import import_module
@@ -17,8 +18,12 @@ __all__ = ["bars", "drawn", "grid", "panel", "panels", "scatter"]
 
 BLUE, GREY = "#0072B2", "#808080"
 """Of Okabe and Ito's colours, which nobody takes for one another; grey is chance."""
+WIDE = 50
+"""So many times its least value an axis has at most that is not logarithmic."""
 WIDTH, HEIGHT = 210, 140
 _INK = "currentColor"
+_UNSEEN = re.compile(r'<path [^>]*d="(?:M0,0h0v0h0Z)?"[^>]*/>| (?:class|pointer-events|fill-opacity)="[^"]*"')
+"""What Vega writes into an SVG and nobody sees."""
 _CONFIG: dict[str, Any] = {
     "background": None,
     "font": "sans-serif",
@@ -31,8 +36,8 @@ _CONFIG: dict[str, Any] = {
 }  # fmt: skip
 
 
-def panels(study: Study, x: str, y: str, by: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """A panel for each series of a figure, all on one scale."""
+def panels(study: Study, x: str, y: str, by: Sequence[str] = (), *, close: bool = False) -> list[dict[str, Any]]:
+    """A panel for each series of a figure, all on one scale: a share on that from 0 to 1, unless it is seen close."""
     series = [line for line in study.series(x, y, by) if any(point.value is not None for point in line.points)]
     if not series:
         raise DecloakError(f"{shown(y)} is undefined in all of these runs", "--y", "`decloak show` lists the figures")
@@ -40,7 +45,7 @@ def panels(study: Study, x: str, y: str, by: Sequence[str] = ()) -> list[dict[st
     title, count = (titles[y].title, titles[y].count) if y in titles else (y, False)
     reached = [bound for line in series for point in line.points for bound in (point.value, point.low, point.high)]
     highest = max(bound for bound in reached if bound is not None)
-    top = 1.0 if highest <= 1 and not count else highest
+    top = 1.0 if highest <= 1 and not count and not close else highest
     return [panel(line, x, title, top, _conclusion(line, x, title)) for line in series]
 
 
@@ -69,8 +74,8 @@ def panel(series: Series, x: str, y: str, top: float, about: str = "") -> dict[s
     values = [_datum(point, numeric) for point in series.points if point.value is not None]
     across: dict[str, Any] = {"field": "x", "title": x, "type": "quantitative" if numeric else "nominal"}
     if numeric:
-        axis: dict[str, Any] = {"values": _ticks(series.points), "format": "~g"}
-        across |= {"scale": {"zero": False, "nice": False, "padding": 6}, "axis": axis}
+        axis: dict[str, Any] = {"values": _ticks(series.points), "format": "~r"}
+        across |= {"scale": {"zero": False, "nice": False, "padding": 6, "type": _scale(series.points)}, "axis": axis}
     else:
         across |= {"sort": None, "axis": {"labelAngle": 0, "labelLimit": 90}}
     up = {"field": "y", "type": "quantitative", "title": y, "scale": {"domain": [0, top], "nice": True}}
@@ -138,15 +143,20 @@ def grid(panels: Sequence[dict[str, Any]], columns: int = 3) -> dict[str, Any]:
     return {"concat": list(panels), "columns": columns, "spacing": 24}
 
 
-def drawn(spec: dict[str, Any], kind: str) -> bytes:
-    """A specification as a picture: svg, png or pdf."""
+def drawn(spec: dict[str, Any], kind: str, *, image: bool = False) -> bytes:
+    """A specification as a picture: svg, png or pdf; an SVG takes the colour of the page it is in, unless it is an
+    image of its own: that one is small, dark on white, and has no text but what its page says of it.
+    """
     try:
         converter = import_module("vl_convert")
     except ImportError:
         raise DecloakError("drawing needs vl-convert-python", hint="pip install 'decloak[report]'") from None
-    whole = spec | {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "config": _CONFIG}
+    config = _CONFIG | {"aria": False, "background": "white"} if image else _CONFIG
+    whole = spec | {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "config": config}
     if kind == "svg":
-        return bytes(_with_text(converter.vegalite_to_svg(whole), spec.get("description", "")), "utf-8")
+        svg: str = converter.vegalite_to_svg(whole)
+        text = _UNSEEN.sub("", svg).replace(_INK, "#222") if image else _with_text(svg, spec.get("description", ""))
+        return bytes(text, "utf-8")
     paper = whole | {"config": _CONFIG | {"background": "white"}}
     return bytes(converter.vegalite_to_png(paper, scale=2) if kind == "png" else converter.vegalite_to_pdf(paper))
 
@@ -167,6 +177,12 @@ def _ticks(points: Sequence[Point]) -> list[Any]:
     """The values that were tried, every other of them where they are many."""
     values = sorted(point.x for point in points)
     return values[:: 1 + len(values) // 8]
+
+
+def _scale(points: Sequence[Point]) -> str:
+    """Logarithmic where values grow by factors."""
+    least, most = min(point.x for point in points), max(point.x for point in points)
+    return "log" if least > 0 and most >= WIDE * least else "linear"
 
 
 def _is_number(value: object) -> bool:

@@ -13,7 +13,7 @@ from decloak.measure.registry import by_name, figure_titles
 from decloak.report import charts
 from decloak.report.page import Drawn, Section, Table
 from decloak.report.study import Point, Series, Study
-from decloak.scenario.plots import ATTACK, Plot, Plots
+from decloak.scenario.plots import Plot, Plots
 from decloak.scenario.sweep import compact
 from decloak.version import __version__
 
@@ -87,7 +87,7 @@ def sweep_section(study: Study) -> Section | None:
     """A figure for everything that varies, or those that the scenario lists; None where nothing varies."""
     listed = Plots.model_validate_json(json.dumps(study.runs[0].config.get("report") or {})).plot
     plots = listed or [Plot(x=x, y=y) for x, y in _usual(study)]
-    figures = [_figure(study, plot.x, plot.y, _panels(study, plot)) for plot in plots]
+    figures = [_figure(study, plot.x, plot.y, study.panel_keys(plot)) for plot in plots]
     if not figures:
         return None
     band = "The band is the 95% interval over repetitions, the" if _most_repetitions(study) > 1 else "The"
@@ -201,12 +201,6 @@ def _usual(study: Study) -> Iterator[tuple[str, str]]:
     headline = next((name for name in HEADLINES if name in study.measures), None)
     if headline is not None:
         yield from ((key, headline) for key in study.varied)
-
-
-def _panels(study: Study, plot: Plot) -> Sequence[str]:
-    """The keys that a plot says, or all that differs beside what lies across."""
-    several = [*([ATTACK] if len(study.attacks) > 1 else []), *study.varied]
-    return [key for key in several if key != plot.x] if plot.panels is None else plot.panels
 
 
 def _figure(study: Study, x: str, y: str, by: Sequence[str]) -> Drawn:

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 from decloak.errors import DecloakError, nearest, shown
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import figure_titles
-from decloak.scenario.plots import ATTACK
+from decloak.scenario.plots import ATTACK, Plot
 from decloak.scenario.sweep import compact, short_names
 from decloak.store.results import attacks_of, pooled_figures, records_of
 from decloak.store.studies import StudyRun
 
-__all__ = ["Point", "Series", "Study"]
+__all__ = ["ATTACK", "Point", "Series", "Study", "setting"]
 
 CHANCE = {"precision": "chance", "accuracy": "chance"}
 """The figure that says what chance would have reached of another."""
@@ -89,6 +89,11 @@ class Study:
         """The figures that were measured."""
         return dict.fromkeys(measure for figures in self.figures.values() for measure, _ in figures).keys()
 
+    def panel_keys(self, plot: Plot) -> Sequence[str]:
+        """The keys that a plot says, or all that differs beside what lies across."""
+        several = [*([ATTACK] if len(self.attacks) > 1 else []), *self.varied]
+        return [key for key in several if key != plot.x] if plot.panels is None else plot.panels
+
     def series(self, x: str, y: str, by: Sequence[str] = ()) -> list[Series]:
         """The figure `y` along `x`, a series for each value of what `by` names."""
         self._check(x, y, by)
@@ -97,8 +102,8 @@ class Study:
         for run in self.runs:
             for attack in having:
                 figures = self.figures[run.run]
-                panel = tuple(_named(key, self._place(run, attack, key)) for key in by)
-                across = self._place(run, attack, x)
+                panel = tuple(_named(key, self.named(run, attack, key)) for key in by)
+                across = self.named(run, attack, x)
                 row = across, figures.get((y, attack)), figures.get((CHANCE.get(y, ""), attack))
                 cells.setdefault(panel, {}).setdefault(compact(across), []).append(row)
         return [
@@ -106,12 +111,12 @@ class Study:
             for panel, along in cells.items()
         ]
 
-    def _place(self, run: StudyRun, attack: str, key: str) -> Any:
-        """Where a figure lies on an axis: a number, or what a value is called among the others."""
+    def named(self, run: StudyRun, attack: str, key: str) -> Any:
+        """Where a figure of a run lies on an axis: a number, or what a value is called among the others."""
         if key == ATTACK:
             return attack
         value = setting(run.config, key)
-        return self._names[key][compact(value)] if isinstance(value, Mapping) else value
+        return self._names[key][compact(value)] if isinstance(value, Mapping) and key in self._names else value
 
     @cached_property
     def _names(self) -> dict[str, dict[str, str]]:
@@ -139,7 +144,10 @@ def setting(config: Mapping[str, Any], key: str) -> Any:
     """The value of a dotted key, None where there is none."""
     value: Any = config
     for name in key.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
+        if isinstance(value, list):
+            value = value[int(name)] if name.isdecimal() and int(name) < len(value) else None
+        else:
+            value = value.get(name) if isinstance(value, Mapping) else None
     return value
 
 

@@ -24,6 +24,7 @@ from decloak.rules.load import bundled_names, no_rule
 from decloak.rules.model import is_path
 from decloak.scenario.data import Data
 from decloak.scenario.expect import Expectation
+from decloak.scenario.figure import Figure
 from decloak.scenario.ladder import ladder_mistakes, related_by
 from decloak.scenario.overriding import DEEPEST, check_effect, overridden
 from decloak.scenario.parts import Attack, Measure, Repeat, family_of, missing_family, settings_of
@@ -91,12 +92,16 @@ class _Plan(Part):
     """How often each variant is run, and from which seed."""
     report: Plots = Plots()
     """What `decloak report` draws."""
+    figure: Annotated[Figure | None, Field(exclude=True)] = None
+    """The figure of a paper that it repeats, for `decloak gallery`; it decides nothing of a run."""
 
     def mistakes(self) -> Found:
-        """Plots of what does not vary."""
+        """Plots and trends of what does not vary."""
         varied = [key for key, values in self.vary.items() if len(values) > 1]
         for number, plot in enumerate(self.report.plot or ()):
             yield from ((("report", "plot", number, *loc), error) for loc, error in plot.misplaced(varied))
+        if self.figure is not None:
+            yield from ((("figure", *loc), error) for loc, error in self.figure.misplaced(varied))
 
 
 class Scenario(_Plan):
@@ -198,12 +203,14 @@ class Scenario(_Plan):
         # An expectation may name an attack by a rule that is misspelt: that is one mistake, not two.
         unknown = dict(self._unknown())
         yield from unknown.items()
-        yield from self._expected(
-            [attack.name for number, attack in enumerate(self.attacks) if ("attack", number) not in unknown]
-        )
+        known = [attack.name for number, attack in enumerate(self.attacks) if ("attack", number) not in unknown]
+        yield from self._expected(known)
         for number, plot in enumerate(self.report.plot or ()):
             faults = plot.unmeasured(self.families, self.fitting, len(self.attacks))
             yield from ((("report", "plot", number, *loc), error) for loc, error in faults)
+        if self.figure is not None and not unknown:
+            for loc, error in self.figure.faults(known, self._measured):
+                yield ("figure", *loc), error
 
     def _unknown(self) -> Found:
         """Rules that there are not; those in files are looked for when the scenario is planned."""
@@ -213,15 +220,22 @@ class Scenario(_Plan):
 
     def _expected(self, attacks: Sequence[str]) -> Found:
         """What expectations name and there is not, each once; when a rule is unknown, any attack may be meant by it."""
-        here = (figure.name for family in map(by_name, self.families) for figure in family.figures)
-        measures = tuple(dict.fromkeys([*here, *figure_titles()]))
+        measures = tuple(dict.fromkeys([*self._measured, *figure_titles()]))
+        clocked = [figure.name for figure in figure_titles().values() if figure.clock]
         reported: set[str] = set()
         for number, expectation in enumerate(self.expectations):
             meant = (attack for _, attack in expectation.measures()) if len(attacks) < len(self.attacks) else ()
-            for error in (*expectation.faults(measures, (*attacks, *meant)), *self._unmeasured(expectation)):
+            faults = (*expectation.faults(measures, (*attacks, *meant)), *expectation.absolute(clocked))
+            for error in (*faults, *self._unmeasured(expectation)):
                 if str(error) not in reported:
                     yield ("expect", number), error
                 reported.add(str(error))
+
+    @property
+    def _measured(self) -> list[str]:
+        """The figures of what is measured, and those that are always counted."""
+        families = (by_name(name) for name in (*self.families, "findings"))
+        return [figure.name for family in families for figure in family.figures]
 
     def _unmeasured(self, expectation: Expectation) -> Iterator[DecloakError]:
         for figure in dict.fromkeys([*expectation.alone(), *(measure for measure, _ in expectation.measures())]):

@@ -1,0 +1,113 @@
+"""`gallery`: the figures of the papers, with what the papers saw and what we see."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from decloak.commands.options import form_option
+from decloak.report.terminal import say
+
+if TYPE_CHECKING:
+    from decloak.report.gallery import Entry, Outcome
+
+__all__ = ["gallery_command"]
+
+
+@click.command("gallery")
+@click.argument("names", nargs=-1, metavar="[FIGURE]...")
+@click.option("--run", "running", is_flag=True, help="Run them now, and judge by that.")
+@click.option("--quick", is_flag=True, help="Only those that take seconds.")
+@click.option("--store", type=click.Path(path_type=Path), help="Where runs are kept; forgotten if not said.")
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Put a value on top, such as data=...")
+@click.option(
+    "--write", type=click.Path(file_okay=False, exists=True, path_type=Path), metavar="FOLDER",
+    help="With --run: write gallery.md and its pictures there.",
+)  # fmt: skip
+@form_option
+def gallery_command(
+    names: tuple[str, ...],
+    running: bool,
+    quick: bool,
+    store: Path | None,
+    overrides: tuple[str, ...],
+    write: Path | None,
+    form: str,
+) -> None:
+    """List the figures of the papers, whether we see what the paper saw, and the scenario to run.
+
+    FIGURE is a part of a name, such as fig13 or km-anonymity; what is named is told in full. The verdicts listed are
+    those that come with decloak; --run takes them anew.
+    """
+    from decloak.report.gallery import entries, known_outcomes
+    from decloak.report.table import emit
+
+    if not running and (store or overrides or write):
+        raise click.UsageError("--store, --set and --write go with --run", click.get_current_context())
+    if overrides and write:
+        raise click.UsageError("the page shows the scenarios as they are, without --set", click.get_current_context())
+    chosen = entries(names, quick=quick)
+    outcomes = known_outcomes()
+    if running:
+        outcomes |= _run(chosen, store, overrides, write)
+    if names and form == "table":
+        for entry in chosen:
+            _tell(entry, outcomes.get(entry.name))
+        return
+    rows = [_row(entry, outcomes.get(entry.name)) for entry in chosen]
+    emit(["figure", "verdict", "trends", "scenario"] if form == "table" else _COLUMNS, rows_of(rows, form), form)
+
+
+_COLUMNS = ["figure", "verdict", "trends", "scenario", "saw", "see", "why"]
+
+
+def rows_of(rows: Sequence[Sequence[str]], form: str) -> Sequence[Sequence[str]]:
+    """The columns that fit a terminal, or all."""
+    return [row[:4] for row in rows] if form == "table" else rows
+
+
+def _row(entry: "Entry", known: "Outcome | None") -> list[str]:
+    trends = known.trends if known else ()
+    holding = f"{sum(trend.holds is True for trend in trends)} of {len(trends)}" if known else ""
+    seen = ". ".join(f"{trend.says}: {trend.seen}" for trend in trends)
+    return [
+        f"{entry.name.partition('/')[0]}: {entry.figure.number}", _verdict(entry, known), holding,
+        f"{entry.name}.yaml", entry.figure.saw, seen, entry.figure.why or "",
+    ]  # fmt: skip
+
+
+def _verdict(entry: "Entry", known: "Outcome | None") -> str:
+    if known is None:
+        return "not run"
+    return known.verdict if known.digest == entry.digest else f"{known.verdict} (before it was changed)"
+
+
+def _run(
+    chosen: Sequence["Entry"], store: Path | None, overrides: Sequence[str], write: Path | None
+) -> dict[str, "Outcome"]:
+    from decloak.report.gallery import entries, known_outcomes, outcome
+    from decloak.report.gallery_page import folder_of_pictures, write_outcomes, write_picture
+
+    outcomes = {}
+    for number, entry in enumerate(chosen, 1):
+        say(f"{number} of {len(chosen)}: {entry.name}", err=True)
+        outcomes[entry.name], panels = outcome(entry, store, overrides=overrides)
+        if write is not None:
+            folder_of_pictures(write).mkdir(exist_ok=True)
+            write_picture(entry, panels, write)
+            write_outcomes(entries(), known_outcomes(folder_of_pictures(write)) | outcomes, write)
+    return outcomes
+
+
+def _tell(entry: "Entry", known: "Outcome | None") -> None:
+    word = {True: "✓", None: "?", False: "✗"}
+    say(f"{entry.figure.number} ({entry.name}): {_verdict(entry, known)}")
+    say(f"  the paper saw: {' '.join(entry.figure.saw.split())}")
+    for trend in known.trends if known else ():
+        share = "" if trend.lines == 1 else f", in {trend.holding} of {trend.lines}"
+        say(f"  {word[trend.holds]} {trend.says}{share}")
+        say(f"    {trend.seen}")
+    if entry.figure.why:
+        say(f"  {' '.join(entry.figure.why.split())}")
+    say(f"  decloak run {entry.path}\n")

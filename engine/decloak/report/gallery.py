@@ -1,0 +1,149 @@
+"""The figures of the papers: the scenarios that repeat them, what came of each, and the page that shows them.
+
+Whatever there is to know of a figure stands in its scenario, under `figure`; here is what is said of the papers.
+"""
+
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from decloak.digest import digest
+from decloak.errors import DecloakError, nearest, shown
+from decloak.report import charts
+from decloak.report.study import Study
+from decloak.report.trends import Judged, judged
+from decloak.resources import bundled
+from decloak.runs.runner import Progress, run
+from decloak.scenario.figure import Figure
+from decloak.scenario.plots import Plot, Plots
+from decloak.store.opening import connect_readonly
+from decloak.store.studies import read_runs
+from decloak.yaml.source import check, read_source
+
+__all__ = [
+    "AGREES",
+    "DIFFERS",
+    "HALF",
+    "PAPERS",
+    "VERDICTS",
+    "Entry",
+    "Outcome",
+    "entries",
+    "known_outcomes",
+    "outcome",
+]
+
+PAPERS = {
+    "set-generalisation": "Shao and Ong (2017): attacks on set-generalised transactions",
+    "set-generalisation-thesis": "Ong (2015): the thesis that these attacks are from",
+    "disassociation": "AlShuhail and Shao: semantic attack on disassociated transactions",
+    "cover-problem": "Barakat and others: the cover problem of disassociation",
+    "km-anonymity": "Terrovitis, Mamoulis and Kalnis (2011): k^m-anonymity by local and global recoding",
+}
+"""The papers by their folders, in the order in which they are shown."""
+
+AGREES, HALF, DIFFERS = "agrees", "half", "does not"
+VERDICTS = "verdicts.json"
+"""The file in which outcomes are kept, beside the papers and beside the pictures."""
+
+
+class Entry(NamedTuple):
+    """A scenario that repeats a figure: called after its folder and file."""
+
+    name: str
+    path: Path
+    scenario: str
+    figure: Figure
+    plots: tuple[Plot, ...]
+    digest: str
+
+    @property
+    def paper(self) -> str:
+        """The folder it is in."""
+        return self.path.parent.name
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a figure: whether its trends agree with the paper's."""
+
+    digest: str
+    variants: int
+    trends: tuple[Judged, ...]
+
+    @property
+    def verdict(self) -> str:
+        """Agrees where all trends do, half where some do."""
+        holding = sum(trend.holds is True for trend in self.trends)
+        return AGREES if holding == len(self.trends) else HALF if holding else DIFFERS
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is kept."""
+        return {"verdict": self.verdict} | asdict(self) | {"trends": [trend._asdict() for trend in self.trends]}
+
+    @classmethod
+    def of_json(cls, kept: Mapping[str, Any]) -> "Outcome":
+        """As it was kept."""
+        return cls(kept["digest"], kept["variants"], tuple(Judged(**trend) for trend in kept["trends"]))
+
+
+def folder_of_papers() -> Path:
+    """Where the scenarios of the papers are."""
+    return Path(str(bundled("scenarios"))) / "papers"
+
+
+def entries(names: Sequence[str] = (), *, quick: bool = False) -> list[Entry]:
+    """The figures whose names hold one of these, or all; only those that take seconds, if `quick`."""
+    listed = [entry for path in folder_of_papers().glob("*/*.yaml") if (entry := _entry(path)) is not None]
+    order = list(PAPERS)
+    listed.sort(key=lambda entry: (order.index(entry.paper) if entry.paper in order else len(order), entry.name))
+    for name in names:
+        if not any(name in entry.name for entry in listed):
+            hint = nearest(name, [entry.name for entry in listed]) or "`decloak gallery` lists them"
+            raise DecloakError(f"no figure {shown(name)}", hint=hint)
+    return [
+        entry
+        for entry in listed
+        if (not names or any(name in entry.name for name in names)) and (entry.figure.quick or not quick)
+    ]
+
+
+def _entry(path: Path) -> Entry | None:
+    """A scenario as a figure; None where it repeats none."""
+    source = read_source(path)
+    if not isinstance(source.value, dict) or "figure" not in source.value:
+        return None
+    figure = check(source, Figure, ("figure",))
+    plots = check(source, Plots, ("report",)).plot if "report" in source.value else None
+    name = f"{path.parent.name}/{path.stem}"
+    return Entry(name, path, str(source.value.get("scenario", "")), figure, plots or (), digest(source.value))
+
+
+def known_outcomes(folder: Path | None = None) -> dict[str, Outcome]:
+    """What came of the figures when they were last run, by name: what comes with decloak, or what a folder has."""
+    file = (folder or folder_of_papers()) / VERDICTS
+    if not file.is_file():
+        return {}
+    kept = json.loads(file.read_text("utf-8"))
+    return {name: Outcome.of_json(of_figure) for name, of_figure in kept.items()}
+
+
+def outcome(
+    entry: Entry, store: Path | None, progress: Progress | None = None, overrides: Sequence[str] = ()
+) -> tuple[Outcome, list[dict[str, Any]]]:
+    """Run a figure and judge its trends; with it the panels that show it."""
+    with tempfile.TemporaryDirectory() as folder:
+        finished = run(entry.path, store=store or Path(folder) / "gallery.db", progress=progress, overrides=overrides)
+        with closing(connect_readonly(finished.store)) as connection:
+            study = Study.of(connection, read_runs(connection, [variant.run for variant in finished.variants]))
+    trends = tuple(judged(study, trend) for trend in entry.figure.trends)
+    drawn = [
+        panel
+        for plot in entry.plots
+        for panel in charts.panels(study, plot.x, plot.y, study.panel_keys(plot), close=True)
+    ]
+    return Outcome(entry.digest, len(finished.variants), trends), drawn

@@ -1,0 +1,109 @@
+"""The page of the figures of the papers, and the pictures on it."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from decloak.data.formats.writing import write_bytes, write_text
+from decloak.report.charts import drawn, grid
+from decloak.report.gallery import AGREES, DIFFERS, HALF, PAPERS, VERDICTS, Entry, Outcome
+from decloak.report.trends import Judged
+
+__all__ = ["folder_of_pictures", "page_text", "picture_of", "write_outcomes", "write_picture"]
+
+INTRODUCTION = """\
+# The papers' figures, and what we see
+
+Written by `make gallery`; do not edit. Every figure and table of results of the five papers stands here with what the
+paper saw and what decloak sees. The papers' data cannot be handed out, so all of this is on generated data of a fitting
+size: what is compared is the trend, not the number. Every trend is a line of its scenario, judged by what was
+measured: a figure **agrees** when all of its trends do, **half** when some do, **does not** when none does. Where
+chance decides, a difference counts when its 95% interval over the repetitions lies on one side of zero.
+
+A figure on data of your own: `decloak run FILE --set data='{file: visits.dat, format: basket, separator: " "}'`.
+`decloak gallery NAME` prints what stands here, `decloak gallery NAME --run` runs it anew.
+"""
+
+
+def folder_of_pictures(folder: Path) -> Path:
+    """Where the pictures of a page in a folder are."""
+    return folder / "gallery"
+
+
+def picture_of(name: str) -> str:
+    """The file of a figure's picture."""
+    return f"{name.replace('/', '-')}.svg"
+
+
+def write_picture(entry: Entry, panels: Sequence[dict[str, Any]], folder: Path) -> None:
+    """Draw the panels of a figure."""
+    if panels:
+        picture = drawn(grid(panels) | {"padding": 8}, "svg", image=True)
+        write_bytes(picture, folder_of_pictures(folder) / picture_of(entry.name))
+
+
+def write_outcomes(listed: Sequence[Entry], outcomes: Mapping[str, Outcome], folder: Path) -> None:
+    """The outcomes, and the page that shows them."""
+    kept = {entry.name: outcomes[entry.name].as_json() for entry in listed if entry.name in outcomes}
+    write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", folder_of_pictures(folder) / VERDICTS)
+    write_text(page_text(listed, outcomes, folder), folder / "gallery.md")
+
+
+def page_text(listed: Sequence[Entry], outcomes: Mapping[str, Outcome], folder: Path) -> str:
+    """The page as Markdown."""
+    return "\n".join([INTRODUCTION, *_index(listed, outcomes), *_papers(listed, outcomes, folder), ""])
+
+
+def _index(listed: Sequence[Entry], outcomes: Mapping[str, Outcome]) -> Iterator[str]:
+    verdicts = [outcomes[entry.name].verdict for entry in listed if entry.name in outcomes]
+    counts = ", ".join(f"{verdicts.count(word)} {word}" for word in (AGREES, HALF, DIFFERS))
+    yield from (f"Of {len(listed)} scenarios: {counts}.", "", "| figure | verdict | reason |", "|---|---|---|")
+    for entry in listed:
+        known = outcomes.get(entry.name)
+        verdict = known.verdict if known else "not run"
+        reason = "" if verdict == AGREES else _cell(entry.figure.why or "")
+        link = f"[{entry.paper}: {_cell(entry.figure.number)}](#{_anchor(entry)})"
+        yield f"| {link} | {verdict} | {reason} |"
+    yield ""
+
+
+def _papers(listed: Sequence[Entry], outcomes: Mapping[str, Outcome], folder: Path) -> Iterator[str]:
+    for paper in dict.fromkeys(entry.paper for entry in listed):
+        yield from (f"## {PAPERS.get(paper, paper)}", "")
+        for entry in listed:
+            if entry.paper == paper:
+                yield from _figure(entry, outcomes.get(entry.name), folder)
+
+
+def _figure(entry: Entry, known: Outcome | None, folder: Path) -> Iterator[str]:
+    figure = entry.figure
+    yield from (f"({_anchor(entry)})=", f"### {figure.number}: {known.verdict if known else 'not run'}", "")
+    yield from (f"*{entry.scenario}* (`scenarios/papers/{entry.name}.yaml`)", "", f"The paper: {figure.saw}", "")
+    if known is not None:
+        yield from (f"We see, in {known.variants} runs:", "", *map(_trend, known.trends), "")
+    if figure.why:
+        yield from (figure.why, "")
+    picture = folder_of_pictures(folder) / picture_of(entry.name)
+    if picture.is_file():
+        yield from (f"![{_alt(entry, known)}](gallery/{picture.name})", "")
+
+
+def _trend(trend: Judged) -> str:
+    word = {True: "holds", None: "cannot be told", False: "does not hold"}[trend.holds]
+    share = "" if trend.lines == 1 or trend.holds else f", in {trend.holding} of {trend.lines} it does"
+    return f"- {trend.says}: **{word}**{share} ({trend.seen})"
+
+
+def _alt(entry: Entry, known: Outcome | None) -> str:
+    drawn_of = ", ".join(dict.fromkeys(f"{plot.y} along {plot.x}" for plot in entry.plots))
+    holding = "; ".join(f"{trend.says}: {'yes' if trend.holds else 'no'}" for trend in known.trends) if known else ""
+    return f"{drawn_of}. {holding}".replace("[", "(").replace("]", ")")
+
+
+def _anchor(entry: Entry) -> str:
+    return f"figure-{entry.name.replace('/', '-')}"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
