@@ -156,7 +156,7 @@ def test_a_group_that_can_spare_a_record_gives_it_so_that_the_small_one_is_not_a
 @pytest.mark.parametrize("data", [[], [[]], [[], []]])
 def test_without_items_nothing_is_generalised(data):
     tree = Hierarchy.balanced("abcd", 2)
-    part, cuts = partition(tree, tree.code(data), 5)
+    part, cuts, _ = partition(tree, tree.code(data), 5)
     assert part.tolist() == [0] * len(data)
     assert [cut.tolist() for cut in cuts] == [tree.leaf.tolist()]
 

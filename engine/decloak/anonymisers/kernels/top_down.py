@@ -32,7 +32,7 @@ def partition(tree: Hierarchy, records: sparse.csr_array[Any], k: int) -> Local:
     """A cut for each part of the records such that every record with items is published like k - 1 others or more.
 
     >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
-    >>> part, cuts = partition(tree, tree.code([["a1", "b"], ["a2", "b"], ["b"], ["b"]]), 2)
+    >>> part, cuts, _ = partition(tree, tree.code([["a1", "b"], ["a2", "b"], ["b"], ["b"]]), 2)
     >>> part.tolist(), [[tree.labels[node] for node in cut] for cut in cuts]
     ([0, 0, 1, 1], [['A', 'b'], ['a1', 'a2', 'b']])
     """
