@@ -72,6 +72,8 @@ def written(folder: Path, text: str) -> Path:
 
 CLOCKS = {("run", "started"), ("release", "loss"), ("counted", "date"), ("count_source", "date")}
 """What tells the time."""
+TIMED = {("attack", "parameters"): "json_remove(parameters, '$.took')"}
+"""What tells it among other things, and the others."""
 
 
 def rows(store: Path) -> dict[str, list[tuple[object, ...]]]:
@@ -80,7 +82,8 @@ def rows(store: Path) -> dict[str, list[tuple[object, ...]]]:
         content = {"": connection.execute("select type, name, sql from sqlite_master order by 1, 2").fetchall()}
         for (table,) in connection.execute("select name from sqlite_master where type = 'table'").fetchall():
             columns = [row[1] for row in connection.execute(f'pragma table_info("{table}")')]
-            chosen = ", ".join(f'"{column}"' for column in columns if (table, column) not in CLOCKS)
+            kept = [column for column in columns if (table, column) not in CLOCKS]
+            chosen = ", ".join(TIMED.get((table, column), f'"{column}"') for column in kept)
             try:
                 content[table] = connection.execute(f'select rowid, {chosen} from "{table}" order by rowid').fetchall()
             except sqlite3.OperationalError:  # a table without numbers of rows stands in the order of its key
