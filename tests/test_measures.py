@@ -218,7 +218,8 @@ def test_a_family_is_added_by_its_entry_in_the_registry_and_nowhere_else(tmp_pat
     assert "width  how wide it is" in said("show", "--help")
     assert "wmd, width" in said("schema", "measurement")
     assert '"width"' in said("schema", "--scenario")
-    assert [line.split(",")[2] for line in said("show", "--format", "csv").splitlines() if "mda,width" in line] == ["7"]
+    lines = [line.split(",") for line in said("show", "--format", "csv").splitlines()]
+    assert [line[3] for line in lines if line[0] == "mda" and line[2] == "width"] == ["7"]
 
 
 def test_what_several_measures_need_of_a_release_is_read_and_worked_out_once(everything, monkeypatch):
