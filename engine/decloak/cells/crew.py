@@ -6,7 +6,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from decloak.cells.shapes import Home, Processes, Work
-from decloak.cells.worker import Worker
+from decloak.cells.worker import Worker, share
 from decloak.errors import DecloakError
 
 __all__ = ["Crew"]
@@ -28,10 +28,11 @@ class Crew:
         self.workers: list[Worker] = []
         spare = min(self.jobs, SPARE) if processes.spare is None else processes.spare
         number = min(len(cells), self.jobs + spare)
+        share(list({id(value): value for value in processes.shared}.values()))
         with processes.forking():
             try:
                 for _ in range(number):
-                    self.workers.append(Worker(work, cells, processes.shared, processes.most, self.workers))
+                    self.workers.append(Worker(work, cells, processes.most, self.workers))
             except OSError as error:
                 self.end()
                 hint = "end some processes, or use fewer --jobs"

@@ -17,7 +17,7 @@ from typing import Any
 
 from decloak.errors import DecloakError
 
-__all__ = ["Worker"]
+__all__ = ["Worker", "share"]
 
 PATIENCE = 3.0
 """Seconds that a process has to end by itself, and what it has started with it."""
@@ -25,6 +25,15 @@ _DIE_WITH_PARENT = 1
 """`PR_SET_PDEATHSIG` of Linux."""
 _COMMON: list[object] = []
 """The objects that both sides have, of the work that is going on."""
+_PLACES: dict[int, int] = {}
+"""Their places, by what Python calls them."""
+
+
+def share(values: Sequence[object]) -> None:
+    """Let messages name these objects from now on; processes that are forked then know them as well."""
+    _COMMON[:] = values
+    _PLACES.clear()
+    _PLACES.update((id(value), place) for place, value in enumerate(values))
 
 
 def _common(place: int) -> object:
@@ -38,19 +47,15 @@ class _HomeGone(BaseException):
 class _Pickler(pickle.Pickler):
     """Writes what both sides have as its place."""
 
-    def __init__(self, file: io.BytesIO) -> None:
-        super().__init__(file, protocol=5)
-        self._places = {id(value): place for place, value in enumerate(_COMMON)}
-
     def reducer_override(self, value: Any) -> Any:
         """What stands for a value, NotImplemented where nothing does."""
-        place = self._places.get(id(value))
+        place = _PLACES.get(id(value))
         return NotImplemented if place is None else (_common, (place,))
 
 
 def _written(message: object) -> bytes:
     file = io.BytesIO()
-    _Pickler(file).dump(message)
+    _Pickler(file, protocol=5).dump(message)
     return file.getvalue()
 
 
@@ -61,11 +66,9 @@ class Worker:
         self,
         work: Callable[[Any, Callable[[Any], Any]], Any],
         cells: Sequence[Any],
-        shared: Sequence[object],
         most: int | None,
         others: Iterable["Worker"],
     ) -> None:
-        _COMMON[:] = shared
         self.pipe, far = Pipe()
         self.cell: int | None = None
         self.at_work = self.gone = False

@@ -6,7 +6,7 @@ made; who writes is this process alone, and in the same order however many there
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,16 +15,16 @@ from decloak.cells.memory import resident_bytes, size_of
 from decloak.cells.shapes import Ask, Processes
 from decloak.errors import DecloakError
 from decloak.relate.relatedness import Relatedness
-from decloak.runs.desk import Claim, Desk, Node, Question, lanes_of, nodes_of
-from decloak.runs.executing import execute, execute_attack, execution_of
-from decloak.runs.plan import Plan, Planned
+from decloak.runs.desk import Claim, Desk, Node, Offer, Question, lanes_of, nodes_of
+from decloak.runs.executing import execute, execute_attack
+from decloak.runs.plan import Plan
 from decloak.runs.session import Session
 from decloak.store import inserting
 from decloak.store.sandbox_guard import forget_processes
 
 __all__ = ["Cell", "Team", "carried_out"]
 
-TRIAL = 0.3
+TRIAL = 0.15
 """Seconds that are worked before processes are started: what is done by then needs none."""
 LARGE = 20_000
 """Transactions from which on nobody tries whether it is done soon."""
@@ -82,7 +82,11 @@ def _tried(plans: Sequence[Plan], session: Session, team: Team, tell: Tell) -> I
 
     def work(plan: Plan, ask: Ask) -> tuple[int, bool]:
         def asking(question: Question) -> Any:
-            if isinstance(question, Claim) and time.monotonic() > limit and _pays(question.node, plans, session):
+            if (
+                isinstance(question, Claim | Offer)
+                and time.monotonic() > limit
+                and _pays(question.node, plans, session)
+            ):
                 raise _Enough
             return ask(question)
 
@@ -153,7 +157,7 @@ def _counts(plan: Plan) -> bool:
 
 def _beside(home: int, session: Session, work: Callable[[Cell, Ask], Any], cell: Cell, ask: Ask) -> Any:
     """Work on a cell in a process beside its home, which has everything that the home had."""
-    if os.getpid() != home and session.noted is None:
+    if os.getpid() != home and session.is_home:
         forget_processes()
         session.beside()
     return work(cell, ask)
@@ -164,28 +168,8 @@ def _work(plans: Sequence[Plan], session: Session, cell: Cell, ask: Ask) -> tupl
     plan = plans[cell.plan]
     if cell.attack is None:
         return execute(plan, session)
-    execution, planned = execution_of(plan, session), plan.attacks[cell.attack]
-    session.check(plan)
-    execute_attack(execution, planned, _Earlier(plan, ask))
+    execute_attack(plan, plan.attacks[cell.attack], session)
     return None
-
-
-class _Earlier(Mapping[str, tuple[Planned, int]]):
-    """The attacks of a variant that others read, by their rules: whoever asks for one waits until it is there."""
-
-    def __init__(self, plan: Plan, ask: Ask) -> None:
-        self._planned = {planned.rule.name: planned for planned in reversed(plan.attacks)}
-        self._ask = ask
-
-    def __getitem__(self, name: str) -> tuple[Planned, int]:
-        planned = self._planned[name]
-        return planned, self._ask(Claim(Node("attack", planned.digest)))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._planned)
-
-    def __len__(self) -> int:
-        return len(self._planned)
 
 
 def _processes(plans: Sequence[Plan], session: Session, team: Team) -> Processes:

@@ -17,7 +17,7 @@ from decloak.store.counts import StoredCounts
 from decloak.store.opening import Store
 from decloak.store.showing import show
 
-__all__ = ["Claim", "Desk", "Made", "Node", "Rows", "Told", "Write", "lanes_of", "nodes_of"]
+__all__ = ["Claim", "Desk", "Made", "Node", "Offer", "Rows", "Told", "Write", "lanes_of", "nodes_of"]
 
 Write = Callable[[Any], int]
 """Writes a stage that was computed, inside its transaction, and returns its number."""
@@ -36,8 +36,14 @@ class Claim(NamedTuple):
     node: Node
 
 
+class Offer(NamedTuple):
+    """Somebody could make a stage: the answer, at once, is whether they are to."""
+
+    node: Node
+
+
 class Made(NamedTuple):
-    """A stage was made: the answer is the number it was written under. `kept` are counts that making it asked for."""
+    """A stage was made, and is written when its turn comes. `kept` are counts that making it asked for."""
 
     node: Node
     write: Write
@@ -57,7 +63,7 @@ class Told(NamedTuple):
     text: str
 
 
-Question = Claim | Made | Rows | Told
+Question = Claim | Made | Offer | Rows | Told
 
 _LANES = (
     ("dataset", "release"),
@@ -88,7 +94,7 @@ class Desk:
         self._lane_of = {node: lane for lane in self._lanes for node in lane}
         self._owners = dict(owners or {})
         self._waiting: dict[Node, list[int]] = {}
-        self._handed_in: dict[Node, tuple[int, Made]] = {}
+        self._handed_in: dict[Node, Made] = {}
 
     def answer(self, cell: int, question: Question) -> Iterator[tuple[int, Any]]:
         """The answers there are now, each with the cell that asked for it."""
@@ -99,25 +105,29 @@ class Desk:
             case Rows(datasets, attacks):
                 show(self.store, datasets, attacks)
                 yield cell, None
+            case Offer(node):
+                yield cell, self._is_to_make(cell, node)
+            case Claim(node) if self._is_to_make(cell, node):
+                yield cell, None
             case Claim(node):
-                yield from self._claimed(cell, node)
+                self._waiting.setdefault(node, []).append(cell)
+                if inserting.find(self.store, *node) is not None:
+                    yield from self._written(node)
+                    yield from self._advance(self._lane_of.get(node, []))
             case Made(node):
-                self._handed_in[node] = cell, question
+                yield cell, None
+                self._handed_in[node] = question
                 yield from self._advance(self._lane_of.get(node, [node]))
 
-    def _claimed(self, cell: int, node: Node) -> Iterator[tuple[int, Any]]:
-        number = inserting.find(self.store, *node)
-        if number is None and self._owners.get(node, cell) != cell:
-            self._waiting.setdefault(node, []).append(cell)
-            return
-        if number is None:
-            if node.kind != "run":  # it only notes what belongs together
-                self.tell(cell, node.kind)
-            yield cell, None
-            return
-        self._waiting.setdefault(node, []).append(cell)
-        yield from self._written(node)
-        yield from self._advance(self._lane_of.get(node, []))
+    def _is_to_make(self, cell: int, node: Node) -> bool:
+        """Whether a stage is missing, and for this cell to make."""
+        if node in self._handed_in or self._owners.get(node, cell) != cell:
+            return False
+        if inserting.find(self.store, *node) is not None:
+            return False
+        if node.kind != "run":  # it only notes what belongs together
+            self.tell(cell, node.kind)
+        return True
 
     def _advance(self, lane: list[Node]) -> Iterator[tuple[int, int]]:
         """Write what is next in a lane as long as it is there."""
@@ -126,7 +136,7 @@ class Desk:
 
     def _written(self, node: Node) -> Iterator[tuple[int, int]]:
         """Write a stage, unless another run has been faster, and answer all who need it."""
-        maker, made = self._handed_in.pop(node, (None, None))
+        made = self._handed_in.pop(node, None)
         number = inserting.find(self.store, *node)
         if number is None:
             assert made is not None
@@ -135,7 +145,7 @@ class Desk:
             with self.store.stage() as connection:
                 number = inserting.find(self.store, *node)  # another run may have been faster
                 number = made.write(connection) if number is None else number
-        for cell in (*([] if maker is None else [maker]), *self._waiting.pop(node, ())):
+        for cell in self._waiting.pop(node, ()):
             yield cell, number
 
 

@@ -4,10 +4,9 @@ An unchanged variant does nothing, a changed one redoes what depends on the chan
 the last stage that was committed.
 """
 
-from collections.abc import Mapping
 from functools import partial
 
-from decloak.runs.desk import Claim, Made, Node
+from decloak.runs.desk import Node, Offer
 from decloak.runs.plan import Plan, Planned
 from decloak.runs.session import Session
 from decloak.runs.stages import Execution
@@ -16,11 +15,17 @@ from decloak.store import inserting, writing
 __all__ = ["execute", "execute_attack", "execution_of"]
 
 
-def execute_attack(execution: Execution, planned: Planned, earlier: Mapping[str, tuple[Planned, int]]) -> list[int]:
-    """Make one attack, and measure it; return its number, and those of what was measured."""
-    number = execution.attack(planned, earlier)
-    attacked = execution.attacked(planned, number)
-    return [number, *(execution.measure(*measure, attacked) for measure in planned.measures)]
+def execute_attack(plan: Plan, planned: Planned, session: Session) -> None:
+    """Make one attack of a plan, and measure it."""
+    session.check(plan)
+    execution = execution_of(plan, session)
+    execution.attack(planned, _by_rule(plan))
+    execution.measure(planned)
+
+
+def _by_rule(plan: Plan) -> dict[str, Planned]:
+    """The attacks of a plan by their rules, the first of each."""
+    return {planned.rule.name: planned for planned in reversed(plan.attacks)}
 
 
 def execution_of(plan: Plan, session: Session) -> Execution:
@@ -38,15 +43,16 @@ def execute(plan: Plan, session: Session) -> tuple[int, bool]:
         return number, False
     session.check(plan)
     execution = execution_of(plan, session)
-    earlier: dict[str, tuple[Planned, int]] = {}
-    attacks: dict[str, int] = {}
-    measurements: list[int] = []
+    earlier = _by_rule(plan)
     for planned in plan.attacks:
-        number, *measured = execute_attack(execution, planned, earlier)
-        earlier.setdefault(planned.rule.name, (planned, number))
-        if planned.label is not None:
-            attacks[planned.label] = number
-        measurements += measured
+        execution.attack(planned, earlier)
+        if session.is_home:
+            execution.measure(planned)
+    # Elsewhere attacks are written when their turn comes: nobody waits for it as long as there are others to make.
+    for planned in () if session.is_home else plan.attacks:
+        execution.measure(planned)
+    attacks = {planned.label: execution.number("attack", planned.digest) for planned in plan.attacks}
+    measurements = [execution.number("measurement", key) for planned in plan.attacks for _, key, _ in planned.measures]
     variant = plan.variant
     write = partial(
         writing.write_run,
@@ -60,6 +66,5 @@ def execute(plan: Plan, session: Session) -> tuple[int, bool]:
         attacks=[(attack.name, attacks[attack.name]) for attack in variant.scenario.attacks],
         measurements=measurements,
     )
-    node = Node("run", plan.run)
-    overtaken = execution.ask(Claim(node))  # another run may have been faster
-    return int(execution.ask(Made(node, write)) if overtaken is None else overtaken), overtaken is None
+    first = execution.ask(Offer(Node("run", plan.run)))  # or else another run has been faster
+    return execution.stage("run", plan.run, lambda: write), first

@@ -77,9 +77,14 @@ class Session:
     _held: HeldRelease | None = None
 
     @property
+    def is_home(self) -> bool:
+        """Whether this is the process that writes."""
+        return self.noted is None
+
+    @property
     def counts(self) -> Cache:
         """The counts that are known; more of them are kept at once by who writes, with their stage by others."""
-        return StoredCounts(self.store) if self.noted is None else self.noted
+        return self.noted or StoredCounts(self.store)
 
     def hold(self, plan: Plan, number: int) -> HeldRelease:
         """A release in the store; the last one is kept, since variants often share it."""

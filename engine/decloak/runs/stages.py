@@ -20,7 +20,7 @@ from decloak.relate.relatedness import Supplies
 from decloak.releases.held import HeldRelease
 from decloak.rules.load import stranger
 from decloak.rules.operators.operator import Result, Sight
-from decloak.runs.desk import Claim, Made, Node, Question, Rows, Told, Write
+from decloak.runs.desk import Claim, Made, Node, Offer, Question, Rows, Told, Write
 from decloak.runs.plan import Plan, Planned
 from decloak.runs.session import Session
 from decloak.store import attackers, findings, inserting, writing
@@ -33,6 +33,9 @@ __all__ = ["Execution"]
 
 LEARNT = {Rung.LANGUAGE, Rung.SAMPLE}
 """Where measures come from that are learned with: what a release shows of two plain items is what is to be learned."""
+
+Earlier = Mapping[str, Planned]
+"""Attacks by their rules."""
 
 
 @dataclass
@@ -65,9 +68,23 @@ class Execution:
         node = Node(kind, key)
         number = self.ask(Claim(node))
         if number is None:
-            write, noted = make(), self.session.noted
-            number = self.ask(Made(node, write, () if noted is None else noted.handed_in()))
+            self._hand_in(node, make())
+            number = self.ask(Claim(node))
         return int(number)
+
+    def ready(self, kind: str, key: str, make: Callable[[], Write]) -> None:
+        """See that a stage is made, without waiting until it is written."""
+        node = Node(kind, key)
+        if self.ask(Offer(node)):
+            self._hand_in(node, make())
+
+    def _hand_in(self, node: Node, write: Write) -> None:
+        noted = self.session.noted
+        self.ask(Made(node, write, () if noted is None else noted.handed_in()))
+
+    def number(self, kind: str, key: str) -> int:
+        """The number of a stage that somebody makes."""
+        return int(self.ask(Claim(Node(kind, key))))
 
     def progress(self, text: str) -> None:
         """Tell how far a stage has come."""
@@ -203,19 +220,20 @@ class Execution:
         (dataset,) = self.connection.execute("select dataset from release where id = ?", (release,)).fetchone()
         return Scope(release, int(dataset), scoring, self.attacker)
 
-    def attack(self, planned: Planned, earlier: Mapping[str, tuple[Planned, int]]) -> int:
+    def attack(self, planned: Planned, earlier: Earlier) -> None:
+        """See that an attack is made; `earlier` are those that others may read, by their rules."""
         scope = self.scope
-        return self.stage("attack", planned.digest, lambda: self._attack(planned, scope, earlier))
+        self.ready("attack", planned.digest, lambda: self._attack(planned, scope, earlier))
 
-    def _attack(self, planned: Planned, scope: Scope, earlier: Mapping[str, tuple[Planned, int]]) -> Write:
+    def _attack(self, planned: Planned, scope: Scope, earlier: Earlier) -> Write:
         rule = planned.rule
         reads = {}
         of_transactions = bool((rule.reads - rule.operator.handed(rule)) & OF_TRANSACTIONS)
-        others = [earlier[name][1] for name in planned.needs]
-        self.ask(Rows([scope.dataset] if of_transactions else [], others))
+        numbers = {name: self.number("attack", earlier[name].digest) for name in planned.needs}
+        self.ask(Rows([scope.dataset] if of_transactions else [], list(numbers.values())))
         with open_sandbox(self.session.store.path, scope, stranger(rule.name, rule.text)) as sandbox:
             for name in planned.needs:
-                other, number = earlier[name]
+                other, number = earlier[name], numbers[name]
                 reads[other.rule.derives.name] = number
                 other.rule.operator.show(sandbox, number, other.rule.derives)
             clock = Stopwatch()
@@ -252,21 +270,21 @@ class Execution:
         )
         return dict(enumerate(p))
 
-    def attacked(self, planned: Planned, attack: int) -> AttackedRelease[HeldRelease]:
-        """An attack of a number, for those who measure it."""
-        return AttackedRelease(self.connection, attack, planned.rule.derives, self.held, self.inputs.folder)
+    def measure(self, planned: Planned) -> None:
+        """See that an attack that is there, or about to be, is measured."""
+        number = self.number("attack", planned.digest)
+        attacked = AttackedRelease(self.connection, number, planned.rule.derives, self.held, self.inputs.folder)
+        for family, key, settings in planned.measures:
+            self.ready("measurement", key, partial(self._measure, family, key, settings, attacked))
 
-    def measure(
+    def _measure(
         self, family: Family, key: str, settings: Mapping[str, Any], attacked: AttackedRelease[HeldRelease]
-    ) -> int:
-        def compute() -> Write:
-            figures, note = self._figures(family, settings, attacked)
-            return partial(
-                writing.write_measurement,
-                digest=key, attack=attacked.number, family=family.name, figures=figures, note=note,
-            )  # fmt: skip
-
-        return self.stage("measurement", key, compute)
+    ) -> Write:
+        figures, note = self._figures(family, settings, attacked)
+        return partial(
+            writing.write_measurement,
+            digest=key, attack=attacked.number, family=family.name, figures=figures, note=note,
+        )  # fmt: skip
 
     def _figures(self, family: Family, settings: Mapping[str, Any], attacked: AttackedRelease[HeldRelease]) -> Measured:
         if not family.of_release:
