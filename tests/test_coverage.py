@@ -19,6 +19,9 @@ DRAWS, EXPERIMENTS = 1000, 4000
 LOW, HIGH = 0.93, 0.97
 STRIKING, GIVING = ("mda", "tba", "wba", "rba"), ("aba", "mra")
 KINDS = {"releases": STRIKING, "data sets": STRIKING, "disassociated data sets": GIVING}
+FEW = ("mda",)
+"""Attacks of two dozen strikes a release: where all are right nobody can tell how rarely they are not, and intervals
+are wider than need be. They hold what they should at least as often."""
 FIGURES: dict[str, tuple[Callable[[Claims], float], object]] = {
     "precision": (lambda claims: claims.right / claims.tried, SHARE),
     "chance": (lambda claims: claims.by_chance / claims.tried, SHARE),
@@ -45,7 +48,10 @@ def experiments(values: Sequence, n: int):
 
 
 def outside(found: dict[str, float], low: float = LOW, high: float = HIGH) -> dict[str, float]:
-    return {name: round(share, 4) for name, share in found.items() if not low <= share <= high}
+    few = {name for name in found if name.split(", ")[1] in FEW}
+    return {
+        name: round(share, 4) for name, share in found.items() if not low <= share <= (1.0 if name in few else high)
+    }
 
 
 def test_the_lead_over_repetitions_is_where_its_interval_says(drawn):
@@ -77,6 +83,8 @@ def test_shares_gains_and_counts_over_repetitions_are_where_their_intervals_say(
         for name, (figure, bounds) in FIGURES.items():
             values = [figure(one) for one in whole]
             for n in (3, 5, 10):
+                if len(set(values)) < 20:
+                    continue  # one strike a table: a count that is the number of tables, and no more to say of it
                 taken = (interval(some, bounds=bounds) for some in experiments(values, n))
                 found[f"{kind}, {attack}, {name}, {n}"] = coverage(taken, fmean(values))
     assert outside(found) == {}

@@ -166,14 +166,14 @@ def test_order_and_comments_of_the_file_are_no_change(example, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "redone"),
     [
-        ("gba, rba]", "gba, {rule: rba, ratio: 0.5}]", ["attack", *["measurement"] * 3]),
-        ("gba, rba]", "gba, {rule: rba, threshold: 0.1}]", ["attack", *["measurement"] * 3]),
+        ("gba, rba]", "gba, {rule: rba, ratio: 0.5}]", ["attack", *["measurement"] * 4]),
+        ("gba, rba]", "gba, {rule: rba, threshold: 0.1}]", ["attack", *["measurement"] * 4]),
         ("gba, rba]", "rba, gba]", []),
         ("gba, rba]", "gba]", []),
         ("gba, rba]", "gba, {rule: rba, as: other}]", []),
         ("[recovery, {link: {k: 2, m: 2}}]", "[recovery, {link: {k: 3, m: 2}}]", ["measurement"] * 5),
         ("[recovery, {link: {k: 2, m: 2}}]", "[recovery]", []),
-        ("cap: none", "cap: 2.5", ["relatedness", "scoring", *["attack", *["measurement"] * 3] * 5]),
+        ("cap: none", "cap: 2.5", ["relatedness", "scoring", *["attack", *["measurement"] * 4] * 5]),
         ("scenario: the worked example", "scenario: another question", []),
         ("measure: [recovery", "expect: ['precision(rba) > 0.5']\nmeasure: [recovery", []),
     ],
@@ -235,7 +235,7 @@ def killed_at_each_stage(path: Path, folder: Path) -> int:
 
 def test_a_run_killed_at_any_stage_goes_on_to_the_same_store(example, tmp_path):
     path = edited(example, "[mda, tba, wba, gba, rba]", "[ra, {rule: gba, ratio: 0.8}]")
-    assert killed_at_each_stage(path, tmp_path) == 4 + 2 * (1 + 3)
+    assert killed_at_each_stage(path, tmp_path) == 4 + 2 * (1 + 4)
 
 
 def test_a_run_with_variants_killed_at_any_stage_goes_on(example, tmp_path):
@@ -322,7 +322,7 @@ repeat: {times: 3, seed: 1}
 def test_the_table_shows_an_interval_where_repetitions_differ_and_the_value_where_they_do_not(example, tmp_path, call):
     path = edited(example, "attack: [mda, tba, wba, gba, rba]", "attack: [ra, rba]\nrepeat: {times: 6, seed: 1}")
     path.write_text(path.read_text().replace("measure: [recovery, {link: {k: 2, m: 2}}]", "measure: [recovery]"))
-    _, table = call("run", path, "--store", tmp_path / "s.db").out.split("\n\n", 1)  # below the verdict
+    _, _, table = call("run", path, "--store", tmp_path / "s.db").out.split("\n\n", 2)  # below verdict and card
     head, _, *lines = (re.split(r" {2,}", line) for line in table.splitlines())
     cells = {line[0]: dict(zip(head, line, strict=True)) for line in lines}
     assert re.fullmatch(r"[\d.]+ \([\d.]+–[\d.]+\)", cells["ra"]["correct"])
@@ -400,7 +400,7 @@ def test_a_release_that_is_drawn_is_drawn_anew_in_each_repetition(example, tmp_p
 def test_one_more_repetition_does_the_work_of_one(example, tmp_path):
     path = edited(example, "attack: [mda, tba, wba, gba, rba]", "attack: [ra]\nrepeat: {times: 2}")
     decloak.run(path, store=tmp_path / "s.db")
-    assert stages(path, store=tmp_path / "s.db", overrides=["repeat.times=3"]) == ["attack", *["measurement"] * 3]
+    assert stages(path, store=tmp_path / "s.db", overrides=["repeat.times=3"]) == ["attack", *["measurement"] * 4]
 
 
 def test_every_combination_is_a_variant_in_the_order_of_the_file(example, tmp_path):
@@ -469,7 +469,9 @@ def test_an_attack_with_nothing_to_score_has_no_figures_and_says_why(example, tm
     run = decloak.run(example / "scenario.yaml", store=tmp_path / "s.db", overrides=["expect=['precision(rba) > 0']"])
     measured = figures(run)
     undefined = {measure for (measure, attack), value in measured.items() if attack == "rba" and value is None}
-    assert undefined == {name for name, _ in measured} - {"unique_before"}
+    published = {title.name for title in figure_titles().values() if title.published}
+    assert "unique" in undefined
+    assert undefined == {name for name, attack in measured if attack == "rba"} - published
     assert measured["unique_before", "rba"] == 4
     said = call("show", "last", "--store", tmp_path / "s.db")
     assert "note: no cell has a score, so there was nothing to strike\n" in said.err

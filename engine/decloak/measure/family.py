@@ -63,7 +63,8 @@ class Family:
 
     `measure` takes an `AttackedRelease` and the settings by name. `rule_forms` are those of rules whose findings it
     says something of, None for any; `columns` are what a relation must have for that. Of one that is `of_release` all
-    attacks have the same figures; of one that is `knowing` they depend on what the attacker knows.
+    attacks have the same figures; of one that is `knowing` they depend on what the attacker knows. What is `always`
+    measured no scenario lists.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Family:
     columns: frozenset[str] = frozenset()
     of_release: bool = False
     knowing: bool = False
+    always: bool = False
 
     @property
     def needed(self) -> tuple[str, ...]:

@@ -27,4 +27,5 @@ FAMILY = Family(
     figures=(FigureTitle("findings", "findings", "what a rule found, such as itemsets too rare for k^m", count=True),),
     measure=_measure,
     fits=frozenset(FormName),
+    always=True,
 )

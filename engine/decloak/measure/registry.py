@@ -12,6 +12,7 @@ from decloak.measure import (
     loss,
     mining,
     recovery,
+    risk,
     timing,
     utility,
     wmd,
@@ -19,13 +20,14 @@ from decloak.measure import (
 from decloak.measure.family import Family, FigureTitle
 
 __all__ = [
-    "FAMILIES", "by_name", "choosable", "families_in_words", "figure_titles", "fitting", "measuring",
+    "FAMILIES", "always", "by_name", "choosable", "families_in_words", "figure_titles", "fitting", "measuring",
     "words_of_columns",
 ]  # fmt: skip
 
-_MODULES = (findings, recovery, link, loss, cost, mining, accuracy, certain, breakage, breach, timing, utility, wmd)
+_MODULES = (
+    findings, risk, recovery, link, loss, cost, mining, accuracy, certain, breakage, breach, timing, utility, wmd,
+)  # fmt: skip
 FAMILIES: tuple[Family, ...] = tuple(module.FAMILY for module in _MODULES)
-"""The first is always counted, and so the one that nobody chooses."""
 
 
 def by_name(name: str) -> Family:
@@ -35,7 +37,12 @@ def by_name(name: str) -> Family:
 
 def choosable() -> tuple[Family, ...]:
     """What a scenario may list."""
-    return FAMILIES[1:]
+    return tuple(family for family in FAMILIES if not family.always)
+
+
+def always() -> tuple[Family, ...]:
+    """What is measured whatever a scenario lists."""
+    return tuple(family for family in FAMILIES if family.always)
 
 
 def fitting(form: FormName) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ class DisassociatedForm(Form[HeldChunks]):
 
     name = attacks = FormName.DISASSOCIATED
     closer = ("smaller", "larger")
-    knows = True
+    knows = apart = True
     contains = ("clusters of records: how many each has, and the chunks of items that hide which record had what",)
 
     def write(self, connection: sqlite3.Connection, digest: str, prepared: NewRelease, original: int | None) -> int:

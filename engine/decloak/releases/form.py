@@ -47,6 +47,8 @@ class Form(ABC, Generic[Held]):
     """Whether smaller or larger scores may be of closer items."""
     knows: ClassVar[bool] = False
     """Whether what an attacker knows of persons is a stage of its own."""
+    apart: ClassVar[bool] = False
+    """Whether what is of one record is published in several pieces."""
     related: ClassVar[bool] = True
     """Whether attacks need to be told how items are related."""
     contains: ClassVar[tuple[str, ...]]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -56,11 +56,18 @@ class HeldRelease(ABC):
     def __init__(self, connection: sqlite3.Connection, number: int) -> None:
         self.connection = connection
         self.number = number
+        self._kept: dict[object, object] = {}
 
     published: Any
     """What is published, in the shape of its form."""
     rows: Rows | None = None
     """Truth: the record behind every row of a cluster, None where there are none or they are not known."""
+
+    def kept(self, work_out: Callable[[Self], Arranged]) -> Arranged:
+        """What somebody works out of it, once for all who ask for it so."""
+        if work_out not in self._kept:
+            self._kept[work_out] = work_out(self)
+        return self._kept[work_out]  # type: ignore[return-value]
 
     @property
     def shown(self) -> Dataset | None:

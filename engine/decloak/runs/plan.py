@@ -11,7 +11,7 @@ from decloak.data.formats.folder import Folder
 from decloak.data.rungs import Rung
 from decloak.digest import digest
 from decloak.measure.family import Family
-from decloak.measure.registry import FAMILIES, by_name
+from decloak.measure.registry import FAMILIES, always, by_name
 from decloak.rules.load import Catalogue, Rule, in_order
 from decloak.rules.model import Settings
 from decloak.runs.inputs import Inputs
@@ -166,7 +166,7 @@ def _measures(
     scenario: Scenario, rule: Rule, attack: str, inputs: Inputs
 ) -> Iterable[tuple[Family, str, Mapping[str, Any]]]:
     """What is measured of an attack: what it found, and the families that say something of that."""
-    for family in (FAMILIES[0], *map(by_name, scenario.families)):
+    for family in (*always(), *map(by_name, scenario.families)):
         if family.says_of(rule.model.form, rule.derives.columns):
             settings = scenario.settings_of(family.name)
             contents = [inputs.digest_of(settings[key]) for key in family.files]

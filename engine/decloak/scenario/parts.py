@@ -11,7 +11,7 @@ from pydantic import Field, create_model
 
 from decloak.errors import DecloakError
 from decloak.measure.family import Family
-from decloak.measure.registry import by_name, choosable, figure_titles, measuring
+from decloak.measure.registry import always, by_name, choosable, figure_titles, measuring
 from decloak.rules.model import is_path
 from decloak.yaml.part import File, Found, Part
 from decloak.yaml.wording import Remedies
@@ -72,7 +72,7 @@ def _instead(figure: str) -> str:
     families = [by_name(name) for name in measuring(figure)]
     first = families[0]
     if first not in choosable():
-        return "leave it out, findings are always counted"
+        return "leave it out, it is measured always"
     if first.needed:
         settings = ", ".join(f"{key}: {'FILE' if key in first.files else '...'}" for key in first.needed)
         return f"write {{{first.name}: {{{settings}}}}}"
@@ -94,7 +94,7 @@ def family_of(measure: str | Part) -> str:
 def missing_family(figure: str, measured: Sequence[str], fitting: Sequence[str]) -> str | None:
     """What must be measured for a figure, one that fits the data if there is one; None where nothing is missing."""
     families = measuring(figure)
-    if not families or {"findings", *measured}.intersection(families):
+    if not families or {*measured, *(family.name for family in always())}.intersection(families):
         return None
     return next((family for family in families if family in fitting), families[0])
 

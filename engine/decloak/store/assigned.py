@@ -3,7 +3,9 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import groupby
+from operator import itemgetter
 
 from decloak.data.assignment import Assignment
 from decloak.store.inserting import insert_numbered, insert_rows
@@ -45,11 +47,10 @@ def read_assigned(connection: sqlite3.Connection, attack: int) -> list[Assignmen
         "order by c.number, s.chunk, s.unit, r.row",
         (attack,),
     )
+    unit_of = cache(lambda text: tuple(json.loads(text)))  # many clusters have the same units
     return [
-        Assignment(
-            cluster, int(chunk) if chunk.isdigit() else chunk, tuple(json.loads(unit)), tuple(r for *_, r in group)
-        )
-        for (cluster, chunk, unit), group in groupby(rows, key=lambda row: row[:3])
+        Assignment(cluster, int(chunk) if chunk.isdigit() else chunk, unit_of(unit), tuple(r for *_, r in group))
+        for (cluster, chunk, unit), group in groupby(rows, key=itemgetter(0, 1, 2))
     ]
 
 

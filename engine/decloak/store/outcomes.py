@@ -22,6 +22,8 @@ class TrueTable(NamedTuple):
     number: int
     original: NDArray[np.bool_]  # truth: whether the transaction really has the member
     scored: NDArray[np.bool_]
+    places: NDArray[np.int64]  # of the transactions, a row each, among those of the release
+    members: tuple[str, ...]  # a column each
 
 
 class TableOutcome(NamedTuple):
@@ -96,7 +98,9 @@ def _table(truth: _Truth, table: int, number: int) -> TrueTable:
     # A comparison with a distance that is null is null itself: no score.
     cells = "select coalesce(d >= 0 and d < 9e999, 0) from cell {0} order by row, col"
     scored = _column(truth.connection, cells, table).astype(bool).reshape(len(txns), len(items))
-    return TrueTable(table, number, truth.holds(txns, items), scored)
+    names = "select i.name from distance_col k join item i on i.id = k.item where k.distance_table = ? order by k.col"
+    members = tuple(name for (name,) in truth.connection.execute(names, (table,)))
+    return TrueTable(table, number, truth.holds(txns, items), scored, txns - truth.first, members)
 
 
 def _column(connection: sqlite3.Connection, sql: str, table: int) -> NDArray[np.int64]:

@@ -15,6 +15,7 @@ __all__ = [
     "find_release",
     "find_run",
     "holds_originals",
+    "measured_families",
     "notes_of",
     "pooled_figures",
     "records_of",
@@ -129,6 +130,15 @@ def pooled_figures(connection: sqlite3.Connection, run: int) -> dict[tuple[str, 
         (run,),
     )
     return {(measure, attack): PooledFigure(*figure) for measure, attack, *figure in rows}
+
+
+def measured_families(connection: sqlite3.Connection, run: int) -> set[str]:
+    """The families of figures that a run measured."""
+    rows = connection.execute(
+        "select distinct m.family from run_measurement r join measurement m on m.id = r.measurement where r.run = ?",
+        (run,),
+    )
+    return {family for (family,) in rows}
 
 
 def notes_of(connection: sqlite3.Connection, run: int) -> list[str]:

@@ -20,7 +20,7 @@ from decloak.errors import DecloakError
 from decloak.rules.reassociate.shared import is_shared, shared_places
 from decloak.rules.reassociate.units import rows_of_cluster
 
-__all__ = ["Given", "Records", "TrueRows", "Truth"]
+__all__ = ["Given", "Records", "TrueRows", "Truth", "Unit", "crossed"]
 
 Records = Sequence[Collection[str]]
 Truth = Sequence[Sequence[int]]
@@ -36,7 +36,7 @@ shared chunk; those of further ones lie below.
 
 class Given(NamedTuple):
     """What an attack gave: the cluster of every assignment and to how many rows; the row and the assignment of every
-    single gift, and the items of rows that are given.
+    single gift, and the items of rows that are given; the items of every assignment, from `begin` to `end` of `item`.
     """
 
     cluster: Ints
@@ -44,6 +44,9 @@ class Given(NamedTuple):
     row: Ints
     assignment: Ints
     added: Ints
+    begin: Ints
+    end: Ints
+    item: Ints
 
 
 class TrueRows:
@@ -105,7 +108,7 @@ class TrueRows:
         row = distinct(entries // self.items)
         start = np.searchsorted(self.anchors, np.arange(len(self.class_sizes) + 1) * self.items)
         of_row = self.of_row[row]
-        anchors = _crossed(row, start[of_row], start[of_row + 1], self.anchors % self.items, self.items)
+        anchors = crossed(row, start[of_row], start[of_row + 1], self.anchors % self.items, self.items)
         return distinct(np.concatenate((entries, anchors)))
 
     @cached_property
@@ -204,6 +207,11 @@ class TrueRows:
         own = anchored[self.cluster[self.true % max(1, self.rows)]] & ~self._of_shared
         return int(own.sum()) + (int(self._of_shared.sum()) if shared else 0)
 
+    @cached_property
+    def named_units(self) -> list[Unit]:
+        """The units that rows truly have, by number."""
+        return list(self._units[0])
+
     @property
     def true(self) -> Ints:
         """The rows of units: `unit * rows + row`, ascending."""
@@ -243,11 +251,11 @@ class TrueRows:
         end = np.cumsum(list(map(len, units)), dtype=np.int64)
         begin = np.append(0, end)[:-1]
         item = self._codes(chain.from_iterable(units))
-        added = _crossed(row, begin[assignment], end[assignment], item, self.items)
-        return Given(cluster, times, row, assignment, distinct(added))
+        added = crossed(row, begin[assignment], end[assignment], item, self.items)
+        return Given(cluster, times, row, assignment, distinct(added), begin, end, item)
 
 
-def _crossed(row: Ints, begin: Ints, end: Ints, item: Ints, items: int) -> Ints:
+def crossed(row: Ints, begin: Ints, end: Ints, item: Ints, items: int) -> Ints:
     """The items from `begin` to `end` of each of some rows."""
     many = end - begin
     place = np.arange(many.sum()) + np.repeat(begin - np.cumsum(many) + many, many)

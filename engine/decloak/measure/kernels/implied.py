@@ -1,0 +1,86 @@
+"""Whom two known items tell a third of, in a disassociated release.
+
+Who knows two items of a person looks at every cluster that may hold both: of one chunk, if a sub-record has both; of
+different chunks, if each has one. In such a cluster the items are followed by all that the sub-records which hold them
+have in common; a third item is implied where it follows in every cluster that may hold the two.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from itertools import combinations
+
+from decloak.data.disassociated import Cluster, Disassociated
+
+__all__ = ["implied_in_chunks"]
+
+Pair = tuple[str, str]
+
+
+def implied_in_chunks(release: Disassociated, known: Iterable[tuple[int, Iterable[str]]]) -> int:
+    """Of how many people two known items imply a third, given the cluster and the known items of each.
+
+    >>> from decloak.data.disassociated import Chunk
+    >>> chunk = Chunk(("a", "b", "c"), (("a", "b", "c"), ("a", "b", "c")))
+    >>> implied_in_chunks(Disassociated((Cluster(2, (chunk,), ()),)), [(0, ["a", "b"]), (0, ["a", "d"])])
+    1
+    """
+    clusters = _Clusters(release)
+    verdicts: dict[Pair, bool] = {}
+
+    def told(cluster: int, pair: Pair) -> bool:
+        if pair not in verdicts:
+            verdicts[pair] = clusters.implies(pair, cluster)
+        return verdicts[pair]
+
+    return sum(any(told(cluster, pair) for pair in combinations(sorted(set(items)), 2)) for cluster, items in known)
+
+
+class _Clusters:
+    """Clusters by what they publish."""
+
+    def __init__(self, release: Disassociated) -> None:
+        shared: list[set[str]] = [set() for _ in release.clusters]
+        for joint in release.joints:
+            for number in joint.clusters:
+                shared[number].update(item for chunk in joint.shared_chunks for item in chunk.items)
+        self._chunks = [_chunks(*both) for both in zip(release.clusters, shared, strict=True)]
+        self._having: dict[str, set[int]] = {}
+        for number, chunks in enumerate(self._chunks):
+            for item in chunks:
+                self._having.setdefault(item, set()).add(number)
+        self._follow = cache(self._followed)
+
+    def implies(self, pair: Pair, first: int) -> bool:
+        """Whether a third item follows from two wherever they may be, a cluster that may hold both first."""
+        common = self._follow(first, pair) if self._chunks[first].keys() >= {*pair} else None
+        if common is not None and not common:
+            return False  # most pairs tell of nothing there already
+        for number in sorted(self._having.get(pair[0], set()) & self._having.get(pair[1], set()) - {first}):
+            following = self._follow(number, pair)
+            if following is not None:
+                common = following if common is None else common & following
+                if not common:
+                    return False
+        return bool(common)
+
+    def _followed(self, number: int, pair: Pair) -> frozenset[str] | None:
+        """What follows from two items in a cluster, None where it cannot hold both."""
+        chunks = self._chunks[number]
+        first, second = chunks[pair[0]], chunks[pair[1]]
+        parts = [[*pair]] if first is second else [[pair[0]], [pair[1]]]
+        following: set[str] = set()
+        for part, chunk in zip(parts, (first, second), strict=False):
+            holding = [subrecord for subrecord in chunk if subrecord.issuperset(part)]
+            if not holding:
+                return None
+            following |= frozenset.intersection(*holding)
+        return frozenset(following.difference(pair))
+
+
+def _chunks(cluster: Cluster, shared: set[str]) -> Mapping[str, list[frozenset[str]]]:
+    """The sub-records of the chunk of every item; a term, or an item of a shared chunk, tells of nothing else."""
+    chunks = {item: [frozenset((item,))] for item in (*cluster.term_chunk, *shared)}
+    for chunk in cluster.record_chunks:
+        subrecords = list(dict.fromkeys(map(frozenset, chunk.subrecords)))
+        chunks |= dict.fromkeys(chunk.items, subrecords)
+    return chunks

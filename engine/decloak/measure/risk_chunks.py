@@ -1,0 +1,216 @@
+"""The risk card of a disassociated release: who is singled out, put together again, inferred, implied.
+
+People are rows: the records behind those of one anchor cannot be told apart. As published a row may hold what its
+anchor shows and whatever its cluster publishes elsewhere; after an attack, its anchor and what it was given.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decloak.counting.ascending import Ints, among
+from decloak.data.assignment import Assignment
+from decloak.measure.family import AttackedRelease
+from decloak.measure.kernels.by_chance import draws_for
+from decloak.measure.kernels.crowd import Crowd, asked, rarest
+from decloak.measure.kernels.guesses import guessed, joined
+from decloak.measure.kernels.holders import Holders
+from decloak.measure.kernels.implied import implied_in_chunks
+from decloak.measure.kernels.put_back import (
+    Released,
+    anchored,
+    possible,
+    put_back,
+    reconstructed_at_random,
+    released,
+)
+from decloak.measure.kernels.singled import implied, singled_out
+from decloak.measure.kernels.true_rows import Given, TrueRows
+from decloak.measure.risk_figures import Change, Risk, changes
+from decloak.releases.held import HeldChunks
+
+__all__ = ["risk_of_chunks"]
+
+Floats = NDArray[np.float64]
+
+
+def risk_of_chunks(held: HeldChunks, attacked: AttackedRelease[Any]) -> Risk:
+    """What a release tells, and after an attack on it; nothing where the records behind its rows are not known."""
+    people = held.kept(_people)
+    if people is None:
+        return Risk(sum(cluster.size for cluster in held.published.clusters), changes())
+    return people.risk([] if attacked.idle else attacked.assignments)
+
+
+def _people(held: HeldChunks) -> "_People | None":
+    rows = held.beside_truth(TrueRows)
+    return None if rows is None else _People(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class _People:
+    """Whom a release is of, as somebody sees it who knows a few of their items."""
+
+    rows: TrueRows
+
+    def risk(self, assignments: Sequence[Assignment]) -> Risk:
+        """What the release tells, and what an attack made of it, if it gave anything."""
+        linked = Change(before=0.0)
+        inferred = Change(self._holding, self._guessed(self._units.right))
+        after = chance = None
+        if assignments:
+            given = self.rows.given(assignments)
+            after, chance = self._singled_after(given)
+            put = put_back(self.rows, given, self.rows.units(assignments))
+            ours = self._person_of_unit >= 0
+            tried = ours & ~np.isnan(put.attacked)
+            joins = [joined(self._person_of_unit[tried], right[tried], len(self.crowd)) for right in put]
+            guesses = [self._guessed(np.where(np.isnan(right), self._units.right, right)) for right in put]
+            linked, inferred = Change(None, 0.0, *joins), Change(inferred.raw, inferred.before, *guesses)
+        return Risk(
+            people=len(self.crowd),
+            singled=changes(self.raw[0], self.singled_before, after, chance),
+            linked=linked,
+            inferred=inferred,
+            implied=self.implied,
+            implied_raw=self.raw[1],
+            hidden=self.hidden,
+        )
+
+    @cached_property
+    def _asked(self) -> Ints:
+        """The rows of the people asked for."""
+        return asked(np.bincount(self.rows.held // self.rows.items, minlength=self.rows.rows), self.rows.rows)
+
+    @cached_property
+    def _person(self) -> Ints:
+        """The number of every row among those, -1 of the others."""
+        person = np.full(self.rows.rows, -1, np.int64)
+        person[self._asked] = np.arange(len(self._asked))
+        return person
+
+    @cached_property
+    def _all_known(self) -> Ints:
+        """The items of those people, as items of persons."""
+        row, item = np.divmod(self.rows.held, self.rows.items)
+        person = self._person[row]
+        return person[person >= 0] * self.rows.items + item[person >= 0]
+
+    @cached_property
+    def _known(self) -> Ints:
+        """The same without what is not looked for of people with very many."""
+        return rarest(self._all_known, self.rows.items, np.bincount(self.rows.held % self.rows.items))
+
+    @cached_property
+    def _place(self) -> Ints:
+        """The number of every item among those, -1 of others."""
+        items = np.unique(self._known % self.rows.items)
+        place = np.full(self.rows.items, -1, np.int64)
+        place[items] = np.arange(len(items))
+        return place
+
+    @cached_property
+    def crowd(self) -> Crowd:
+        """Those people, and their items by that number."""
+        person, item = np.divmod(self._known, self.rows.items)
+        items = max(1, int(self._place.max()) + 1)
+        return Crowd(self._asked, items, person * items + self._place[item])
+
+    def _holders(self, entries: Ints) -> Holders:
+        row, item = np.divmod(entries, self.rows.items)
+        place = self._place[item]
+        return Holders.of(self.rows.rows, self.crowd.items, place[place >= 0], row[place >= 0])
+
+    @cached_property
+    def raw(self) -> tuple[list[float], int]:
+        """How many are singled out of the raw data, and of how many two items imply a third there."""
+        held = self._holders(self.rows.held)
+        sets = np.split(self.rows.held % self.rows.items, np.cumsum(self._lengths)[:-1])
+        numbers: dict[bytes, int] = {}
+        classes = np.array([numbers.setdefault(items.tobytes(), len(numbers)) for items in sets], np.int64)
+        return singled_out(held, self.crowd, classes), implied(held, held, self.crowd, self.crowd.known)
+
+    @cached_property
+    def _lengths(self) -> Ints:
+        return np.bincount(self.rows.held // self.rows.items, minlength=self.rows.rows)
+
+    @cached_property
+    def singled_before(self) -> list[float]:
+        """How many are singled out as published, by 1, 2 and 3 items."""
+        return self._singled(possible(self.rows))
+
+    def _singled(self, entries: Ints) -> list[float]:
+        return singled_out(self._holders(entries), self.crowd, self.rows.of_row)
+
+    def _singled_after(self, given: Given) -> tuple[list[float], list[float]]:
+        """The same of what an attack put together, and of what was put together at random."""
+        rng = np.random.default_rng([self.rows.rows, len(given.row), len(given.cluster)])
+        draws = [
+            self._singled(reconstructed_at_random(self.rows, given, rng)) for _ in range(draws_for(len(self.crowd)))
+        ]
+        after = self._singled(np.concatenate((self._anchored, given.added)))
+        return after, np.mean(draws, axis=0).tolist()
+
+    @cached_property
+    def _anchored(self) -> Ints:
+        return anchored(self.rows)
+
+    @cached_property
+    def _units(self) -> Released:
+        """What was cut off, as the release tells of it."""
+        return released(self.rows)
+
+    @cached_property
+    def _person_of_unit(self) -> Ints:
+        return self._person[self._units.row]
+
+    @cached_property
+    def _shown(self) -> Ints:
+        """How many items the anchor shows, of each person."""
+        ours = self._asked[self._all_known // self.rows.items] * self.rows.items + self._all_known % self.rows.items
+        shown = among(ours, np.sort(self._anchored))
+        return np.bincount(self._all_known[shown] // self.rows.items, minlength=len(self._asked))
+
+    @cached_property
+    def _held(self) -> Ints:
+        """How many items each person has."""
+        return np.bincount(self._all_known // self.rows.items, minlength=len(self._asked))
+
+    @cached_property
+    def _holding(self) -> float:
+        """How many have any."""
+        return float((self._held > 0).sum())
+
+    def _guessed(self, right: Floats) -> float:
+        """Of how many people a guess at an item is right, by the chances of what was cut off."""
+        ours = self._person_of_unit >= 0
+        person, items, right = self._person_of_unit[ours], self._units.items[ours], right[ours]
+        cut_off = np.bincount(person, items, len(self._held)).astype(np.int64)
+        everybody = np.arange(len(self._held))
+        return guessed(
+            np.concatenate((person, everybody, everybody)),
+            np.concatenate((items, self._shown, self._held - self._shown - cut_off)),
+            np.concatenate((right, np.ones(len(everybody)), np.zeros(len(everybody)))),
+            len(everybody),
+        )
+
+    @cached_property
+    def implied(self) -> int:
+        """Of how many two items imply a third."""
+        names, cluster = self.rows.names, self.rows.cluster
+        person, item = np.divmod(self._known, self.rows.items)
+        own = np.split(item, np.searchsorted(person, np.arange(1, len(self._asked))))
+        people = (
+            (int(cluster[row]), [names[code] for code in items.tolist()])
+            for row, items in zip(self._asked.tolist(), own, strict=False)
+        )
+        return implied_in_chunks(self.rows.release, people)
+
+    @cached_property
+    def hidden(self) -> float:
+        """Of what people's records hold, the share that their anchors do not show."""
+        return 1 - float(self._shown.sum() / self._held.sum()) if self._held.any() else 0.0

@@ -1,0 +1,166 @@
+"""Who is singled out, implied, guessed and joined, against the definitions."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive_risk as naive
+from decloak.measure.kernels import crowd, holders
+from decloak.measure.kernels.by_chance import draws_for, random_strikes
+from decloak.measure.kernels.crowd import Crowd, asked, rarest
+from decloak.measure.kernels.guesses import guessed, joined
+from decloak.measure.kernels.holders import Holders
+from decloak.measure.kernels.implied import implied_in_chunks
+from decloak.measure.kernels.singled import implied, singled_out
+from disassociated_releases import releases
+
+ITEMS = 6
+SETS = st.sets(st.integers(0, ITEMS - 1))
+CHANCES = st.lists(st.lists(st.floats(0, 1), max_size=4), max_size=6)
+
+
+def entries(rows):
+    """Items of rows, ascending."""
+    return np.array([row * ITEMS + item for row, held in enumerate(rows) for item in sorted(held)], np.int64)
+
+
+def holding(rows):
+    row, item = np.divmod(entries(rows), ITEMS)
+    return Holders.of(len(rows), ITEMS, item, row)
+
+
+def everybody(known):
+    return Crowd(np.arange(len(known)), ITEMS, entries(known))
+
+
+@st.composite
+def seen(draw):
+    """What records may hold, show of it, and truly hold; and which cannot be told apart."""
+    may = draw(st.lists(SETS, min_size=1, max_size=12))
+    shows = [held & draw(SETS) for held in may]
+    known = [shown | (held & draw(SETS)) for held, shown in zip(may, shows, strict=True)]
+    classes = [draw(st.integers(0, 3)) for _ in may]
+    return may, shows, known, [sorted(set(classes)).index(one) for one in classes]
+
+
+@settings(max_examples=200)
+@given(seen())
+def test_whom_known_items_single_out_are_those_of_one_candidate(made):
+    may, _, known, classes = made
+    found = singled_out(holding(may), everybody(known), np.array(classes))
+    assert found == pytest.approx(naive.singled_out(may, known, classes))
+    alone = singled_out(holding(may), everybody(known))
+    assert alone == pytest.approx(naive.singled_out(may, known, range(len(may))))
+    assert alone == sorted(alone)
+
+
+@given(seen(), st.data())
+def test_of_some_people_the_same_are_singled_out(made, data):
+    may, _, known, _ = made
+    some = sorted(data.draw(st.sets(st.integers(0, len(may) - 1), min_size=1)))
+    whole = [singled_out(holding(may), Crowd(np.array([one]), ITEMS, entries([known[one]]))) for one in some]
+    crowd = Crowd(np.array(some), ITEMS, entries([known[one] for one in some]))
+    assert singled_out(holding(may), crowd) == [sum(counts) for counts in zip(*whole, strict=True)]
+
+
+@settings(max_examples=200)
+@given(seen())
+def test_two_items_imply_a_third_that_all_their_candidates_show(made):
+    may, shows, known, _ = made
+    found = implied(holding(may), holding(shows), everybody(known), entries(shows))
+    assert found == naive.implied(may, shows, known, shows)
+
+
+def test_where_nobody_fits_nothing_is_implied():
+    may, known, shown = [{1, 2}, {0, 2}], [{0, 1}, {0, 1}], [{2}, {2}]
+    assert implied(holding(may), holding(may), everybody(known), entries(shown)) == 0
+
+
+@given(seen(), SETS)
+def test_what_was_struck_is_no_candidate(made, struck):
+    may = made[0]
+    rows = np.arange(0, len(may), 2)
+    left = [held - struck if row % 2 == 0 else held for row, held in enumerate(may)]
+    before = holding(may)
+    items = np.repeat(np.array(sorted(struck), np.int64), len(rows))
+    assert (before.without(items, np.tile(rows, len(struck))).words == holding(left).words).all()
+    assert (before.words == holding(may).words).all()
+
+
+@given(seen(), st.lists(st.lists(st.integers(0, ITEMS - 1), max_size=3), max_size=4))
+def test_whoever_holds_any_of_some_items_holds_the_group(made, groups):
+    may = made[0]
+    found = holding(may).any_of([np.array(group, np.int64) for group in groups])
+    bits = np.unpackbits(found.words.view(np.uint8), axis=1, count=len(may), bitorder="little")
+    assert bits.tolist() == [[int(not held.isdisjoint(group)) for held in may] for group in groups]
+
+
+def test_records_are_gone_through_in_windows_and_itemsets_in_pieces(monkeypatch):
+    rng = np.random.default_rng(1)
+    rows = [set(np.flatnonzero(rng.random(ITEMS) < 0.3).tolist()) for _ in range(300)]
+    rows += [{0, 1, 2, 3}, {0, 1, 2, 3, 4}, {3, 4, 5}]
+    shows = [set(sorted(row)[:-1]) for row in rows]
+    crowd = everybody(rows)
+    whole = singled_out(holding(rows), crowd), implied(holding(rows), holding(shows), crowd, entries(shows))
+    assert whole[0] == pytest.approx(naive.singled_out(rows, rows, range(len(rows))))
+    assert whole[1] == naive.implied(rows, shows, rows, shows)
+    monkeypatch.setattr(holders, "FIRST", 1)
+    monkeypatch.setattr(holders, "WIDER", 2)
+    monkeypatch.setattr(holders, "_PIECE", 5)
+    monkeypatch.setattr(holders, "_BLOCK", 1000)
+    crowd = everybody(rows)
+    assert (singled_out(holding(rows), crowd), implied(holding(rows), holding(shows), crowd, entries(shows))) == whole
+
+
+def test_of_very_many_some_people_stand_for_all():
+    assert asked(np.full(800, 6), 800).tolist() == list(range(800))
+    drawn = asked(np.full(100_000, 12), 100_000)
+    assert crowd.FEWEST <= len(drawn) < 100_000
+    assert (np.diff(drawn) > 0).all()
+    assert (asked(np.full(100_000, 12), 100_000) == drawn).all()
+    assert len(asked(np.full(100_000, 5000), 100_000)) == crowd.FEWEST
+    assert len(asked(np.full(0, 1), 0)) == 0
+
+
+def test_of_a_long_record_the_items_that_the_fewest_have_are_known():
+    support = np.arange(100)[::-1]
+    long, short = np.arange(50), 100 + np.array([0, 7])
+    assert rarest(np.append(long, short), 100, support).tolist() == [*range(50 - crowd.MOST_ITEMS, 50), 100, 107]
+    assert rarest(np.zeros(0, np.int64), 100, support).tolist() == []
+
+
+@settings(max_examples=100)
+@given(releases(), st.data())
+def test_two_items_imply_a_third_that_follows_in_every_cluster_that_may_hold_them(made, data):
+    release, records, truth = made
+    people = [(number, records[place]) for number, places in enumerate(truth) for place in places]
+    assert implied_in_chunks(release, people) == naive.implied_in_chunks(release, people)
+
+
+@given(CHANCES)
+def test_guesses_are_at_any_item_of_each_person_and_joins_of_any_thing(chances):
+    person = np.array([number for number, own in enumerate(chances) for _ in own], np.int64)
+    right = np.array([chance for own in chances for chance in own], np.float64)
+    assert guessed(person, np.ones(len(person), np.int64), right, len(chances)) == pytest.approx(naive.guessed(chances))
+    assert joined(person, right, len(chances)) == pytest.approx(naive.joined(chances))
+
+
+def test_a_thing_of_several_items_counts_as_often():
+    person, items, right = np.array([0, 0]), np.array([1, 3]), np.array([1.0, 0.5])
+    assert guessed(person, items, right, 2) == naive.guessed([[1.0, 0.5, 0.5, 0.5], []])
+
+
+@given(st.lists(st.tuples(st.integers(1, 6), st.integers(1, 5), st.integers(0, 40)), max_size=4))
+def test_as_many_are_struck_by_chance_and_each_row_keeps_one(shapes):
+    scored = [np.random.default_rng(row * 7 + col).random((row, col)) < 0.8 for row, col, _ in shapes]
+    struck = [min(count, int(one.sum())) for one, (_, _, count) in zip(scored, shapes, strict=True)]
+    draws = list(random_strikes(scored, struck, 500))
+    assert len(draws) == draws_for(500) == 2
+    for draw in draws:
+        for mask, cells, count in zip(draw, scored, struck, strict=True):
+            assert not (mask & ~cells).any()
+            assert mask.sum() <= count
+            assert (~mask).any(axis=1).all()
+    again = list(random_strikes(scored, struck, 500))
+    assert all((a == b).all() for one, other in zip(draws, again, strict=True) for a, b in zip(one, other, strict=True))
