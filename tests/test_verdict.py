@@ -22,7 +22,7 @@ CLINIC = {
 
 def study(config: dict, added: float = 500, singled: float = 543) -> Study:
     runs = tuple(StudyRun(n, "t", "base", n, n, "", config) for n in (1, 2, 3))
-    figures = {("added", "rba"): added, ("unique_before", "rba"): singled}
+    figures = {("added", "rba"): added, ("singled_2_before", "rba"): singled, ("people", "rba"): 800.0}
     return Study(runs, {run.run: figures for run in runs}, {run.run: 800 for run in runs})
 
 
@@ -47,7 +47,7 @@ def test_much_comes_back():
         "texts mention two terms together rules out 450 of the items put there to hide the real ones and is right 88 "
         f"times in 100 with the attack rba; guessing would be right 59 times. The gain is 29 points ({low} to {high} "
         "with 95% confidence, all five attacks considered, three repetitions of one data set). Whatever the attack: "
-        "two known items already single out 543 of the 800 records."
+        "two known items already single out 543 of the 800 people."
     )
 
 

@@ -34,7 +34,7 @@ COMMANDS = {
     "import": ("starting", "Read a data file into the store."),
     "runs": ("results", "List the runs of a store."),
     "show": ("showing", "Print the measures of runs."),
-    "compare": ("results", "Compare the measures of two runs."),
+    "compare": ("comparing", "Compare runs: whom they tell of, and what differs."),
     "explain": ("results", "Say why an item was struck from a transaction."),
     "report": ("reporting", "Write a page about runs."),
     "plot": ("plotting", "Draw how a figure changes with what varies."),

@@ -20,7 +20,7 @@ from decloak.store.showing import show_all
 if TYPE_CHECKING:
     from decloak.rules.operators.operator import Explanation
 
-__all__ = ["compare_command", "explain_command", "runs_command"]
+__all__ = ["explain_command", "runs_command"]
 
 FINDING_COLUMNS = ("attack", "finding", "because")
 
@@ -33,27 +33,6 @@ def runs_command(store: Path, form: str) -> None:
     with closing(connect_readonly(store)) as connection:
         rows = results.runs(connection)
     emit(("run", "scenario", "variant", "repetition", "started", "attacks"), rows, form)
-
-
-@click.command("compare")
-@click.argument("first")
-@click.argument("second")
-@store_option
-@form_option
-def compare_command(first: str, second: str, store: Path, form: str) -> None:
-    """Compare the pooled measures of two runs, attack by attack."""
-    with closing(connect_readonly(store)) as connection:
-        before, after = (
-            {key: figure.value for key, figure in results.pooled_figures(connection, number).items()}
-            for number in (results.find_run(connection, run) for run in (first, second))
-        )
-    rows = []
-    for measure, attack in dict.fromkeys((*before, *after)):
-        values = before.get((measure, attack)), after.get((measure, attack))
-        change = None if None in values else values[1] - values[0]  # type: ignore[operator]
-        rows.append((attack, measure, *values, change))
-    names = (first, second) if first != second else (first, f"{second} again")
-    emit(("attack", "measure", *names, "change"), rows, form)
 
 
 @click.command("explain")

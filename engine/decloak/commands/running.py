@@ -75,6 +75,7 @@ def run_command(
     """
     from decloak.cells.mapping import cores
     from decloak.cells.memory import read_size
+    from decloak.commands.carding import cards_as_json, print_cards
     from decloak.commands.rehearsing import print_rehearsal
     from decloak.report.run_table import measure_rows
     from decloak.report.verdict import conclude
@@ -96,12 +97,14 @@ def run_command(
                 jobs=jobs or cores(),
                 memory=None if memory is None else read_size(memory),
             )
-        verdict = conclude(done.store, [variant.run for variant in done.variants])
+        numbers = [variant.run for variant in done.variants]
+        verdict = conclude(done.store, numbers)
         if form == "json":
-            emit_json({"verdict": verdict.as_json()} | _as_json(done))
+            emit_json({"verdict": verdict.as_json(), "cards": cards_as_json(done.store, numbers)} | _as_json(done))
         else:
             if form == "table":
                 say(f"{verdict.text}\n")
+                print_cards(done.store, numbers)
             columns, shown = measure_rows(done) if form == "table" else (Measure._fields, done.measures)
             emit(columns, shown, form)
         _talk(done)

@@ -18,7 +18,9 @@ __all__ = ["show_command"]
 HELP = f"""\
 Print the measures of RUN: a number, a variant's name, or last.
 
-A value that is a share is the column part by the column of.
+First whom it tells of, in people; then every family of figures, without columns
+that are empty; the verdict last. As JSON or CSV every figure has a row, and a
+value that is a share is the column part by the column of.
 
 {families_in_words()}
 """
@@ -38,16 +40,37 @@ def show_command(run: str, tables: bool, store: Path, form: str) -> None:
         rows, notes = results.run_figures(connection, number, tables=tables), results.notes_of(connection, number)
         if not rows:
             raise DecloakError("the run has no such measures", hint="run its scenario with measure: [recovery]")
-    printed = [
-        (
-            *(attack, knows[attack], *([table] if tables else [])),
-            *(measure, _whole(value) if measure in counts else value, *map(_whole, of)),
-        )
-        for attack, table, measure, value, *of in rows
-    ]
-    emit(("attack", "knows", *(["table"] if tables else []), "measure", "value", "part", "of"), printed, form)
+    if form == "table" and not tables:
+        _print_grouped(store, number)
+    else:
+        printed = [
+            (
+                *(attack, knows[attack], *([table] if tables else [])),
+                *(measure, _whole(value) if measure in counts else value, *map(_whole, of)),
+            )
+            for attack, table, measure, value, *of in rows
+        ]
+        emit(("attack", "knows", *(["table"] if tables else []), "measure", "value", "part", "of"), printed, form)
     for note in notes:
         say(f"note: {shown(note, 300)[1:-1]}", err=True)
+
+
+def _print_grouped(store: Path, number: int) -> None:
+    """Whom the run tells of, then a table for each family, and the verdict as the last word."""
+    from decloak.commands.carding import print_cards
+    from decloak.report.grouped import family_tables
+    from decloak.report.verdict import conclude
+
+    print_cards(store, [number])
+    with closing(connect_readonly(store)) as connection:
+        figures = results.pooled_figures(connection, number)
+        measured = results.measured_families(connection, number)
+        knows = {attack.label: attack.knows or None for attack in results.attacks_of(connection, number)}
+    for table in family_tables(figures, measured, knows):
+        say(table.title)
+        emit(table.columns, table.rows, "table")
+        say("")
+    say(conclude(store, [number]).text)
 
 
 def _whole(value: float | None) -> float | None:

@@ -1,16 +1,16 @@
 """How far the attacks of some runs lead chance, and which step of the ladder of attackers leads furthest."""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from decloak.measure.kernels.lead import Claims, repeated_lead, resampled_lead, total
 from decloak.measure.kernels.statistics import Interval
+from decloak.report.card import controls_of
 from decloak.report.knowledge import listed
 from decloak.report.study import Study
 from decloak.report.verdict_words import about, in_hundred
-from decloak.rules.load import parse_rule
 from decloak.store.claims import claims_of
 from decloak.store.results import attacks_of
 from decloak.store.studies import StudyRun
@@ -53,14 +53,12 @@ class Lead:
         return self.beyond / max(1, sum(sizes))
 
 
-def attacks_beyond_chance(connection: sqlite3.Connection, runs: Iterable[StudyRun]) -> list[str]:
+def attacks_beyond_chance(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> list[str]:
     """The attacks that strike items or give them to records, and do not toss coins."""
-    labels: dict[str, None] = {}
-    for run in runs:
-        for attack in attacks_of(connection, run.run):
-            if attack.form in ("eliminate", "reassociate") and not parse_rule(attack.text).random:
-                labels[attack.label] = None
-    return list(labels)
+    controls = controls_of(connection, runs)
+    attacks = (attack for run in runs for attack in attacks_of(connection, run.run))
+    guessing = (attack.label for attack in attacks if attack.form in ("eliminate", "reassociate"))
+    return [label for label in dict.fromkeys(guessing) if label not in controls]
 
 
 def leads_of(connection: sqlite3.Connection, runs: Sequence[StudyRun], attacks: Sequence[str]) -> list[Lead]:

@@ -69,11 +69,11 @@ def way(value: float, digits: int = 0) -> str:
 def whatever(study: Study, run: StudyRun) -> list[str]:
     """Whom a few known items single out before any attack."""
     figures = study.figures[run.run]
-    singled = next((value for (name, _), value in figures.items() if name == "unique_before" and value), None)
-    records = study.sizes.get(run.run)
-    if singled is None or records is None:
+    singled, people = (
+        next((value for (name, _), value in figures.items() if name == figure), None)
+        for figure in ("singled_2_before", "people")
+    )
+    if not singled or people is None:
         return []
-    measures = [measure for measure in run.config.get("measure") or () if isinstance(measure, dict)]
-    known = next((measure["link"].get("m", 2) for measure in measures if "link" in measure), 2)
-    items = f"{spelt(known)} known item{'s' * (known > 1)} already single{'s' * (known == 1)}"
-    return [f"Whatever the attack: {items} out {singled:,.0f} of the {records:,} records."]
+    drawn = " people drawn" if people < (study.sizes.get(run.run) or people) else " people"
+    return [f"Whatever the attack: two known items already single out {singled:,.0f} of the {people:,.0f}{drawn}."]

@@ -1,0 +1,63 @@
+"""Print risk cards: one as it is, several in one table, with what somebody can make of them."""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from textwrap import fill
+from typing import Any
+
+from decloak.report.card import RiskCard, risk_cards
+from decloak.report.comparison import advice, card_rows, comparison_rows, costs_of, reasons, remark
+from decloak.report.study import Study
+from decloak.report.table import emit
+from decloak.report.terminal import say
+from decloak.store.opening import connect_readonly
+from decloak.store.studies import StudyRun, read_runs
+
+__all__ = ["cards_as_json", "print_cards", "print_comparison"]
+
+WIDTH = 100
+
+
+def cards_as_json(store: Path, numbers: Iterable[int]) -> list[dict[str, Any]]:
+    """The cards of runs as plain values."""
+    with closing(connect_readonly(store)) as connection:
+        return [card.as_json() for card in risk_cards(connection, Study.of(connection, read_runs(connection, numbers)))]
+
+
+def print_cards(store: Path, numbers: Iterable[int]) -> None:
+    """The card of one variant, or all of them in one table, and a blank line."""
+    with closing(connect_readonly(store)) as connection:
+        runs = read_runs(connection, numbers)
+        cards = risk_cards(connection, Study.of(connection, runs))
+        if len(cards) == 1:
+            _print_card(cards[0])
+        elif cards:
+            print_comparison(connection, runs)
+    if cards:
+        say("")
+
+
+def _print_card(card: RiskCard) -> None:
+    missing = {cell.reason for cell in card.cells.values()}
+    if len(missing) == 1 and all(cell.before is None for cell in card.cells.values()):
+        say(f"Whom this release tells of cannot be said: {missing.pop()}.")
+        return
+    columns, rows = card_rows(card)
+    emit(columns, rows, "table")
+    if said := remark([card]):
+        say(said)
+
+
+def print_comparison(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> None:
+    """Several variants in one table: people before → after an attack, by chance in brackets."""
+    study = Study.of(connection, runs)
+    cards = risk_cards(connection, study)
+    columns, rows = comparison_rows(cards, costs_of(study))
+    say("People as published → after the attack that finds most (by chance):")
+    emit(columns, rows, "table")
+    for reason in filter(None, [*reasons(cards), remark(cards)]):
+        say(f"– {reason}")
+    if said := advice(cards):
+        say(f"\n{fill(said, WIDTH, break_on_hyphens=False)}")

@@ -1,0 +1,77 @@
+"""`compare`: runs beside each other, in people, in costs, and in what else differs."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from decloak.commands.options import form_option, store_option
+from decloak.errors import DecloakError
+from decloak.report.table import emit
+from decloak.report.terminal import say
+from decloak.store import results
+from decloak.store.opening import connect_readonly
+
+__all__ = ["compare_command"]
+
+
+@click.command("compare")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")
+@store_option
+@form_option
+def compare_command(runs: tuple[str, ...], store: Path, form: str) -> None:
+    """Compare runs: numbers, names of variants with all their repetitions, or last.
+
+    First whom each tells of, in people, before → after its attacks and by chance in brackets, with what it costs; then
+    what else differs, and what somebody can make of it who must choose. As JSON or CSV all pooled measures.
+    """
+    if len(runs) < 2:
+        raise DecloakError("one run is nothing to compare", hint="name two or more; `decloak runs` lists them")
+    names = [f"{run} again" if run in runs[:place] else run for place, run in enumerate(runs)]
+    titles = [f"run {name}" if name[:1].isdigit() else name for name in names]
+    with closing(connect_readonly(store)) as connection:
+        numbers = [results.find_run(connection, run) for run in runs]
+        figures = [results.pooled_figures(connection, number) for number in numbers]
+        if form != "table":
+            emit(*_measures(names, figures), form)
+            return
+        from decloak.commands.carding import print_comparison
+        from decloak.report.comparison import compared_runs
+
+        measured = {family for number in numbers for family in results.measured_families(connection, number)}
+        print_comparison(connection, compared_runs(connection, list(zip(titles, runs, numbers, strict=True))))
+    _print_differences(names, figures, measured)
+
+
+def _measures(
+    names: Sequence[str], figures: Sequence[dict[tuple[str, str], results.PooledFigure]]
+) -> tuple[Sequence[str], list[list[object]]]:
+    rows: list[list[object]] = []
+    for measure, attack in dict.fromkeys(key for of_run in figures for key in of_run):
+        values = [None if (figure := of_run.get((measure, attack))) is None else figure.value for of_run in figures]
+        rows.append([attack, measure, *values, *_change(values)])
+    return ("attack", "measure", *names, *(["change"] if len(names) == 2 else [])), rows
+
+
+def _change(values: Sequence[float | None]) -> list[float | None]:
+    """From the first of two to the second."""
+    if len(values) != 2:
+        return []
+    before, after = values
+    return [None if before is None or after is None else after - before]
+
+
+def _print_differences(
+    names: Sequence[str], figures: Sequence[dict[tuple[str, str], results.PooledFigure]], measured: set[str]
+) -> None:
+    from decloak.report.grouped import differences
+
+    found = differences(figures, measured)
+    alike = len({key for of_run in figures for key in of_run}) - len(found)
+    if found:
+        say("")
+        rows = [[one.family, one.attack, one.title, *one.values, *_change(one.values)] for one in found]
+        emit(("family", "attack", "figure", *names, *(["change"] if len(names) == 2 else [])), rows, "table")
+    say(f"\n{len(found)} figures differ, {alike} others are the same or of people." if found else
+        f"\nNone of the {alike} figures differs.")  # fmt: skip

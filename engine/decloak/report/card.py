@@ -1,0 +1,167 @@
+"""The risk card: whom a release tells of, in people of so many, the same rows of every published form.
+
+Each row has a cell: people of whom the raw data tell, the release as published, the release after the attack that finds
+most (those by chance are the control and do not count), and after as much done at random. Where a figure cannot be had
+the cell says why. Everything in it is a figure of the store, a mean over repetitions.
+"""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from decloak.measure.kernels.statistics import REAL, Bounds, Interval, interval
+from decloak.releases.registry import form_of
+from decloak.report.study import Study
+from decloak.rules.load import parse_rule
+from decloak.store.reading import knows_originals
+from decloak.store.results import attacks_of, release_of
+from decloak.store.studies import StudyRun
+
+__all__ = ["ROWS", "Cell", "RiskCard", "controls_of", "risk_card", "risk_cards"]
+
+
+class Row(NamedTuple):
+    """A row of every card: the figure, what it is called, and what a page calls its group."""
+
+    figure: str
+    title: str
+    group: str
+
+
+ROWS = (
+    Row("singled_1", "singled out by 1 item", "singling out"),
+    Row("singled_2", "by 2 items", "singling out"),
+    Row("singled_3", "by 3 items", "singling out"),
+    Row("linked", "linked", "linkability"),
+    Row("inferred", "inferred", "inference"),
+    Row("implied", "certain", "inference"),
+)
+"""In the order of the card."""
+
+UNKNOWN = "the originals were not given"
+WHOLE = "does not apply: nothing was cut apart"
+GUESSES = "an attack guesses: nothing it says is certain"
+NOBODY = "no attack had anything to go by"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """People of `of`: raw, before, after the attack of a name, and by chance; `reason` says why what is None is so.
+
+    `before` and `after` are means over repetitions, with the bounds of their intervals where they differ.
+    """
+
+    of: int
+    raw: float | None = None
+    before: Interval | None = None
+    after: Interval | None = None
+    chance: float | None = None
+    attack: str | None = None
+    reason: str | None = None
+
+    @property
+    def worst(self) -> Interval | None:
+        """What tells of more people: the attack, or the release as published, which an attacker has as well."""
+        ways = [way for way in (self.before, self.after) if way is not None and way.mean is not None]
+        return max(ways, key=lambda way: way.mean or 0.0, default=None)
+
+
+@dataclass(frozen=True)
+class RiskCard:
+    """What one variant tells of its people; `hidden` is the share of what records hold that is not shown with them."""
+
+    variant: str
+    people: int
+    records: int
+    cells: Mapping[str, Cell]
+    hidden: float | None
+    releases: frozenset[int]
+    """Their numbers in the store."""
+
+    def as_json(self) -> dict[str, Any]:
+        """It as plain values."""
+        cells = {figure: _plain(cell) for figure, cell in self.cells.items()}
+        return {"variant": self.variant, "people": self.people, "records": self.records, "hidden": self.hidden} | cells
+
+
+def _plain(cell: Cell) -> dict[str, Any]:
+    ways = {"before": cell.before, "after": cell.after}
+    bounds = {
+        f"{name}{ending}": None if way is None else getattr(way, part)
+        for name, way in ways.items()
+        for ending, part in (("", "mean"), ("_low", "low"), ("_high", "high"))
+    }
+    return (
+        {"raw": cell.raw}
+        | bounds
+        | {"chance": cell.chance, "of": cell.of, "attack": cell.attack, "reason": cell.reason}
+    )
+
+
+def risk_cards(connection: sqlite3.Connection, study: Study) -> list[RiskCard]:
+    """The card of each variant of some runs, of which people were counted."""
+    controls = controls_of(connection, study.runs)
+    cards = (risk_card(connection, study, name, numbers, controls) for name, numbers in study.variants)
+    return [card for card in cards if card is not None]
+
+
+def controls_of(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> set[str]:
+    """The attacks that toss coins: what others are compared with, and no attack to fear."""
+    attacks = {attack.label: attack.text for run in runs for attack in attacks_of(connection, run.run)}
+    return {label for label, text in attacks.items() if parse_rule(text).random}
+
+
+def risk_card(
+    connection: sqlite3.Connection, study: Study, variant: str, runs: Sequence[int], controls: set[str]
+) -> RiskCard | None:
+    """The card of one variant, over the runs that repeat it."""
+    figures = [study.figures[run] for run in runs]
+    people = _published(figures, "people").mean
+    if people is None:
+        return None
+    release = release_of(connection, runs[-1])
+    known, apart = knows_originals(connection, release), form_of(connection, release).apart
+    of = round(people)
+    attacks = [attack for attack in study.attacks if attack not in controls]
+    cells = {row.figure: _cell(row.figure, figures, attacks, of, known, apart) for row in ROWS}
+    records = study.sizes.get(runs[-1]) or of
+    releases = frozenset(release_of(connection, run) for run in runs)
+    return RiskCard(variant, of, records, cells, _published(figures, "hidden").mean, releases)
+
+
+Figures = Mapping[tuple[str, str], float | None]
+
+
+def _published(figures: Sequence[Figures], name: str, of: int | None = None) -> Interval:
+    """The mean of a figure of the release alone: the same of every attack."""
+    values = [
+        next((value for (figure, _), value in of_run.items() if figure == name and value is not None), None)
+        for of_run in figures
+    ]
+    return interval(values, bounds=REAL if of is None else Bounds(0.0, float(of)))
+
+
+def _cell(figure: str, figures: Sequence[Figures], attacks: Sequence[str], of: int, known: bool, apart: bool) -> Cell:
+    raw = _published(figures, f"{figure}_raw").mean
+    if figure == "linked" and not apart:
+        return Cell(of, reason=WHOLE)
+    if figure == "implied":
+        implied = _published(figures, figure, of)
+        return Cell(of, raw, reason=UNKNOWN) if implied.mean is None else Cell(of, raw, implied, reason=GUESSES)
+    before = _published(figures, f"{figure}_before", of)
+    if before.mean is None:
+        return Cell(of, reason=UNKNOWN)
+    reached = [attack for attack in attacks if any(of_run.get((figure, attack)) is not None for of_run in figures)]
+    if not reached:
+        return Cell(of, raw, before, reason=NOBODY)
+    means = {attack: _over(figures, figure, attack, of, len(reached)) for attack in reached}
+    attack, after = max(means.items(), key=lambda entry: entry[1].mean or 0.0)
+    chance = interval([of_run.get((f"{figure}_chance", attack)) for of_run in figures]).mean
+    return Cell(of, raw, before, after, chance, attack, None if known else f"at least: {UNKNOWN}")
+
+
+def _over(figures: Sequence[Figures], figure: str, attack: str, of: int, considered: int) -> Interval:
+    """The mean over repetitions; of several attacks the one that finds most is shown, which its level allows for."""
+    values = [of_run.get((figure, attack)) for of_run in figures]
+    return interval(values, 1 - 0.05 / considered, Bounds(0.0, float(of)))

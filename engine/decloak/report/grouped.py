@@ -1,0 +1,95 @@
+"""The figures of runs by family, each family a table of its own, with titles; only what says something.
+
+A column that is empty for all attacks is left out, and so are rows that repeat one for every attack: a family that says
+the same of all of them has one row.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from decloak.measure.family import Family, FigureTitle
+from decloak.measure.registry import FAMILIES
+from decloak.store.results import PooledFigure
+
+__all__ = ["Difference", "Grouped", "differences", "family_tables"]
+
+Figures = Mapping[tuple[str, str], PooledFigure]
+ALL = "all attacks"
+
+
+class Grouped(NamedTuple):
+    """The table of one family."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+class Difference(NamedTuple):
+    """A figure of an attack that is not the same in all of some runs."""
+
+    family: str
+    attack: str
+    title: str
+    values: tuple[float | None, ...]
+
+
+def family_tables(figures: Figures, measured: Collection[str], knows: Mapping[str, str | None]) -> Iterator[Grouped]:
+    """A table for each family that was measured, but the one that the risk card is made of; `knows` says what each
+    attack does.
+    """
+    attacks = list(dict.fromkeys(attack for _, attack in figures))
+    for family in FAMILIES:
+        shown = [title for title in family.figures if any((title.name, attack) in figures for attack in attacks)]
+        if family.name in measured and family.name != "risk" and shown:
+            rows = [[row[0], knows.get(row[0]), *row[1:]] for row in _rows(family, shown, attacks, figures)]
+            if rows:
+                columns = ("attack", "knows", *(title.title for title in shown))
+                yield Grouped(f"{family.name}: {family.about}", columns, rows)
+
+
+def _rows(family: Family, shown: list[FigureTitle], attacks: Sequence[str], figures: Figures) -> list[list[Any]]:
+    """The rows of a table; `shown` is left with the columns that say something."""
+    values: dict[str, dict[str, Any]] = {}
+    for attack in attacks:
+        if any((title.name, attack) in figures for title in shown):
+            values[attack] = {title.name: _value(figures.get((title.name, attack)), title) for title in shown}
+    shown[:] = [title for title in shown if any(of_attack[title.name] is not None for of_attack in values.values())]
+    rows = [[attack, *(of_attack[title.name] for title in shown)] for attack, of_attack in values.items()]
+    if len(rows) > 1 and all(row[1:] == rows[0][1:] for row in rows) and family.of_release:
+        return [[ALL, *rows[0][1:]]]
+    return rows if shown else []
+
+
+def _value(figure: PooledFigure | None, title: FigureTitle) -> float | int | str | None:
+    if figure is None or figure.value is None:
+        return None
+    if title.count and figure.value == round(figure.value):
+        whole = round(figure.value)
+        return f"{whole:,} of {figure.whole:,.0f}" if figure.whole is not None and title.before else whole
+    return figure.value
+
+
+def differences(runs: Sequence[Figures], measured: Collection[str]) -> list[Difference]:
+    """What is not the same in all runs, by family, attack and figure; but whom they tell of, which cards say, and
+    seconds, which no two runs have in common.
+
+    Of what strikes or gives everything is a finding, so that findings say nothing more of it.
+    """
+    attacks = list(dict.fromkeys(attack for figures in runs for _, attack in figures))
+    found = []
+    for family in (family for family in FAMILIES if family.name in measured and family.name != "risk"):
+        for attack in attacks:
+            struck_or_given = any((name, attack) in figures for figures in runs for name in ("struck", "assigned"))
+            titles = family.figures if family.name != "findings" or not struck_or_given else ()
+            for title in (title for title in titles if not title.clock):
+                values = tuple(_number(figures.get((title.name, attack)), title) for figures in runs)
+                if len(set(values)) > 1:
+                    found.append(Difference(family.name, attack, title.title, values))
+    return found
+
+
+def _number(figure: PooledFigure | None, title: FigureTitle) -> float | None:
+    """A count as a whole number where it is one."""
+    value = None if figure is None else figure.value
+    return round(value) if value is not None and title.count and value == round(value) else value

@@ -1,0 +1,172 @@
+"""The risk card of runs, whatever their form: against the definitions, on what the store holds."""
+
+import json
+import re
+
+import pytest
+
+import decloak
+import naive_risk as naive
+from decloak.releases.registry import form_of
+from decloak.report.card import GUESSES, NOBODY, ROWS, UNKNOWN, WHOLE, risk_cards
+from decloak.report.comparison import advice, comparison_rows, reasons
+from decloak.report.study import Study
+from decloak.store.opening import connect_readonly
+from decloak.store.reading import struck_items
+from decloak.store.results import attacks_of, release_of
+from decloak.store.studies import read_runs
+
+CLINIC = (
+    "scenario: s\ndata: {generate: clinic, transactions: 90, seed: 3}\nrelate: {measure: ngd, source: clinic-counts}\n"
+)
+SETS = {
+    "sets": "{method: sets, size: 3, share: 0.5}",
+    "coat": "{method: coat, k: 4, privacy: {count: 6, sizes: [3]}}",
+    "cut": "{method: cut, k: 3, m: 1, hierarchy: {by: random, fanout: 3}}",
+}
+APART = "{method: disassociation, k: 3, m: 2, max_cluster: 12}"
+
+
+@pytest.fixture
+def ran(tmp_path):
+    """Run a scenario of a method; the figures of its run, and the release as the store has it."""
+
+    def run(method: str, attacks: str, further: str = ""):
+        path = tmp_path / "s.yaml"
+        path.write_text(f"{CLINIC}anonymise: {method}\nattack: {attacks}\n{further}")
+        done = decloak.run(path, store=tmp_path / "s.db")
+        connection = connect_readonly(done.store)
+        number = release_of(connection, done.variants[-1].run)
+        return done.variants[-1].measures, form_of(connection, number).hold(connection, number), connection
+
+    return run
+
+
+@pytest.mark.parametrize("method", SETS)
+def test_whom_a_generalised_release_tells_of_are_those_of_the_definitions(ran, method):
+    figures, held, connection = ran(SETS[method], "[ra, rba]")
+    true, elements = held.true, held.published.transactions
+    may = held.possible
+    shows = [{element for element in row if isinstance(element, str)} for row in elements]
+    known = [items & set().union(*may) for items in true]
+    alike = _classes(map(frozenset, elements))
+    expected = {
+        "singled_raw": naive.singled_out(true, true, _classes(true)),
+        "singled_before": naive.singled_out(may, known, alike),
+        "implied_raw": naive.implied(true, true, true, true),
+        "implied": naive.implied(may, shows, known, [own & items for own, items in zip(shows, known, strict=True)]),
+        "inferred_raw": sum(map(bool, true)),
+        "inferred_before": naive.guessed(list(map(naive.of_row, map(set, elements), true))),
+        "hidden": 1 - sum(len(own & items) for own, items in zip(shows, true, strict=True)) / sum(map(len, true)),
+        "people": 90,
+    }  # fmt: skip
+    for attack in attacks_of(connection, 1):
+        struck = [set() for _ in may]
+        for row, item in struck_items(connection, attack.attack):
+            struck[row].add(item)
+        left = [items - gone for items, gone in zip(may, struck, strict=True)]
+        expected["singled"] = naive.singled_out(left, known, alike)
+        expected["inferred"] = naive.guessed(
+            [naive.of_row(set(row), items, gone) for row, items, gone in zip(elements, true, struck, strict=True)]
+        )
+        for name, value in expected.items():
+            if name.startswith("singled"):
+                names = [name.replace("singled", f"singled_{n}") for n in (1, 2, 3)]
+                assert [figures[one, attack.label] for one in names] == pytest.approx(value), name
+            else:
+                assert figures[name, attack.label] == pytest.approx(value), name
+
+
+def _classes(rows):
+    numbers = {}
+    return [numbers.setdefault(row, len(numbers)) for row in rows]
+
+
+def test_whom_a_disassociated_release_tells_of_are_those_of_the_definitions(ran):
+    figures, held, _ = ran(APART, "[random, aba]", "measure: [accuracy]\n")
+    release, records = held.published, held.rows.records
+    true = [set(records[place]) for rows in held.rows.of_row for place in rows]
+    clusters = enumerate(release.clusters)
+    alike = _classes((number, frozenset(anchor)) for number, cluster in clusters for anchor in cluster.anchors)
+    may = naive.possible(release)
+    anchors = [set(anchor) for cluster in release.clusters for anchor in cluster.anchors]
+    units = naive.put_back(release, records, held.rows.of_row, [])
+    chances = [[1.0] * len(shown & items) for shown, items in zip(anchors, true, strict=True)]
+    for row, items, chance, *_ in units:
+        chances[row] += [chance] * items
+    for row, items in enumerate(true):
+        chances[row] += [0.0] * (len(items) - len(chances[row]))
+    numbered = [(n, items) for n, rows in enumerate(held.rows.of_row) for items in (records[place] for place in rows)]
+    singled = {
+        "_raw": naive.singled_out(true, true, _classes(map(frozenset, true))),
+        "_before": naive.singled_out(may, true, alike),
+    }
+    for ending, value in singled.items():
+        assert [figures[f"singled_{n}{ending}", "aba"] for n in (1, 2, 3)] == pytest.approx(value)
+    assert figures["implied_raw", "aba"] == naive.implied(true, true, true, true)
+    assert figures["implied", "aba"] == naive.implied_in_chunks(release, numbered)
+    assert figures["inferred_before", "aba"] == pytest.approx(naive.guessed(chances))
+    shown = sum(len(own & items) for own, items in zip(anchors, true, strict=True))
+    assert figures["hidden", "aba"] == pytest.approx(1 - shown / sum(map(len, true)))
+    assert 0 < figures["linked", "aba"] <= 90
+    assert figures["linked", "aba"] > figures["linked_before", "aba"] == 0
+
+
+def cards_of(connection):
+    runs = read_runs(connection)
+    return {card.variant: card for card in risk_cards(connection, Study.of(connection, runs))}
+
+
+def test_several_methods_are_compared_in_one_table_and_every_empty_cell_has_its_reason(ran):
+    vary = f"vary:\n  anonymise:\n    - {SETS['coat']}\n    - {SETS['cut']}\n"
+    *_, connection = ran(SETS["sets"], "[{rule: km_violation, k: 2, m: 1}]", vary)
+    cards = cards_of(connection)
+    coat, cut = cards["anonymise=coat"], cards["anonymise=cut"]
+    assert {card.cells["linked"].reason for card in (coat, cut)} == {WHOLE}
+    assert {card.cells["implied"].reason for card in (coat, cut)} == {GUESSES}
+    assert coat.cells["singled_2"].raw == cut.cells["singled_2"].raw
+    columns, rows = comparison_rows(list(cards.values()), {})
+    assert [row[0] for row in rows] == ["raw data", *cards]
+    assert set(map(len, rows)) == {len(columns)}
+    assert reasons(list(cards.values())) == [
+        "linked: does not apply: nothing was cut apart",
+        "as published only: no attack had anything to go by",
+    ]
+
+
+def test_without_the_originals_a_card_says_so(tmp_path):
+    (tmp_path / "r.txt").write_text("a,(b,c)\na,(b,c),d\nd,(b,c)\n")
+    scenario = "scenario: s\ndata: {published: r.txt}\nrelate: {measure: ngd, source: release}\nattack: [tba]\n"
+    (tmp_path / "s.yaml").write_text(scenario)
+    done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+    (card,) = cards_of(connect_readonly(done.store)).values()
+    assert card.cells["inferred"].reason == UNKNOWN
+    assert {cell.raw for cell in card.cells.values()} == {None}
+    assert card.cells["singled_2"].before is not None
+    assert card.cells["singled_2"].reason == f"at least: {UNKNOWN}"
+
+
+def test_every_row_of_a_card_says_why_where_it_has_nothing_to_say(ran):
+    *_, connection = ran(APART, "[random]", "")
+    (card,) = cards_of(connection).values()
+    for row in ROWS:
+        cell = card.cells[row.figure]
+        assert cell.after is not None or cell.reason, row
+    assert {card.cells[row.figure].reason for row in ROWS} == {NOBODY, GUESSES}  # coins are the control
+    assert set(json.loads(json.dumps(card.as_json()))) >= {row.figure for row in ROWS}
+
+
+def test_every_number_of_the_closing_sentence_is_in_the_store(ran):
+    vary = f"vary:\n  anonymise:\n    - {SETS['coat']}\n    - {SETS['cut']}\n"
+    *_, connection = ran(SETS["sets"], "[tba]", vary)
+    study = Study.of(connection, read_runs(connection))
+    sentence = advice(risk_cards(connection, study))
+    stored = {f"{value:,.0f}" for of_run in study.figures.values() for value in of_run.values() if value is not None}
+    stored |= {f"{value:.1f}" for of_run in study.figures.values() for value in of_run.values() if value is not None}
+    stored |= {f"{100 * value:.0f}" for of_run in study.figures.values() for (name, _), value in of_run.items()
+               if name == "hidden"}  # fmt: skip
+    numbers = re.findall(r"\d[\d,.]*\d|\d", sentence)
+    assert len(numbers) >= 5
+    assert set(numbers) <= stored
+    assert "publish it rather than the others where" in sentence
+    assert "in the raw data" in sentence
