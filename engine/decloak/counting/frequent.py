@@ -6,15 +6,17 @@ each item, the records that hold both; the rows of those that are frequent are t
 transpose of X, entry by entry. Only items after the last one of an itemset join it, so that each is met once.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from decloak.counting.itemsets import cost_runs
+from decloak.lazy import sparse
 
 __all__ = ["frequent", "row_numbers"]
 
@@ -22,7 +24,8 @@ PIECE = 1 << 21
 """Entries that are worked on at once; one itemset alone may have more."""
 
 Ints = NDArray[np.int64]
-Matrix = sparse.csr_array[Any]
+if TYPE_CHECKING:
+    Matrix = sparse.csr_array[Any]
 
 
 class _Block(NamedTuple):
