@@ -4,7 +4,8 @@
 
 All times are of the processor (time.process_time), all tables random with a fixed seed. The naive form is the one the
 tests compare with: plain Python that computes every weight and every gap anew in every round. `--quick` leaves out its
-100 x 100 table, which takes a minute or two, and uses fewer tables.
+100 x 100 table, which takes a minute or two, and tables of 200,000 rows, and uses fewer tables. Large tables are gone
+through by compiled loops where numba is installed; without it, long ones take hours.
 """
 
 import argparse
@@ -30,6 +31,10 @@ Growth = dict[str, list[float]]
 
 MANY, SOME = 5_000, 127
 SIDES = (3, 6, 10, 18, 32, 56, 100)
+ROWS = (3_125, 12_500, 50_000, 200_000)
+COLUMNS = 5
+LOOPED = ("wba", "gba", "rba")
+"""What strikes from large tables by compiled loops, with numba."""
 
 
 def seconds(job: Callable[[], object]) -> float:
@@ -101,6 +106,31 @@ def growth(rng: np.random.Generator) -> Growth:
     return times
 
 
+def drawn(rng: np.random.Generator, rows: int, tied: bool) -> Table:
+    """A tall table of random distances, or of distances that are mostly equal to others."""
+    d = rng.random((rows, COLUMNS))
+    return np.round(d * rng.integers(1, 30, (rows, 1))) / 30 if tied else d
+
+
+def long_tables(rng: np.random.Generator, rows: tuple[int, ...]) -> None:
+    """As a table gets longer, from each size to the next, and from the first to the last."""
+    for name in LOOPED:
+        attack(
+            name, [drawn(rng, rows[0], tied=False)]
+        )()  # what is read, or compiled, for the first time is not measured
+    for shape in ("tall", "wide", "tall, of few different distances"):
+        tables = [drawn(rng, number, tied="few" in shape) for number in rows]
+        tables = [table.T if shape == "wide" else table for table in tables]
+        print(f"Growth with rows, {shape}, {COLUMNS} columns" if shape != "wide" else "The same lying, with columns")
+        print("  n     " + "".join(f"{number:>10}" for number in rows) + "   exponents, the last of all")
+        for name in LOOPED:
+            column = [best(attack(name, [table]), 0.2) for table in tables]
+            steps = [*zip(rows, rows[1:], column, column[1:], strict=False), (rows[0], rows[-1], column[0], column[-1])]
+            slopes = [np.log(more / less) / np.log(long / short) for short, long, less, more in steps]
+            numbers = "".join(f"{x:10.3f}" for x in column)
+            print(f"  {name:6}{numbers}   " + " ".join(f"{slope:.2f}" for slope in slopes))
+
+
 def plot(times: Growth, path: Path) -> None:
     """Time over n, both logarithmic; the same measurements give the same file."""
     import matplotlib as mpl
@@ -127,6 +157,7 @@ def main() -> None:
     all_attacks(rng)
     many_tables(rng, MANY // 10 if chosen.quick else MANY)
     direct(rng)
+    long_tables(rng, ROWS[:-1] if chosen.quick else ROWS)
     times = growth(rng)
     if chosen.plot:
         plot(times, chosen.plot)

@@ -10,6 +10,7 @@ equal. `gap` bounds the gaps that begin in a block, `widest` those of a line; th
 say so. Most gaps are never near the largest of the table, and nobody looks at them.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ __all__ = [
 
 TOLERANCE = 1e-11
 FULL = 128
-"""Cells of a block, at most."""
+"""Cells of a full block of a short line."""
 EAGER = 4096
 """Cells of a line up to which nothing is noted: sums are the same to the last digit as without blocks."""
 
@@ -89,9 +90,10 @@ class Lines(NamedTuple):
     eager: bool  # whether nothing is noted with blocks
 
 
-def lines(a: Floats, weight: Floats, full: int = FULL, eager: int = EAGER) -> Lines:
+def lines(a: Floats, weight: Floats, full: int | None = None, eager: int = EAGER) -> Lines:
     """Lines of no cells, to pack them into, in blocks that are `full` with so many."""
     bars, count = a.shape
+    full = full or _full(bars)
     room = 2 * -(-bars // (full * 3 // 4)) + 8
     of_lines = np.zeros(count, LINE)
     of_lines["most"] = np.nanmax(a, axis=0, initial=0.0)
@@ -99,6 +101,11 @@ def lines(a: Floats, weight: Floats, full: int = FULL, eager: int = EAGER) -> Li
     block, free = np.full(a.shape, -1, np.int32), np.zeros((count, room), np.int64)
     items, values = np.zeros((count, room, full), np.int32), np.zeros((count, room, full))
     return Lines(a, weight, block, of_lines, blocks, places, free, items, values, bars <= eager)
+
+
+def _full(bars: int) -> int:
+    """Cells of a full block: the more the longer a line is, which goes through all blocks and the cells of a few."""
+    return max(FULL, 1 << round(math.log2(4 * math.sqrt(max(1, bars)))))
 
 
 @inner
