@@ -26,8 +26,19 @@ from decloak.store.relations import RELATIONS
 ROOT = Path(__file__).parents[1]
 
 
+COMPLETION = """\
+To have your shell complete commands, options and files when you press the tab key, add a line to its start-up file:
+
+| shell | file | line |
+|---|---|---|
+| bash, from 4.4 on | `~/.bashrc` | `eval "$(_DECLOAK_COMPLETE=bash_source decloak)"` |
+| zsh | `~/.zshrc` | `eval "$(_DECLOAK_COMPLETE=zsh_source decloak)"` |
+| fish | `~/.config/fish/completions/decloak.fish` | `_DECLOAK_COMPLETE=fish_source decloak \\| source` |
+"""
+
+
 def command_reference() -> str:
-    parts = ["# Commands", "", "Generated from the commands themselves; do not edit.", ""]
+    parts = ["# Commands", "", "Generated from the commands themselves; do not edit.", "", *COMPLETION.splitlines(), ""]
     for name, command in _commands():
         arguments = [one for one in command.params if isinstance(one, click.Argument)]
         options = [one for one in command.params if isinstance(one, click.Option)]

@@ -80,7 +80,10 @@ class Crew:
     def _take_in(self) -> None:
         """Take what processes say, as soon as one of them says something."""
         by_pipe: dict[Any, Worker] = {worker.pipe: worker for worker in self.workers if worker.at_work}
-        for pipe in wait(list(by_pipe)):
+        saying = wait(list(by_pipe), timeout=1)
+        if not saying:
+            self.home.idle()
+        for pipe in saying:
             assert isinstance(pipe, Connection)
             worker = by_pipe[pipe]
             if worker.cell is not None and worker in self.workers:

@@ -15,6 +15,9 @@ Work = Callable[[Cell, Ask], Result]
 class Home(Protocol):
     """Whoever answers questions."""
 
+    idle: Callable[[], None]
+    """Called every second in which nobody asks."""
+
     def answer(self, cell: int, question: Any) -> Iterable[tuple[int, Any]]:
         """The answers there are now that the cell of a number asks this: each with the number of who asked for it."""
 

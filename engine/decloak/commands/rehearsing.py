@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from decloak.errors import shown
+from decloak.report.duration import duration
 from decloak.report.table import emit, emit_json
 
 if TYPE_CHECKING:
     from decloak.runs.consent import Sending
-    from decloak.runs.rehearsal import Rehearsal
+    from decloak.runs.rehearsal import Estimate, Rehearsal
 
 __all__ = ["print_rehearsal"]
 
@@ -27,6 +28,7 @@ def print_rehearsal(
     if form == "json":
         emit_json({
             "runs": found.runs,
+            "time": found.estimate._asdict(),
             "stages": [stage._asdict() for stage in found.stages],
             "files": [file._asdict() for file in found.files],
             "sendings": [
@@ -43,10 +45,20 @@ def _rows(found: "Rehearsal") -> Iterator[tuple[str, str, str]]:
     for stage in found.stages:
         counts = ((stage.to_run, "to run"), (stage.kept, "there already"))
         yield "stage", stage.stage, ", ".join(f"{count:,} {state}" for count, state in counts if count)
+    yield "time", "one process", _time(found.estimate)
     for file in found.files:
         yield "file", file.name, f"outside the folder: {file.outside}" if file.outside else "in the folder"
     for sending in found.sendings:
         yield "sent to", sending.address, _sent(sending, sending.host in found.allowed)
+
+
+def _time(estimate: "Estimate") -> str:
+    unknown = ", ".join(shown(name)[1:-1] for name in estimate.unknown)
+    if estimate.seconds is None:
+        takes = "takes" if len(estimate.unknown) == 1 else "take"
+        return f"not known: nothing in this store tells how long {unknown} {takes}"
+    told = "nothing to make" if not estimate.seconds else f"{duration(estimate.seconds)} for releases and attacks"
+    return f"{told}; not known of {unknown}" if unknown else told
 
 
 def _sent(sending: "Sending", allowed: bool) -> str:

@@ -179,25 +179,19 @@ def _talk(done: "Run") -> None:
 
 
 @contextmanager
-def _progress() -> Iterator["Progress | None"]:
-    """A line on stderr that says what is being done, when somebody can see it."""
+def _progress() -> Iterator["Progress"]:
+    """How far a run is, on stderr: drawn where somebody can see it, else in lines."""
+    from decloak.report.progress import Lines, Screen
+
     if not sys.stderr.isatty():
-        yield None
+        yield Lines()
         return
     from rich.console import Console
-    from rich.text import Text
+    from rich.live import Live
 
-    from decloak.runs.runner import Progress
-
-    with Console(stderr=True).status(Text("reading")) as status:
-
-        class _Line(Progress):
-            variant = ""
-
-            def begin(self, variant: str, number: int, of: int) -> None:
-                self.variant = f"{number}/{of} {shown(variant, 80)[1:-1]}"
-
-            def stage(self, name: str) -> None:
-                status.update(Text(f"{self.variant}: {name}"))
-
-        yield _Line()
+    # Drawn by hand: a thread that does it would keep processes from being forked.
+    console = Console(stderr=True, highlight=False)
+    with Live(
+        console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
+    ) as live:
+        yield Screen(live)

@@ -18,6 +18,7 @@ from decloak.relate.relatedness import Relatedness
 from decloak.runs.desk import Claim, Desk, Node, Offer, Question, lanes_of, nodes_of
 from decloak.runs.executing import execute, execute_attack
 from decloak.runs.plan import Plan
+from decloak.runs.progress import Teller
 from decloak.runs.session import Session
 from decloak.store import inserting
 from decloak.store.sandbox_guard import forget_processes
@@ -30,9 +31,6 @@ LARGE = 20_000
 """Transactions from which on nobody tries whether it is done soon."""
 PROCESS, OCCURRENCE = 60 << 20, 120
 """Bytes of memory that a process takes, and what it takes for each occurrence of an item: see `bench_whole`."""
-
-Tell = Callable[[Plan, str], None]
-"""Told what stage of which variant is being worked on."""
 
 
 class Cell(NamedTuple):
@@ -53,18 +51,18 @@ class _Enough(Exception):
     """It takes so long that processes pay."""
 
 
-def carried_out(plans: Sequence[Plan], session: Session, team: Team, tell: Tell) -> Iterator[tuple[int, bool]]:
+def carried_out(plans: Sequence[Plan], session: Session, team: Team, teller: Teller) -> Iterator[tuple[int, bool]]:
     """The number of the run of each plan, in order, and whether anything had to be done for it."""
     done = 0
     left = [place for place, plan in enumerate(plans) if inserting.find(session.store, "run", plan.run) is None]
     if left and (team.jobs > 1 or team.memory is not None) and can_fork():
-        for number in _tried(plans, session, team, tell):
+        for number in _tried(plans, session, team, teller):
             yield number
             done += 1
         if done < len(plans):
-            yield from _together(plans[done:], session, team, tell)
+            yield from _together(plans[done:], session, team, teller)
         return
-    desk = Desk(session.store, lambda cell, text: tell(plans[cell], text))
+    desk = Desk(session.store, lambda cell, text: teller.tell(plans[cell], text))
     yield from map_cells(partial(_whole, session), plans, desk)
 
 
@@ -73,11 +71,11 @@ def _whole(session: Session, plan: Plan, ask: Ask) -> tuple[int, bool]:
     return execute(plan, session)
 
 
-def _tried(plans: Sequence[Plan], session: Session, team: Team, tell: Tell) -> Iterator[tuple[int, bool]]:
+def _tried(plans: Sequence[Plan], session: Session, team: Team, teller: Teller) -> Iterator[tuple[int, bool]]:
     """What is done here before it becomes worth its while to start processes."""
     if team.memory is not None or (len(plans) > 1 and _is_large(plans[0], session)):
         return
-    desk = Desk(session.store, lambda cell, text: tell(plans[cell], text))
+    desk = Desk(session.store, lambda cell, text: teller.tell(plans[cell], text))
     limit = time.monotonic() + TRIAL
 
     def work(plan: Plan, ask: Ask) -> tuple[int, bool]:
@@ -113,7 +111,7 @@ def _is_large(plan: Plan, session: Session) -> bool:
     return not data.quick or (data.collected and len(session.inputs.original(data).rows) > LARGE)
 
 
-def _together(plans: Sequence[Plan], session: Session, team: Team, tell: Tell) -> Iterator[tuple[int, bool]]:
+def _together(plans: Sequence[Plan], session: Session, team: Team, teller: Teller) -> Iterator[tuple[int, bool]]:
     """The same by processes."""
     cells = _cells(plans, session, team)
     nodes = [(number, node) for number, cell in enumerate(cells) for node in _nodes(plans[cell.plan], cell)]
@@ -123,7 +121,9 @@ def _together(plans: Sequence[Plan], session: Session, team: Team, tell: Tell) -
         owners.setdefault(node, number)
     ordered = [node for plan in plans for node in nodes_of(plan) if node in owners]
     lanes = lanes_of(ordered, counting=any(_counts(plan) for plan in plans))
-    desk = Desk(session.store, lambda number, text: tell(plans[cells[number].plan], text), lanes, owners)
+    desk = Desk(
+        session.store, lambda number, text: teller.tell(plans[cells[number].plan], text), lanes, owners, teller.tick
+    )
     home, work = os.getpid(), partial(_work, plans, session)
     results = map_cells(partial(_beside, home, session, work), cells, desk, _processes(plans, session, team))
     yield from (result for result in results if result is not None)

@@ -88,8 +88,9 @@ class Desk:
         tell: Callable[[int, str], None],
         lanes: Iterable[Sequence[Node]] = (),
         owners: Mapping[Node, int] | None = None,
+        idle: Callable[[], None] = lambda: None,
     ) -> None:
-        self.store, self.tell = store, tell
+        self.store, self.tell, self.idle = store, tell, idle
         self._lanes = [list(reversed(lane)) for lane in lanes]
         self._lane_of = {node: lane for lane in self._lanes for node in lane}
         self._owners = dict(owners or {})

@@ -1,7 +1,8 @@
 """What a run would do, without doing any of it: stages, files, and words that would be sent."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from math import fsum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,8 +16,9 @@ from decloak.scenario.model import load
 from decloak.store.counts import kept_counts
 from decloak.store.inserting import finished
 from decloak.store.opening import connect_readonly
+from decloak.store.times import Took, times_taken
 
-__all__ = ["Rehearsal", "Rehearsed", "rehearse"]
+__all__ = ["Estimate", "Rehearsal", "Rehearsed", "rehearse"]
 
 
 class Rehearsed(NamedTuple):
@@ -27,10 +29,21 @@ class Rehearsed(NamedTuple):
     kept: int
 
 
+class Estimate(NamedTuple):
+    """How long the releases and attacks that would be made take one process, as others did that the store has.
+
+    None where none of them has been made in it; `unknown` are the methods and rules of those that have not.
+    """
+
+    seconds: float | None
+    unknown: tuple[str, ...]
+
+
 class Rehearsal(NamedTuple):
     """What a run would come to; `allowed` are the hosts that words may be sent to."""
 
     runs: int
+    estimate: Estimate
     stages: tuple[Rehearsed, ...]
     files: tuple[NamedFile, ...]
     sendings: tuple[Sending, ...]
@@ -50,24 +63,43 @@ def rehearse(
     offline = any(case.scenario.offline for case in document.cases)
     inputs = Inputs(document.folder, kept_counts(store) if offline else 0)
     planned = selected(plans(document, inputs), only)
-    with _looking(store) as kept:
+    with _looking(store) as (kept, times):
         stages = tuple(_rehearsed(planned, kept))
+        estimate = _estimate(planned, kept, times)
         would = tuple(sendings(planned, inputs, kept))
     allowed = {*allow_send, *remembered_hosts(asker_of(document, inputs))} if would else set()
     return Rehearsal(
-        len(planned), stages, named_files((plan.scenario for plan in planned), document.folder.path), would,
+        len(planned), estimate, stages, named_files((plan.scenario for plan in planned), document.folder.path), would,
         frozenset(host for host, *_ in would if is_allowed(host, allowed)),
     )  # fmt: skip
 
 
 @contextmanager
-def _looking(store: str | Path) -> Iterator[Kept]:
-    """What a store has, which is nothing where there is none."""
+def _looking(store: str | Path) -> Iterator[tuple[Kept, Mapping[Took, float]]]:
+    """What a store has, and how long it took, which is nothing where there is none."""
     if not Path(store).exists():
-        yield lambda stage, key: False
+        yield lambda stage, key: False, {}
         return
     with closing(connect_readonly(store)) as connection:
-        yield lambda stage, key: finished(connection, stage, key) is not None
+        yield lambda stage, key: finished(connection, stage, key) is not None, times_taken(connection)
+
+
+def _estimate(planned: Sequence[Plan], kept: Kept, times: Mapping[Took, float]) -> Estimate:
+    """How long what is missing takes; what somebody has published is only read."""
+    missing: dict[tuple[str, str], Took] = {}
+    for plan in planned:
+        if kept("run", plan.run):
+            continue
+        method = plan.scenario.anonymise
+        stages = [] if method is None else [("release", plan.release, method.method)]
+        stages += [("attack", attack.digest, attack.rule.name) for attack in plan.attacks]
+        missing |= {
+            (stage, key): Took(stage, name, plan.original) for stage, key, name in stages if not kept(stage, key)
+        }
+    taken = {took: times.get(took, times.get(took._replace(data=None))) for took in missing.values()}
+    told = [seconds for took in missing.values() if (seconds := taken[took]) is not None]
+    unknown = dict.fromkeys(took.name for took, seconds in taken.items() if seconds is None)
+    return Estimate(fsum(told) if told or not missing else None, tuple(unknown))
 
 
 def _rehearsed(planned: Sequence[Plan], kept: Kept) -> Iterator[Rehearsed]:

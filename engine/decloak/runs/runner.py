@@ -1,9 +1,8 @@
 """Run a scenario: every variant, what was measured, and whether what was expected holds."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -18,30 +17,17 @@ from decloak.runs.consent import allowed_hosts, asker_of, sendings
 from decloak.runs.inputs import Inputs
 from decloak.runs.named_files import named_files, outside_notes
 from decloak.runs.plan import Plan
+from decloak.runs.progress import Progress, RunVariant, Teller
 from decloak.runs.session import Session
 from decloak.scenario.model import Document, load
-from decloak.scenario.variant import Variant
 from decloak.store.counts import kept_counts
 from decloak.store.inserting import find
-from decloak.store.opening import connect_readonly, open_store
+from decloak.store.opening import open_store
 from decloak.store.results import PooledFigure, attacks_of, notes_of, pooled_figures
 from decloak.store.sandbox_guard import one_process
 from decloak.store.showing import show_if_usual
 
 __all__ = ["Measure", "Progress", "Run", "RunVariant", "Verdict", "run"]
-
-
-class Progress:
-    """Told what a run is doing; this one says nothing."""
-
-    def begin(self, variant: str, number: int, of: int) -> None:
-        """A variant begins."""
-
-    def turn(self, number: int) -> None:
-        """What is told next is of the variant of this number, which has begun before."""
-
-    def stage(self, name: str) -> None:
-        """A stage of it begins."""
 
 
 class Measure(NamedTuple):
@@ -62,26 +48,6 @@ class Measure(NamedTuple):
     of: float | None
     knows: str = ""
     """The step of the ladder of attackers that the attack stands on."""
-
-
-@dataclass(frozen=True)
-class RunVariant:
-    """One variant and repetition as it ran; `fresh` when anything had to be done for it."""
-
-    run: int
-    name: str
-    repetition: int
-    seed: int
-    fresh: bool
-    figures: Mapping[tuple[str, str], PooledFigure]
-    notes: tuple[str, ...]
-    knows: Mapping[str, str] = field(default_factory=dict)
-    """The step of the ladder that each attack stands on."""
-
-    @property
-    def measures(self) -> dict[tuple[str, str], float | None]:
-        """The values of the figures, by measure and attack."""
-        return {key: figure.value for key, figure in self.figures.items()}
 
 
 class Verdict(NamedTuple):
@@ -154,53 +120,25 @@ def run(
         with allowing(allowed_hosts(asker, would, allow_send)):
             team = Team(1, memory) if would else Team(jobs, memory)  # services are asked by one at a time
             session = Session(opened, inputs, checked=checked)
-            numbers = list(_executed(planned, session, team, listener))
+            runs = tuple(_executed(planned, session, team, listener))
         shown = show_if_usual(opened, rows)
-    with closing(connect_readonly(store)) as connection:
-        runs = tuple(
-            RunVariant(
-                number, variant.name, variant.repetition, variant.seed, fresh, pooled_figures(connection, number),
-                (*notes_of(connection, number), *outside_notes(named_files([variant.scenario], document.folder.path))),
-                {attack.label: attack.knows for attack in attacks_of(connection, number)},
-            )
-            for variant, number, fresh in numbers
-        )  # fmt: skip
     return _summed_up(document, Path(store), runs, shown)
 
 
-def _executed(
-    planned: Sequence[Plan], session: Session, team: Team, listener: Progress
-) -> Iterator[tuple[Variant, int, bool]]:
-    """Every variant, the number of its run, and whether anything had to be done for it."""
-    teller = _Teller(planned, listener)
-    for plan, (number, fresh) in zip(planned, carried_out(planned, session, team, teller.tell), strict=True):
+def _executed(planned: Sequence[Plan], session: Session, team: Team, listener: Progress) -> Iterator[RunVariant]:
+    """Every variant as it ran."""
+    teller = Teller(planned, listener)
+    for plan, (number, fresh) in zip(planned, carried_out(planned, session, team, teller), strict=True):
+        variant, connection = plan.variant, session.store.connection
         teller.turn(plan)
-        yield plan.variant, number, fresh
-
-
-class _Teller:
-    """Tells a listener what is done, each variant begun once."""
-
-    def __init__(self, planned: Sequence[Plan], listener: Progress) -> None:
-        self._numbers = {id(plan): number for number, plan in enumerate(planned, 1)}
-        self._listener = listener
-        self._begun: set[int] = set()
-        self._last = 0
-
-    def turn(self, plan: Plan) -> None:
-        """Come to speak of a variant."""
-        number = self._numbers[id(plan)]
-        if number not in self._begun:
-            self._begun.add(number)
-            self._listener.begin(plan.variant.title, number, len(self._numbers))
-        elif number != self._last:
-            self._listener.turn(number)
-        self._last = number
-
-    def tell(self, plan: Plan, text: str) -> None:
-        """Tell what stage of a variant is being worked on."""
-        self.turn(plan)
-        self._listener.stage(text)
+        outside = outside_notes(named_files([variant.scenario], session.inputs.folder.path))
+        ran = RunVariant(
+            number, variant.name, variant.repetition, variant.seed, fresh, pooled_figures(connection, number),
+            (*notes_of(connection, number), *outside),
+            {attack.label: attack.knows for attack in attacks_of(connection, number)},
+        )  # fmt: skip
+        teller.done(plan, ran)
+        yield ran
 
 
 def _summed_up(document: Document, store: Path, runs: tuple[RunVariant, ...], shown: bool) -> Run:

@@ -1,0 +1,120 @@
+"""How far a run is: a few lines at the foot of a terminal, or a line for each variant that is done.
+
+There is no name of any item in it, and nothing that only the evaluator knows but how often attacks were right.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from decloak.errors import shown
+from decloak.report.duration import duration
+from decloak.report.terminal import say
+from decloak.runs.progress import Progress, RunVariant
+from decloak.store.results import PooledFigure
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+__all__ = ["Lines", "Screen", "result_line", "time_left"]
+
+SOON = 5.0
+"""Seconds for which nobody wants to be told anything."""
+OFTEN = 0.1
+"""Seconds between two pictures of how far a run is."""
+MOST = 6
+"""Variants at work that are shown."""
+RIGHT = ("precision", "accuracy")
+"""Figures that say how often an attack was right, of as many as `chance` is about."""
+
+Clock = Callable[[], float]
+
+
+def result_line(figures: Mapping[tuple[str, str], PooledFigure]) -> str | None:
+    """The attack with the most right beyond chance, None where none is compared with it."""
+    leads = []
+    for (measure, attack), right in figures.items():
+        chance = figures.get(("chance", attack))
+        if measure in RIGHT and chance is not None and None not in (right.value, right.whole, chance.value):
+            beyond = (right.value - chance.value) * right.whole  # type: ignore[operator]
+            leads.append((beyond, attack, right, chance))
+    if not leads:
+        return None
+    _, attack, right, chance = max(leads, key=lambda lead: lead[0])
+    return f"{shown(attack)[1:-1]} right {right.value:.1%} of {right.whole:,.0f}, by chance {chance.value:.1%}"
+
+
+def time_left(spent: float, done: int, left: int) -> str | None:
+    """How long it takes if all goes on as it did, None where nobody can tell."""
+    if not done or not left:
+        return None
+    return f"{duration(spent / done * left)} left"
+
+
+class Lines(Progress):
+    """A line for each variant that is done, once a run of several takes long."""
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._clock, self._begun = clock, clock()
+        self._waiting: list[str] = []
+
+    def done(self, variant: str, number: int, of: int, ran: RunVariant) -> None:
+        if of == 1 or not ran.fresh:
+            return
+        result = result_line(ran.figures)
+        title = shown(variant, 80)[1:-1]
+        self._waiting.append(f"{number} of {of} done: {title}{f': {result}' if result else ''}")
+        if self._clock() - self._begun >= SOON:
+            for line in self._waiting:
+                say(line, err=True)
+            self._waiting.clear()
+
+
+class Screen(Progress):
+    """What is at work, at the foot of a terminal, drawn by whoever has something to tell."""
+
+    def __init__(self, live: "Live", clock: Clock = time.monotonic) -> None:
+        self._live, self._clock = live, clock
+        self._begun, self._drawn = clock(), 0.0
+        self._at_work: dict[int, tuple[str, str]] = {}
+        self._number = self._of = self._done = self._fresh = 0
+        self._last: str | None = None
+
+    def begin(self, variant: str, number: int, of: int) -> None:
+        self._of = of
+        self._at_work[number] = shown(variant, 80)[1:-1], "reading"
+        self.turn(number)
+
+    def turn(self, number: int) -> None:
+        self._number = number
+
+    def stage(self, name: str) -> None:
+        title, _ = self._at_work.get(self._number, ("", ""))
+        self._at_work[self._number] = title, shown(name)[1:-1]
+        self.tick()
+
+    def done(self, variant: str, number: int, of: int, ran: RunVariant) -> None:
+        self._at_work.pop(number, None)
+        self._done += 1
+        self._fresh += ran.fresh
+        result = result_line(ran.figures)
+        if result is not None:
+            self._last = f"{shown(variant, 80)[1:-1]}: {result}"
+        self.tick()
+
+    def tick(self) -> None:
+        from rich.text import Text
+
+        now = self._clock()
+        if now - self._drawn >= OFTEN:
+            self._drawn = now
+            self._live.update(Text("\n".join(self.lines()), no_wrap=True, overflow="ellipsis"), refresh=True)
+
+    def lines(self) -> list[str]:
+        """What the screen shows."""
+        spent = self._clock() - self._begun
+        left = time_left(spent, self._fresh, self._of - self._done)
+        head = [f"{self._done} of {self._of} done", *([left] if left else []), f"{spent:.0f} s"]
+        at_work = [f"  {number} {title}: {name}" for number, (title, name) in sorted(self._at_work.items())]
+        more = [f"  and {len(at_work) - MOST} more"] if len(at_work) > MOST else []
+        return [" · ".join(head), *at_work[:MOST], *more, *([f"last: {self._last}"] if self._last else [])]
