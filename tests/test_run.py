@@ -55,12 +55,14 @@ def rows(store: Path) -> dict[str, int]:
 
 
 def content(store: Path) -> dict[str, list]:
-    """Every row of every table, the time of runs left out."""
+    """Every row of every table, without when runs were and what attacks took."""
+    timed = {"parameters": "json_remove(parameters, '$.took')"}
     with closing(connect_readonly(store)) as connection:
         found = {}
         for table in schema_tables():
             if table.kind == "table":
-                columns = ", ".join(f'"{column.name}"' for column in table.columns if column.name != "started")
+                names = [column.name for column in table.columns if column.name != "started"]
+                columns = ", ".join(timed.get(name, f'"{name}"') for name in names)
                 found[table.name] = sorted(
                     connection.execute(f"select {columns} from {table.name}").fetchall(), key=repr
                 )
