@@ -2,8 +2,9 @@
 
     python benchmarks/effect_clusters.py RECORDS.dat.gz [--seeds N] [--refine]
 
-A file has one record a line, its items apart by blanks. k = 3, m = 2, clusters of at most 50; of the records a random
-half is published, and every seed draws another one. `clusters` is `bayes` by the relatedness that `measure: clusters`
+A file has one record a line, its items apart by blanks, or in a .tsv.gz behind an id and a tab, apart by |. k = 3,
+m = 2, clusters of at most 50; of the records a random half is published, and every seed draws another one.
+`clusters` is `bayes` by the relatedness that `measure: clusters`
 finds in the release, `expectation` the attack that learns from the release, `half` is `bayes` by the log odds ratios in
 the other half. `minus half` is the difference from it in accuracy, seed by seed. A mean stands with half of its 95%
 interval.

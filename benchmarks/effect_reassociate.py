@@ -43,7 +43,11 @@ Figures = Mapping[str, float | None]
 
 def load(path: Path) -> Records:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return [tuple(sorted(set(line.split()))) for line in lines if line.strip()]
+        if ".tsv" in path.suffixes:  # an id, a tab, items with | between them
+            rows = [line.rstrip("\n").split("\t")[1].split("|") for line in lines if "\t" in line]
+        else:
+            rows = [line.split() for line in lines]
+        return [tuple(sorted(set(row))) for row in rows if row]
 
 
 def attacks() -> dict[str, Reassociation]:

@@ -43,6 +43,7 @@ def examples(release, theta):
                     (
                         sum(theta.get(frozenset({a, y}), 0.0) for a in anchor) / root,
                         sum(lift(release, a, y, number) for a in anchor) / root,
+                        len(anchor) / root,
                     ),
                     y in shown,
                 )
@@ -51,7 +52,7 @@ def examples(release, theta):
 def likelihood(weights, every):
     """ln of how likely it is that items go back to who had them, with the prior of the weights."""
     features = [x for _, x, _ in every]
-    scale = [math.sqrt(sum(x[side] ** 2 for x in features) / max(1, len(features))) for side in (0, 1)]
+    scale = [math.sqrt(sum(x[side] ** 2 for x in features) / max(1, len(features))) for side in range(3)]
     z = [sum(w * x for w, x in zip(weights, one, strict=True)) for one in features]
     units = Counter(unit for unit, _, had in every if had)
     mass = Counter()

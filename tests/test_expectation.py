@@ -13,6 +13,7 @@ from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
 from decloak.errors import DecloakError
 from decloak.measure.kernels.reassociation import accuracy
+from decloak.relate.clusters import company
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate import expected, fitted
 from decloak.rules.reassociate.expected import GRID, expectation, term_counts
@@ -34,9 +35,10 @@ def test_fitted_scores_are_the_weighted_sum_of_scores_and_lifts(made, known):
     items = sorted({item for cluster in release.clusters for item in cluster.items})
     coded = coded_scores(known, "larger", items, 0.3)
     combined = fitted_scores(release, coded)
-    weights = fitted._weights(
+    learned = fitted._weights(
         chunks := list(fitted._by_width(release, coded)), fitted._pairs(chunks, len(items)), coded
     )
+    weights = [max(0.0, weight) for weight in learned]
     for a in range(len(items)):
         for b in range(a + 1, len(items)):
             pair = items[a], items[b]
@@ -56,8 +58,44 @@ def test_no_other_weights_make_torn_items_more_likely_to_go_back(made, known):
     theta = {frozenset(pair): score - 0.3 for pair, score in known.items() if score is not None}
     every = list(naive.examples(release, theta))
     best = naive.likelihood(weights, every)
-    for dx, dy in ((0.05, 0), (-0.05, 0), (0, 0.05), (0, -0.05), (0.05, 0.05), (-0.05, 0.05)):
-        assert naive.likelihood((weights[0] + dx, weights[1] + dy), every) <= best + 1e-9
+    for step in (
+        (1, 0, 0),
+        (-1, 0, 0),
+        (0, 1, 0),
+        (0, -1, 0),
+        (0, 0, 1),
+        (0, 0, -1),
+        (1, 1, 1),
+        (-1, 1, 0),
+        (1, 0, -1),
+    ):
+        assert naive.likelihood(weights + 0.05 * np.array(step), every) <= best + 1e-9
+
+
+def short_records(count: int, seed: int) -> list[tuple[str, ...]]:
+    """Two or three items each, mostly of one of three kinds; frequent ones are in every other."""
+    rng = np.random.default_rng(seed)
+    records = []
+    for _ in range(count):
+        kind = rng.integers(3)
+        items = {
+            f"{'abc'[kind if rng.random() < 0.8 else rng.integers(3)]}{int(9 * rng.random() ** 2)}" for _ in range(4)
+        }
+        records.append(tuple(sorted(items)))
+    return records
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_nearness_does_not_count_against_an_item_where_records_are_short(seed):
+    records = short_records(1500, seed)
+    made = disassociate(records, k=3, m=2, max_cluster=25)
+    vectors = company([one.items for one in made.release.clusters], [one.size for one in made.release.clusters], 20)
+    near = {(a, b): 1 - float(vectors[a] @ vectors[b]) for a in vectors for b in vectors if a < b}
+    coded = coded_scores(near, "smaller", sorted(vectors), 1.0)
+    chunks = list(fitted._by_width(made.release, coded))
+    weights = fitted._weights(chunks, fitted._pairs(chunks, len(vectors)), coded)
+    assert weights[2] < 0  # pairs that stand in a chunk are mostly never together
+    assert weights[0] > 0
 
 
 def test_many_chunks_are_learned_from_by_a_sample_of_them(monkeypatch):
@@ -73,12 +111,12 @@ def test_many_chunks_are_learned_from_by_a_sample_of_them(monkeypatch):
             ),
             (),
         )
-        for _ in range(200)
+        for _ in range(1200)
     ]
     release = Disassociated(tuple(clusters), k=2, m=2)
     coded = coded_scores({("a", "b"): 0.2, ("b", "c"): 0.9}, "larger", ["a", "b", "c"], 0.0)
     whole = fitted_scores(release, coded)
-    monkeypatch.setattr(fitted, "ENTRIES", 900)
+    monkeypatch.setattr(fitted, "ENTRIES", 5400)
     assert fitted_scores(release, coded).values == pytest.approx(whole.values, abs=0.5)
 
 

@@ -10,6 +10,11 @@ The root, because the items of an anchor are no independent witnesses. w is lear
 chunk is taken off its sub-records in turn, and w makes it most likely that it goes back to those that had it (softmax
 over the records of the cluster; the lift is then without that chunk, and w has the prior N(0, 1) in units of the
 standard deviation of what it is for). So what tells nothing gets a weight near 0, and nobody needs the truth.
+
+Record chunks are no fair sample of pairs: what one or two records have is torn, so that in sparse data most of what is
+left is never together, however near. A third weight, of sqrt|A|, takes that up and is dropped, since it does not hold
+for what is torn. Without it nearness came to count against an item where records are short. Nearness cannot speak
+against an item: a weight below 0 is taken for 0.
 """
 
 from collections.abc import Iterator, Sequence
@@ -62,7 +67,7 @@ def fitted_scores(release: Disassociated, scores: Scores) -> Scores:
     chunks = list(_by_width(release, scores))
     pairs = _pairs(chunks, len(scores.code))
     lifts = _lift(pairs.together, pairs.expected)
-    weights = _weights(chunks, pairs, scores)
+    weights = np.maximum(_weights(chunks, pairs, scores), 0)
     keys = np.union1d(scores.keys, pairs.keys)
     values = np.zeros(len(keys))
     values[np.searchsorted(keys, scores.keys)] += weights[0] * (scores.values - scores.neutral)
@@ -130,11 +135,11 @@ def _pairs(chunks: Sequence[_Chunks], items: int) -> _Pairs:
 
 
 def _weights(chunks: Sequence[_Chunks], pairs: _Pairs, scores: Scores) -> Array:
-    """w of the scores and of the lifts."""
+    """w of the scores, of the lifts, and of standing in an anchor at all."""
     step = max(1, -(-sum(some.holds.size for some in chunks) // ENTRIES))
     torn = [_torn(some.every(step), pairs, scores) for some in chunks]
     if not torn:
-        return np.zeros(2)
+        return np.zeros(3)
     features, alike, chosen, units = zip(*torn, strict=True)
     return softmax_weights(np.concatenate(features), np.concatenate(alike), np.concatenate(chosen), _numbered(units))
 
@@ -159,15 +164,16 @@ def _torn(chunks: _Chunks, pairs: _Pairs, scores: Scores) -> tuple[Array, Array,
     # Rounding may leave a sum without one of its parts a little below 0.
     lift[:, apart] = _lift(np.maximum(t - own_t[:, apart], 0), np.maximum(e - own_e[:, apart], 0))
     held = chunks.holds.astype(np.float64)
-    length = np.sqrt(np.maximum(held.sum(axis=2, keepdims=True) - held, 1))
-    features = np.stack([held @ theta / length, held @ lift / length], axis=-1)
+    others = held.sum(axis=2, keepdims=True) - held
+    length = np.sqrt(np.maximum(others, 1))
+    features = np.stack([held @ theta / length, held @ lift / length, others / length], axis=-1)
     shown: NDArray[np.bool_] = np.asarray(chunks.holds.any(axis=2))
     alike = np.repeat(shown[:, :, None].astype(np.float64), width, axis=2)
     unit = np.broadcast_to(np.arange(count)[:, None, None] * width + np.arange(width), alike.shape)
     # The records of a cluster that show nothing in the chunk, as one row.
     silent = np.repeat((chunks.records - shown.sum(axis=1))[:, None].astype(np.float64), width, axis=1)
     return (
-        np.concatenate([features.reshape(-1, 2), np.zeros((count * width, 2))]),
+        np.concatenate([features.reshape(-1, 3), np.zeros((count * width, 3))]),
         np.concatenate([alike.ravel(), silent.ravel()]),
         np.concatenate([held.ravel(), np.zeros(count * width)]),
         np.concatenate([unit.ravel(), np.arange(count * width)]),
