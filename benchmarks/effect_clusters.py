@@ -6,8 +6,8 @@ A file has one record a line, its items apart by blanks, or in a .tsv.gz behind 
 m = 2, clusters of at most 50; of the records a random half is published, and every seed draws another one.
 `clusters` is `bayes` by the relatedness that `measure: clusters`
 finds in the release, `expectation` the attack that learns from the release, `half` is `bayes` by the log odds ratios in
-the other half. `minus half` is the difference from it in accuracy, seed by seed. A mean stands with half of its 95%
-interval.
+the other half. `minus half` is the difference from it in accuracy, seed by seed. `labels`, `contexts` and `order` are
+the controls of `expectation`. A mean stands with half of its 95% interval.
 
 Below: of the rows a unit may be in, those that `expectation` thinks to have it with a probability in each range, how
 many of them truly do, and of how many records. They are pooled over the seeds.
@@ -15,13 +15,14 @@ many of them truly do, and of how many records. They are pooled over the seeds.
 
 import argparse
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from decloak.anonymisers.kernels.disassociation import disassociate
+from decloak.attack.controls import Control
 from decloak.counting.ascending import among
 from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Disassociated
@@ -63,10 +64,15 @@ def run(records: Records, seed: int, refine: bool) -> tuple[dict[str, float], fl
     catalogue, release, scores = Catalogue(), made.release, by_clusters(made.release)
     bayes, learned = (catalogue.rule(name).compiled for name in ("bayes", "expectation"))
     parts = list(attack(release, scores, learned, closer="smaller", unrelated=1.0))
-    attacks: Mapping[str, list[Assignment]] = {
+    attacks: dict[str, list[Assignment]] = {
         "clusters": _given(attack(release, scores, bayes, closer="smaller", unrelated=1.0)),
         "expectation": _given(parts),
         "half": _given(attack(release, knowledge(known, release), bayes, unrelated=0.0)),
+    }
+    controls: tuple[Control, ...] = ("labels", "contexts", "order")
+    attacks |= {
+        control: _given(attack(release, scores, learned, closer="smaller", unrelated=1.0, control=control, seed=seed))
+        for control in controls
     }
     right = {name: accuracy(release, others, made.truth, given) for name, given in attacks.items()}
     figures = {name: one.accuracy or 0.0 for name, one in right.items()}
@@ -87,7 +93,7 @@ def main() -> None:
     records = load(arguments.file)
     runs = [run(records, seed, arguments.refine) for seed in range(arguments.seeds)]
     print(f"{arguments.file.name}: {len(records):,} records, {arguments.seeds} seeds, 95% intervals")
-    for name in ("clusters", "expectation", "half"):
+    for name in ("clusters", "expectation", "half", "labels", "contexts", "order"):
         ours, half = ([figures[one] for figures, *_ in runs] for one in (name, "half"))
         mean, _, high, *_ = paired_difference(ours, half)
         against = "" if name == "half" or mean is None else f"minus half {mean:+.4f}±{(high or mean) - mean:.4f}"

@@ -8,8 +8,8 @@ glove100_vocab_150k.txt.gz); INDEX is the corpus that build_reference_corpus.py 
 
 Every member is struck but the best of each row, in the order of what an attack goes by, the last of a column excepted.
 `language` goes by distances, `combined` by the mean of both, `centred` by that less the means of row and column; the
-rest is learned from the release itself (`selftrained`), by one measure or both, and by both with a control. A sample of
-the population has other lines of the file, 1,770 and 3,000; what is counted there is taken for NGD.
+rest is learned from the release itself (`selftrained`), by one measure or both, and by both with each control. A sample
+of the population has other lines of the file, 1,770 and 3,000; what is counted there is taken for NGD.
 The last lines compare `selftrained` with `combined` over the samples, and say how often cells of each probability were
 added members indeed.
 """
@@ -23,7 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
-from decloak.attack.selftrained import Control, added_probabilities
+from decloak.attack.controls import CONTROLS, Control
+from decloak.attack.selftrained import added_probabilities
 from decloak.attack.tables import needed_pairs, tables
 from decloak.data.published import Published
 from decloak.data.tables import AttackTable, Floats, Pair
@@ -125,14 +126,14 @@ def measured(
     ranks |= {f"language: {name}": by_distance(published, scored, attacked) for name, scored in scores.items()}
     ranks |= {"combined": both, "centred": [centred(d) for d in both]}
 
-    def learned(names: Sequence[str], control: Control = "none") -> list[Floats]:
+    def learned(names: Sequence[str], control: Control | None = None) -> list[Floats]:
         return added_probabilities(published, attacked, lambda asked: [known[n](asked) for n in names], control=control)
 
     ranks |= {f"selftrained by {name}": learned([name]) for name in language}
     ranks |= {"sample": by_distance(published, sample(pairs), attacked), "selftrained by sample": learned(["sample"])}
     ranks |= {"selftrained by all": learned(list(known))}
-    controls: dict[str, Control] = {"selftrained": "none", "labels permuted": "labels", "contexts permuted": "contexts"}
-    ranks |= {title: learned(list(language), control) for title, control in controls.items()}
+    ranks |= {"selftrained": learned(list(language))}
+    ranks |= {f"control: {control}": learned(list(language), control) for control in CONTROLS}
     added = [np.array([[m not in truth[n] for m in table.columns] for n in table.transactions]) for table in attacked]
     p, kind = (np.concatenate([part.ravel() for part in parts]) for parts in (ranks["selftrained"], added))
     return {name: struck_well(rank, attacked, truth) for name, rank in ranks.items()}, p, kind

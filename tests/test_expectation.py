@@ -21,6 +21,7 @@ from decloak.rules.reassociate.fitted import fitted_scores, softmax_weights
 from decloak.rules.reassociate.kernel import attack, reassociate
 from decloak.rules.reassociate.scores import ClusterCase, coded_scores
 from decloak.rules.reassociate.shared import joint_cases
+from decloak.rules.reassociate.spoilt import Spoiler
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.rules.reassociate.units import AnchoredRows, Unit
 from disassociated_releases import ITEMS, releases, scores
@@ -36,7 +37,7 @@ def test_fitted_scores_are_the_weighted_sum_of_scores_and_lifts(made, known):
     coded = coded_scores(known, "larger", items, 0.3)
     combined = fitted_scores(release, coded)
     learned = fitted._weights(
-        chunks := list(fitted._by_width(release, coded)), fitted._pairs(chunks, len(items)), coded
+        chunks := list(fitted._by_width(release, coded)), fitted._pairs(chunks, len(items)), coded, Spoiler(None)
     )
     weights = [max(0.0, weight) for weight in learned]
     for a in range(len(items)):
@@ -54,7 +55,7 @@ def test_no_other_weights_make_torn_items_more_likely_to_go_back(made, known):
     items = sorted({item for cluster in release.clusters for item in cluster.items})
     coded = coded_scores(known, "larger", items, 0.3)
     chunks = list(fitted._by_width(release, coded))
-    weights = fitted._weights(chunks, fitted._pairs(chunks, len(items)), coded)
+    weights = fitted._weights(chunks, fitted._pairs(chunks, len(items)), coded, Spoiler(None))
     theta = {frozenset(pair): score - 0.3 for pair, score in known.items() if score is not None}
     every = list(naive.examples(release, theta))
     best = naive.likelihood(weights, every)
@@ -93,7 +94,7 @@ def test_nearness_does_not_count_against_an_item_where_records_are_short(seed):
     near = {(a, b): 1 - float(vectors[a] @ vectors[b]) for a in vectors for b in vectors if a < b}
     coded = coded_scores(near, "smaller", sorted(vectors), 1.0)
     chunks = list(fitted._by_width(made.release, coded))
-    weights = fitted._weights(chunks, fitted._pairs(chunks, len(vectors)), coded)
+    weights = fitted._weights(chunks, fitted._pairs(chunks, len(vectors)), coded, Spoiler(None))
     assert weights[2] < 0  # pairs that stand in a chunk are mostly never together
     assert weights[0] > 0
 

@@ -8,7 +8,7 @@ of its table, or that of the measure in all tables.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from decloak.data.tables import Context, Floats, Pair
 
-__all__ = ["Occurrences", "features", "pairs_of"]
+__all__ = ["Occurrences", "features", "pairs_of", "words_of"]
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -44,11 +44,16 @@ def pairs_of(tables: Sequence[Occurrences]) -> list[Pair]:
     )
 
 
-def features(tables: Sequence[Occurrences], measures: Sequence[Scores]) -> Floats:
-    """The features of every cell, table after table and row after row."""
+def words_of(items: Iterable[str]) -> dict[str, frozenset[str]]:
+    """The words of each item."""
+    return {item: frozenset(_WORD.findall(item.lower())) for item in items}
+
+
+def features(tables: Sequence[Occurrences], measures: Sequence[Scores], *, spelling: bool = True) -> Floats:
+    """The features of every cell, table after table and row after row; without spelling nothing shares a word."""
     usual = [_usual(scores) for scores in measures]
     items = {item for table in tables for item in chain(table.members, *table.contexts)}
-    words = {item: frozenset(_WORD.findall(item.lower())) for item in items}
+    words = words_of(items) if spelling else dict.fromkeys(items, frozenset[str]())
     empty = np.zeros((0, 10 * len(measures) + 7))
     return np.concatenate([empty, *(_of_table(table, measures, usual, words) for table in tables)])
 

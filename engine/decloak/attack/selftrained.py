@@ -5,32 +5,37 @@ each table as many plain items together as it has members, in about as many tran
 whether its item is meant. What is learned there (`features`, `logistic`) gives every cell of the true tables the
 probability that its member was added, calibrated on tables that it was not learned from. The truth has no part in it.
 
-Two controls tell whether there was anything to learn: `labels` teaches it kinds drawn in another order, `contexts`
-shows it, when it attacks, the contexts of other rows and tables. Both have to fall to chance.
+Controls tell whether there was anything to learn. `labels` teaches kinds drawn in another order: each row is judged
+by one of LABELLINGS orders, for one order alone may happen to be near the truth, or far from it. `contexts` shows, at
+the attack, the contexts of other rows and tables. Both have to fall to chance. `words` hides what items share in
+spelling: no count of shared words, and no distance between items that share one. `order` deals rows, columns and items
+out anew, which must change nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.attack.features import Occurrences, Scores, features, pairs_of
+from decloak.attack.controls import Control
+from decloak.attack.features import Occurrences, Scores, features, pairs_of, words_of
 from decloak.attack.logistic import learn_calibrated
 from decloak.attack.tables import context
 from decloak.data.published import Element, Published
 from decloak.data.tables import AttackTable, Floats, Pair
 
-__all__ = ["Control", "added_probabilities", "likeness_tables"]
+__all__ = ["added_probabilities", "likeness_tables"]
 
 Integers = NDArray[np.int64]
-Control = Literal["none", "labels", "contexts"]
 
 LIKENESSES = 8
 """Tables of plain items for each table that is attacked."""
 
 TRIES = 20
 """How often plain items are drawn for one of them until all differ."""
+
+LABELLINGS = 20
+"""Orders of the kinds that the control `labels` is taught, a row of the attacked tables judged by one of them."""
 
 FEWEST = 50
 """Cells of each kind below which nothing is learned."""
@@ -45,7 +50,7 @@ def added_probabilities(
     relate: Relate,
     *,
     nearest: int | None = None,
-    control: Control = "none",
+    control: Control | None = None,
     seed: int = 0,
 ) -> list[Floats]:
     """The probability of every cell of the tables that its member was added; NaN where there is too little to learn.
@@ -53,27 +58,99 @@ def added_probabilities(
     `nearest` is how many plain items make a context, None for all.
     """
     rng = np.random.default_rng(seed)
-    nothing = [np.full(table.d.shape, np.nan) for table in tables]
-    likenesses = likeness_tables(published, [(len(t.columns), len(t.contexts)) for t in tables], rng, nearest)
+    attacked = [Occurrences(table.columns, table.contexts) for table in tables]
+    if control == "order":
+        published, places = _dealt(published, nearest, rng), [_order(table, rng) for table in attacked]
+        shuffled = [_ordered(*pair) for pair in zip(attacked, places, strict=True)]
+        p = _learned(published, shuffled, relate, nearest, None, rng)
+        return [_restored(part, *order) for part, order in zip(p, places, strict=True)]
+    if control == "contexts":
+        attacked = _shuffled(attacked, rng)
+    return _learned(published, attacked, relate, nearest, control, rng)
+
+
+def _learned(
+    published: Published,
+    attacked: Sequence[Occurrences],
+    relate: Relate,
+    nearest: int | None,
+    control: Control | None,
+    rng: np.random.Generator,
+) -> list[Floats]:
+    """What is learned of the tables as they stand."""
+    shapes = [(len(table.members), len(table.contexts)) for table in attacked]
+    likenesses = likeness_tables(published, shapes, rng, nearest)
     meant = np.concatenate([np.zeros(0), *(kind.ravel() for _, kind in likenesses)])
     if min(meant.sum(), len(meant) - meant.sum()) < FEWEST:
-        return nothing
-    attacked = _shuffled(tables, rng) if control == "contexts" else [Occurrences(t.columns, t.contexts) for t in tables]
+        return [np.full(shape[::-1], np.nan) for shape in shapes]
     taught = [occurrences for occurrences, _ in likenesses]
     measures: Sequence[Scores] = relate(pairs_of([*attacked, *taught]))
-    known = features(taught, measures)
+    spelling = control != "words"
+    if not spelling:
+        measures = [_unspelt(scores) for scores in measures]
+    known, asked = (features(part, measures, spelling=spelling) for part in (taught, attacked))
     half = np.concatenate([np.full(kind.size, number % 2) for number, (_, kind) in enumerate(likenesses)])
-    classifier = learn_calibrated(known, 1 - (rng.permutation(meant) if control == "labels" else meant), half)
-    p = classifier.probability(features(attacked, measures))
-    ends = np.cumsum([table.d.size for table in tables])[:-1]
-    return [part.reshape(table.d.shape) for part, table in zip(np.split(p, ends), tables, strict=True)]
+    if control == "labels":
+        p = _mislabelled(known, meant, half, asked, np.repeat(*_rows(shapes)), rng)
+    else:
+        p = learn_calibrated(known, 1 - meant, half).probability(asked)
+    ends = np.cumsum([rows * columns for columns, rows in shapes])[:-1]
+    return [part.reshape(shape[::-1]) for part, shape in zip(np.split(p, ends), shapes, strict=True)]
 
 
-def _shuffled(tables: Sequence[AttackTable], rng: np.random.Generator) -> list[Occurrences]:
+def _rows(shapes: Sequence[tuple[int, int]]) -> tuple[Integers, Integers]:
+    """The number of each row over all tables, and how many cells it has."""
+    cells = np.repeat([columns for columns, _ in shapes], [rows for _, rows in shapes])
+    return np.arange(len(cells)), cells
+
+
+def _mislabelled(
+    known: Floats, meant: Floats, half: Floats, asked: Floats, row: Integers, rng: np.random.Generator
+) -> Floats:
+    """What is learned of kinds in many other orders, each row of cells judged by one of them."""
+    p = np.empty(len(asked))
+    judge = rng.integers(LABELLINGS, size=int(row.max(initial=-1)) + 1)[row]
+    for number in range(LABELLINGS):
+        cells = judge == number
+        if cells.any():
+            p[cells] = learn_calibrated(known, 1 - rng.permutation(meant), half).probability(asked[cells])
+    return p
+
+
+def _unspelt(scores: Scores) -> Scores:
+    """Scores without those of items that share a word."""
+    words = words_of({item for pair in scores for item in pair})
+    return {(a, b): None if words[a] & words[b] else score for (a, b), score in scores.items()}
+
+
+def _dealt(published: Published, nearest: int | None, rng: np.random.Generator) -> Published:
+    """The transactions in another order, and their items where it is of no account which are nearest."""
+    rows = [published.transactions[place] for place in rng.permutation(len(published.transactions)).tolist()]
+    if nearest is None:
+        rows = [tuple(row[place] for place in rng.permutation(len(row)).tolist()) for row in rows]
+    return Published(tuple(rows), tuple(map(str, range(1, len(rows) + 1))))
+
+
+def _order(table: Occurrences, rng: np.random.Generator) -> tuple[Integers, Integers]:
+    return rng.permutation(len(table.contexts)), rng.permutation(len(table.members))
+
+
+def _ordered(table: Occurrences, order: tuple[Integers, Integers]) -> Occurrences:
+    rows, columns = (places.tolist() for places in order)
+    return Occurrences(tuple(table.members[at] for at in columns), tuple(table.contexts[at] for at in rows))
+
+
+def _restored(p: Floats, rows: Integers, columns: Integers) -> Floats:
+    back = np.empty_like(p)
+    back[np.ix_(rows, columns)] = p
+    return back
+
+
+def _shuffled(tables: Sequence[Occurrences], rng: np.random.Generator) -> list[Occurrences]:
     """The tables with the contexts of all of them dealt out anew."""
     contexts = [context for table in tables for context in table.contexts]
     dealt = iter([contexts[place] for place in rng.permutation(len(contexts))])
-    return [Occurrences(table.columns, tuple(next(dealt) for _ in table.contexts)) for table in tables]
+    return [Occurrences(table.members, tuple(next(dealt) for _ in table.contexts)) for table in tables]
 
 
 def likeness_tables(

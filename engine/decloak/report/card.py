@@ -107,9 +107,9 @@ def risk_cards(connection: sqlite3.Connection, study: Study) -> list[RiskCard]:
 
 
 def controls_of(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> set[str]:
-    """The attacks that toss coins: what others are compared with, and no attack to fear."""
-    attacks = {attack.label: attack.text for run in runs for attack in attacks_of(connection, run.run)}
-    return {label for label, text in attacks.items() if parse_rule(text).random}
+    """The attacks that toss coins, or are spoilt: what others are compared with, and no attack to fear."""
+    attacks = {attack.label: attack for run in runs for attack in attacks_of(connection, run.run)}
+    return {label for label, attack in attacks.items() if attack.control is not None or parse_rule(attack.text).random}
 
 
 def risk_card(

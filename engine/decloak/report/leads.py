@@ -1,21 +1,22 @@
 """How far the attacks of some runs lead chance, and which step of the ladder of attackers leads furthest."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from decloak.attack.controls import SPOILT
 from decloak.measure.kernels.lead import Claims, repeated_lead, resampled_lead, total
 from decloak.measure.kernels.statistics import Interval
 from decloak.report.card import controls_of
 from decloak.report.knowledge import listed
 from decloak.report.study import Study
 from decloak.report.verdict_words import about, in_hundred
-from decloak.store.claims import claims_of
+from decloak.store.claims import Claim, claims_of
 from decloak.store.results import attacks_of
 from decloak.store.studies import StudyRun
 
-__all__ = ["Lead", "attacks_beyond_chance", "leads_of", "steps"]
+__all__ = ["Lead", "attacks_beyond_chance", "leads_of", "steps", "unproven"]
 
 POOLED = -1
 
@@ -32,6 +33,8 @@ class Lead:
     """Whether there is anything to repeat: a release that was made here."""
     knows: str = ""
     """The step of the ladder of attackers."""
+    survived: tuple[str, ...] = ()
+    """The controls that show that the lead is not due to what the attack learned."""
 
     @property
     def pooled(self) -> Claims:
@@ -54,7 +57,7 @@ class Lead:
 
 
 def attacks_beyond_chance(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> list[str]:
-    """The attacks that strike items or give them to records, and do not toss coins."""
+    """The attacks that strike items or give them to records, and neither toss coins nor are controls of others."""
     controls = controls_of(connection, runs)
     attacks = (attack for run in runs for attack in attacks_of(connection, run.run))
     guessing = (attack.label for attack in attacks if attack.form in ("eliminate", "reassociate"))
@@ -62,24 +65,73 @@ def attacks_beyond_chance(connection: sqlite3.Connection, runs: Sequence[StudyRu
 
 
 def leads_of(connection: sqlite3.Connection, runs: Sequence[StudyRun], attacks: Sequence[str]) -> list[Lead]:
-    knows = {(run.run, attack.label): attack.knows for run in runs for attack in attacks_of(connection, run.run)}
-    claims = {run.run: claims_of(connection, run.run) for run in runs}
-    variants: dict[str, list[int]] = {}
+    """The leads of attacks in every variant."""
+    variants: dict[str, list[StudyRun]] = {}
     for run in runs:
-        variants.setdefault(run.variant, []).append(run.run)
+        variants.setdefault(run.variant, []).append(run)
     level = 1 - 0.05 / max(1, len(attacks) * len(variants))
-    leads = []
-    for variant, numbers in variants.items():
-        for attack in attacks:
-            made = [[claim for claim in claims[number] if claim.attack == attack] for number in numbers]
-            repetitions = tuple(Claims(*claim[2:]) for one in made for claim in one if claim.scope == POOLED)
-            if not repetitions:
-                continue
-            tables = [Claims(*claim[2:]) for claim in made[0] if claim.scope != POOLED]
-            interval = repeated_lead(repetitions, level) if len(repetitions) > 1 else resampled_lead(tables, level)
+    every = [_leads(connection, variant, of_variant, attacks, level) for variant, of_variant in variants.items()]
+    return [lead for leads in every for lead in leads]
+
+
+def _leads(
+    connection: sqlite3.Connection, variant: str, runs: Sequence[StudyRun], attacks: Sequence[str], level: float
+) -> Iterator[Lead]:
+    """The leads in one variant, over its repetitions, or over the tables of one release."""
+    claims = [_by_scope(claims_of(connection, run.run)) for run in runs]
+    ran = {attack.label: attack for attack in attacks_of(connection, runs[0].run)}
+    for name in attacks:
+        made = tuple(of_run[name][POOLED] for of_run in claims if POOLED in of_run.get(name, ()))
+        if made:
+            interval = _interval([of_run.get(name, {}) for of_run in claims], level)
+            spoilt = {other.control or "": label for label, other in ran.items() if other.is_control_of(ran[name])}
+            survived = tuple(c for c, label in spoilt.items() if _survives(claims, name, label, c))
             made_here = runs[0].config.get("anonymise") is not None
-            leads.append(Lead(variant, attack, repetitions, interval, made_here, knows.get((numbers[0], attack), "")))
-    return leads
+            yield Lead(variant, name, made, interval, made_here, ran[name].knows, survived)
+
+
+def _by_scope(claims: Iterable[Claim]) -> dict[str, dict[int, Claims]]:
+    """The claims of each attack by table, and of all its tables."""
+    by_scope: dict[str, dict[int, Claims]] = {}
+    for attack, scope, *counts in claims:
+        by_scope.setdefault(attack, {})[scope] = Claims(*counts)
+    return by_scope
+
+
+def _interval(claims: Sequence[Mapping[int, Claims]], level: float) -> Interval:
+    if len(claims) > 1:
+        return repeated_lead([of_run[POOLED] for of_run in claims if POOLED in of_run], level)
+    return resampled_lead([claim for scope, claim in claims[0].items() if scope != POOLED], level)
+
+
+def _survives(claims: Sequence[Mapping[str, Mapping[int, Claims]]], attack: str, label: str, control: str) -> bool:
+    """Whether a control speaks against an attack: one that leaves nothing to learn does as well as far as one can tell,
+    one that must change nothing does worse.
+    """
+    beside = [(of_run.get(attack, {}), of_run.get(label, {})) for of_run in claims]
+    beyond = [_beyond(mine, other) for mine, other in beside if _share(other.get(POOLED)) is not None]
+    if not beyond:
+        return False  # it claimed nothing at all
+    ahead = _interval(beyond, 0.95).low
+    if ahead is None:  # repetitions that do not differ are one release
+        ahead = _interval(beyond[:1], 0.95).low
+    if control in SPOILT:
+        return ahead is None or ahead <= 0
+    return control == "order" and ahead is not None and ahead > 0
+
+
+def _beyond(attack: Mapping[int, Claims], control: Mapping[int, Claims]) -> dict[int, Claims]:
+    """The claims of an attack, with what its control would have had right of as many in place of chance."""
+    usual = _share(control[POOLED]) or 0.0
+    shares = {scope: _share(control.get(scope)) for scope in attack}
+    return {
+        scope: claim._replace(by_chance=claim.tried * (usual if share is None else share))
+        for (scope, claim), share in zip(attack.items(), shares.values(), strict=True)
+    }
+
+
+def _share(claims: Claims | None) -> float | None:
+    return claims.right / claims.tried if claims is not None and claims.tried else None
 
 
 def steps(study: Study, leads: Sequence[Lead], winner: Lead) -> list[str]:
@@ -87,7 +139,7 @@ def steps(study: Study, leads: Sequence[Lead], winner: Lead) -> list[str]:
     here = _beside(study, winner.variant)
     best: dict[str, Lead] = {}
     for lead in leads:
-        if lead.variant in here and lead.knows:
+        if lead.variant in here and lead.knows and not lead.survived:
             before = best.setdefault(lead.knows, lead)
             best[lead.knows] = max(before, lead, key=lambda one: one.worth(study))
     if len(best) < 2:
@@ -107,3 +159,15 @@ def _beside(study: Study, variant: str) -> set[str]:
 def _without_knowledge(config: Any) -> dict[str, Any]:
     attacker = {key: value for key, value in (config.get("attacker") or {}).items() if key != "knows"}
     return {key: value for key, value in config.items() if key != "attack"} | {"attacker": attacker}
+
+
+def unproven(study: Study, leads: Sequence[Lead], winner: Lead | None) -> list[str]:
+    """What leads chance further than what is counted as a win, and owes it to nothing that was learned."""
+    flagged = [lead for lead in leads if lead.survived and lead.beyond > 0]
+    if winner is not None:
+        flagged = [lead for lead in flagged if lead.worth(study) > winner.worth(study)]
+    if not flagged:
+        return []
+    lead = max(flagged, key=lambda each: each.worth(study))
+    controls = listed([f"{lead.attack}_{control}" for control in lead.survived])
+    return [f"{lead.attack} is not counted: it is not shown to be ahead of {controls}, which has nothing to go by."]

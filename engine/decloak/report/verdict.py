@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from decloak.data.rungs import Rung, step_name
 from decloak.measure.kernels.lead import repetitions_needed
 from decloak.report.knowledge import attacker_phrase, listed
-from decloak.report.leads import Lead, attacks_beyond_chance, leads_of, steps
+from decloak.report.leads import Lead, attacks_beyond_chance, leads_of, steps, unproven
 from decloak.report.study import Study
 from decloak.report.verdict_words import considered, deed, digits_of, in_hundred, points, times, way, whatever
 from decloak.store.opening import connect_readonly
@@ -84,11 +84,13 @@ def conclusion(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> Conc
 
 
 def judged(study: Study, leads: Sequence[Lead], attacks: Sequence[str], found: Conclusion | None) -> Conclusion:
-    proven = [lead for lead in leads if lead.interval.low is not None and lead.interval.low > 0]
+    proven = [lead for lead in leads if lead.interval.low is not None and lead.interval.low > 0 and not lead.survived]
     placed = found if found is not None and found.outcome == Outcome.COMES_BACK else None
     if proven:
         winner = max(proven, key=lambda lead: lead.worth(study))
-        return _comes_back(study, winner, attacks, steps(study, leads, winner), placed)
+        return _comes_back(
+            study, winner, attacks, [*steps(study, leads, winner), *unproven(study, leads, winner)], placed
+        )
     if placed is not None:
         return placed
     if all(lead.interval.high is not None and lead.interval.high < MARGIN for lead in leads):
@@ -156,7 +158,10 @@ def _undecided(study: Study, lead: Lead, attacks: Sequence[str], leads: Sequence
             f"{seen}, but with {considered(attacks, study)} the true gain lies anywhere between "
             f"{way(interval.low, digits)} and {way(interval.high, digits)} (95%, {lead.about})."
         )
-    return Conclusion(Outcome.CANNOT_TELL, heading, (between, *_more(lead, len(leads)), *whatever(study, run)))
+    flagged = unproven(study, leads, None)
+    return Conclusion(
+        Outcome.CANNOT_TELL, heading, (between, *flagged, *_more(lead, len(leads)), *whatever(study, run))
+    )
 
 
 def _more(lead: Lead, considered: int) -> list[str]:

@@ -4,12 +4,13 @@ A form adds keys of its own in its operator; a key nothing names is an error.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from decloak.attack.controls import Control
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError
 
@@ -32,13 +33,16 @@ class Model(BaseModel):
 
 
 class Settings(Model):
-    """What a scenario sets beside the rule's name; `seed` is for coins, `k` and `m` for itemsets."""
+    """What a scenario sets beside the rule's name; `seed` is for coins, `k` and `m` for itemsets, `control` for what is
+    learned.
+    """
 
     threshold: float | None = None
     ratio: float = 1.0
     seed: int = 0
     k: int | None = None
     m: int | None = None
+    control: Control | None = None
 
 
 class RuleModel(Model):
@@ -90,9 +94,7 @@ class TestCase(Model):
     )
     clusters: list[CaseCluster] = Field(default_factory=list, description="reassociate: the release")
     scores: list[tuple[str, str, float]] = Field(default_factory=list, description="reassociate: distances of items")
-    added: dict[Literal["none", "labels", "contexts"], Grid] = Field(
-        default_factory=dict, description="eliminate with learn: the probabilities that members were added, by control"
-    )
+    added: Grid | None = Field(None, description="eliminate with learn: the probabilities that members were added")
     settings: Settings = Field(default_factory=Settings, alias="with")
     expect: list[list[str] | dict[str, str | int | float | None]] = Field(
         description="eliminate: [row, column] in the order struck; others: the facts, in any order (reassociate: "
@@ -103,10 +105,9 @@ class TestCase(Model):
         """The disassociated release of the case."""
         return Disassociated(tuple(cluster.published() for cluster in self.clusters))
 
-    def probabilities(self, control: str) -> dict[int, NDArray[np.float64]]:
+    def probabilities(self) -> dict[int, NDArray[np.float64]]:
         """What was learned of the case's table."""
-        grids = [grid for name, grid in self.added.items() if name == control]
-        return {number: np.array(list(grid.rows.values()), float) for number, grid in enumerate(grids)}
+        return {} if self.added is None else {0: np.array(list(self.added.rows.values()), float)}
 
     def distances(self) -> dict[tuple[str, str], float | None]:
         """The scores of the case by pair."""

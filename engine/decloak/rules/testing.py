@@ -68,7 +68,7 @@ def _fault(rule: Rule, case: TestCase, catalogue: Catalogue, source: Source, num
     with empty_sandbox(columns, stranger(rule.name, rule.text)) as sandbox:
         for name, rows in _relations(case, columns, source, ("cases", number, "given")):
             sandbox.fill(name, columns[name], rows)
-        sight = Sight(sandbox, case.release, case.distances, added=case.probabilities)
+        sight = Sight(sandbox, case.release, case.distances, added=lambda _: case.probabilities())
         findings = list(rule.operator.run(rule, sight, case.settings).as_tested(case))
     if rule.operator.in_order:
         return _compare_strikes(findings, [tuple(strike) for strike in case.expect])

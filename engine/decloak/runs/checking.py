@@ -42,6 +42,7 @@ def plans(document: Document, inputs: Inputs | None = None) -> list[Plan]:
     faults = [list(islice(_faults(case, catalogue, folder), 1)) for case in document.cases]
     if any(faults):
         raise merged_faults([case.source for case in document.cases], faults)
+    document = replace(document, cases=tuple(_controlled(case, catalogue, folder) for case in document.cases))
     return [plan_of(variant, inputs, catalogue) for variant in variants(document, inputs.data_of)]
 
 
@@ -62,6 +63,22 @@ def _audited(case: Combination, catalogue: Catalogue, folder: Folder) -> Combina
     steps = list(Rung)
     fitting.sort(key=lambda rule: (sorted(map(steps.index, rungs_of(rule, scenario)), reverse=True), rule.name))
     return replace(case, scenario=scenario.model_copy(update={"attack": tuple(rule.name for rule in fitting)}))
+
+
+def _controlled(case: Combination, catalogue: Catalogue, folder: Folder) -> Combination:
+    """A variant with the controls of what learns in it behind its attacks, but for those that it names itself."""
+    scenario = case.scenario
+    names = {attack.name for attack in scenario.attacks}
+    controls = []
+    for attack in scenario.attacks:
+        rule = catalogue.rule(attack.rule, folder.path)
+        for control in rule.operator.controls(rule) if attack.control is None else ():
+            label = f"{attack.name}_{control}"
+            if label not in names:
+                controls.append(attack.model_copy(update={"control": control, "label": label}))
+    if not controls:
+        return case
+    return replace(case, scenario=scenario.model_copy(update={"attack": (*scenario.attack, *controls)}))
 
 
 def _can_run(scenario: Scenario, rule: Rule, catalogue: Catalogue, folder: Folder) -> bool:
@@ -124,6 +141,10 @@ def _require_effect(attack: Attack, rule: Rule) -> None:
     for key in ("threshold", "ratio", "k", "m"):
         if getattr(attack, key) is not None and key not in heeded:
             raise DecloakError(f"the rule {rule.name} takes no {key}", hint="delete it")
+    if attack.control is not None and attack.control not in rule.operator.controls(rule):
+        choices = rule.operator.controls(rule)
+        message = f"the rule {rule.name} has no control {shown(attack.control)}"
+        raise DecloakError(message, hint=f"it has {', '.join(choices)}" if choices else "delete it")
 
 
 def _check_fits(scenario: Scenario, rule: Rule) -> None:

@@ -143,7 +143,8 @@ def attack_settings(attack: Attack | None, rule: Rule, scenario: Scenario, folde
     settings = Settings(seed=seed if rule.random else 0, k=bounds.get("k"), m=bounds.get("m"))
     if attack is None:
         return settings
-    heeded = {"threshold": attack.threshold, "ratio": 1.0 if attack.ratio is None else attack.ratio}
+    ratio = 1.0 if attack.ratio is None else attack.ratio
+    heeded = {"threshold": attack.threshold, "ratio": ratio, "control": attack.control}
     return settings.model_copy(update=heeded)
 
 

@@ -10,7 +10,8 @@ from functools import cached_property, partial
 from typing import Any
 
 from decloak.anonymisers.method import Method, NewRelease, Stopwatch
-from decloak.attack.selftrained import Control, added_probabilities
+from decloak.attack.controls import Control
+from decloak.attack.selftrained import added_probabilities
 from decloak.data.dataset import Dataset
 from decloak.data.rungs import Rung, step_name
 from decloak.data.tables import AttackTable, Floats, Pair
@@ -257,7 +258,7 @@ class Execution:
             return sight
         return replace(sight, closer=relate.closer, unrelated=relate.unrelated, added=self._added)
 
-    def _added(self, control: Control) -> Mapping[int, Floats]:
+    def _added(self, control: Control | None) -> Mapping[int, Floats]:
         """What is learned of the distance tables, by their numbers, from the release alone."""
         relate, nearest = self.scenario.related_by, self.scenario.nearest
         assert relate is not None
@@ -307,7 +308,7 @@ def _write_attack(
     rule = planned.rule
     text = findings.write_rule(connection, rule.digest, rule.name, rule.model.form, rule.text)
     parameters = planned.settings.model_dump(exclude_none=True) | {"reads": reads, "took": took}
-    parameters["knows"] = step_name(planned.rungs)
+    parameters["knows"] = "control" if planned.settings.control else step_name(planned.rungs)
     if rule.operator.by_probability(rule):
         parameters["probabilities"] = True
     if result.idle is not None:

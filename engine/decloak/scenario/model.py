@@ -27,7 +27,7 @@ from decloak.scenario.expect import Expectation
 from decloak.scenario.figure import Figure
 from decloak.scenario.ladder import ladder_mistakes, related_by
 from decloak.scenario.overriding import DEEPEST, check_effect, overridden
-from decloak.scenario.parts import Attack, Measure, Repeat, family_of, missing_family, settings_of
+from decloak.scenario.parts import Attack, Measure, Repeat, family_of, missing_family, settings_of, with_controls
 from decloak.scenario.plots import Plots
 from decloak.scenario.sweep import combinations, compact, merged_faults
 from decloak.yaml.part import Found, Part
@@ -204,7 +204,7 @@ class Scenario(_Plan):
         unknown = dict(self._unknown())
         yield from unknown.items()
         known = [attack.name for number, attack in enumerate(self.attacks) if ("attack", number) not in unknown]
-        yield from self._expected(known)
+        yield from self._expected(known, all_named=len(known) == len(self.attacks))
         for number, plot in enumerate(self.report.plot or ()):
             faults = plot.unmeasured(self.families, self.fitting, len(self.attacks))
             yield from ((("report", "plot", number, *loc), error) for loc, error in faults)
@@ -218,13 +218,14 @@ class Scenario(_Plan):
             if not is_path(attack.rule) and attack.rule not in bundled_names():
                 yield ("attack", number), no_rule(attack.rule, bundled_names())
 
-    def _expected(self, attacks: Sequence[str]) -> Found:
+    def _expected(self, attacks: Sequence[str], *, all_named: bool = True) -> Found:
         """What expectations name and there is not, each once; when a rule is unknown, any attack may be meant by it."""
         measures = tuple(dict.fromkeys([*self._measured, *figure_titles()]))
         clocked = [figure.name for figure in figure_titles().values() if figure.clock]
         reported: set[str] = set()
         for number, expectation in enumerate(self.expectations):
-            meant = (attack for _, attack in expectation.measures()) if len(attacks) < len(self.attacks) else ()
+            # Controls run without being named, so that they are known but not listed.
+            meant = [each for _, each in expectation.measures() if not all_named or each in with_controls(attacks)]
             faults = (*expectation.faults(measures, (*attacks, *meant)), *expectation.absolute(clocked))
             for error in (*faults, *self._unmeasured(expectation)):
                 if str(error) not in reported:

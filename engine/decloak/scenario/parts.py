@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from pydantic import Field, create_model
 
+from decloak.attack.controls import CONTROLS, Control
 from decloak.errors import DecloakError
 from decloak.measure.family import Family
 from decloak.measure.registry import always, by_name, choosable, figure_titles, measuring
@@ -16,7 +17,7 @@ from decloak.rules.model import is_path
 from decloak.yaml.part import File, Found, Part
 from decloak.yaml.wording import Remedies
 
-__all__ = ["Attack", "Measure", "Repeat", "family_of", "missing_family", "settings_of"]
+__all__ = ["Attack", "Measure", "Repeat", "family_of", "missing_family", "settings_of", "with_controls"]
 
 
 class Attack(Part):
@@ -32,6 +33,9 @@ class Attack(Part):
     """For rules that count itemsets: an itemset must be in none or in at least k transactions."""
     m: int | None = Field(None, ge=1)
     """For rules that count itemsets: how many items an itemset may have."""
+    control: Control | None = None
+    """For rules that learn: what they go by is spoilt, to see what is left; every control there is runs beside them
+    without being asked for. Labels, or contexts, of others; no words that items share; another order."""
     label: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(None, alias="as")
     """The attack's name in results and expectations, when it is not the rule's."""
 
@@ -44,6 +48,11 @@ class Attack(Part):
     def name(self) -> str:
         """The label, or the rule's name."""
         return self.label or (is_path(self.rule) and Path(self.rule).stem) or self.rule
+
+
+def with_controls(attacks: Sequence[str]) -> tuple[str, ...]:
+    """Names of attacks, and those of the controls that run beside them where they learn."""
+    return (*attacks, *(f"{attack}_{control}" for attack in attacks for control in CONTROLS))
 
 
 class Repeat(Part):

@@ -1,6 +1,8 @@
 """What the commands print of a store: runs, measures, and why something was found."""
 
+import json
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +26,8 @@ __all__ = [
     "runs",
 ]
 
+SETTINGS = ("threshold", "ratio", "seed", "k", "m")
+"""What a scenario says of an attack beside its rule, and of controls."""
 Rows = list[tuple[Any, ...]]
 
 
@@ -101,17 +105,33 @@ class RunAttack(NamedTuple):
     text: str
     knows: str
     """The step of the ladder of attackers, empty where a store of an older version does not say."""
+    settings: Mapping[str, Any]
+    """What it ran with."""
+
+    @property
+    def control(self) -> str | None:
+        """What is spoilt in it, None of an attack that is no control."""
+        return self.settings.get("control")
+
+    def is_control_of(self, other: "RunAttack") -> bool:
+        """Whether it is the other with something spoilt."""
+        mine, theirs = ([each.settings.get(key) for key in SETTINGS] for each in (self, other))
+        return self.control is not None and other.control is None and (self.text, mine) == (other.text, theirs)
 
 
 def attacks_of(connection: sqlite3.Connection, run: int) -> list[RunAttack]:
     """The attacks of a run in the order of the scenario."""
     rows = connection.execute(
-        "select a.id, ra.label, u.form, u.text, coalesce(json_extract(a.parameters, '$.knows'), '') "
+        "select a.id, ra.label, u.form, u.text, a.parameters "
         "from run_attack ra join attack a on a.id = ra.attack "
         "join rule u on u.id = a.rule where ra.run = ? order by ra.position",
         (run,),
     )
-    return [RunAttack(*row) for row in rows]
+    return [
+        RunAttack(number, label, form, text, str(settings.get("knows", "")), settings)
+        for number, label, form, text, parameters in rows
+        for settings in [json.loads(parameters)]
+    ]
 
 
 class PooledFigure(NamedTuple):

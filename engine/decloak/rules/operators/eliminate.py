@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from decloak.attack.selftrained import Control
+from decloak.attack.controls import CONTROLS, Control
 from decloak.data.forms import FormName
 from decloak.data.tables import Floats
 from decloak.errors import DecloakError, shown
@@ -47,7 +47,6 @@ class EliminateRule(RuleModel):
     learn: Literal["release"] | None = Field(
         None, description="learn from the release's plain items the probability that a member was added: `added`"
     )
-    control: Control = Field("none", description="learn from permuted labels or contexts: must fall to chance")
     weigh: Formula = Field("d", description="the weighted distance of a cell")
     redistribute: Literal["none", "all", "lower_cluster"] = Field(
         "none", description="who shares the weight of a struck cell"
@@ -119,9 +118,6 @@ class EliminateOperator(Operator[EliminateRule]):
         model = rule.model
         columns = sandbox.columns(model.cells, rule.place("cells"))
         rule.require("cells", columns, _CELL)
-        if model.learn is None and model.control != "none":
-            hint = "write learn: release, or delete it"
-            raise rule.source.error(("control",), "a control is of what is learned", hint)
         if model.precision is not None and (model.learn is None or model.threshold != "none"):
             hint = "write learn: release and threshold: none, or strike: all"
             raise rule.source.error(("strike",), "precision is expected of what is learned, with no threshold", hint)
@@ -153,6 +149,9 @@ class EliminateOperator(Operator[EliminateRule]):
     def by_plain_items(self, rule: RuleOf[EliminateRule]) -> bool:
         return rule.model.learn is not None
 
+    def controls(self, rule: RuleOf[EliminateRule]) -> tuple[Control, ...]:
+        return CONTROLS if rule.model.learn is not None else ()
+
     def heeds(self, rule: RuleOf[EliminateRule]) -> frozenset[str]:
         free = not self.by_chance(rule) and rule.model.precision is None
         heeded = {"threshold": free, "ratio": rule.compiled.threshold is not None}
@@ -162,7 +161,7 @@ class EliminateOperator(Operator[EliminateRule]):
         strategy, tables = rule.compiled, _cells(rule, sight)
         threshold = settings.threshold
         if rule.model.learn is not None:
-            tables = _learned(tables, sight.added(rule.model.control))
+            tables = _learned(tables, sight.added(settings.control))
         if rule.model.precision is not None:
             threshold = _last([table.further[ADDED] for table in tables], rule.model.precision)
         done = eliminate(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Generic, TypeVar, get_args
 
-from decloak.attack.selftrained import Control
+from decloak.attack.controls import Control
 from decloak.data.assignment import Closer
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
@@ -54,7 +54,7 @@ class Sight:
     closer: Closer = "smaller"
     unrelated: float | None = None
     shown: Callable[[], Dataset | None] = lambda: None
-    added: Callable[[Control], Mapping[int, Floats]] = lambda control: {}
+    added: Callable[[Control | None], Mapping[int, Floats]] = lambda control: {}
     distances: Callable[[], Sequence[Floats] | None] = lambda: None
 
 
@@ -207,6 +207,10 @@ class Operator(ABC, Generic[ModelT]):
     def by_plain_items(self, rule: RuleOf[ModelT]) -> bool:
         """Whether a rule learns from the items that a release shows as they are."""
         return False
+
+    def controls(self, rule: RuleOf[ModelT]) -> tuple[Control, ...]:
+        """What spoils what a rule learns from, to see whether it has learned anything."""
+        return ()
 
     def heeds(self, rule: RuleOf[ModelT]) -> frozenset[str]:
         """The settings of an attack that a rule takes notice of: of threshold, ratio, k and m."""

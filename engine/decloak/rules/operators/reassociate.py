@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field
 
+from decloak.attack.controls import Control
 from decloak.data.assignment import Assignment
 from decloak.data.forms import FormName
 from decloak.data.rungs import Rung
@@ -101,6 +102,9 @@ class ReassociateOperator(Operator[ReassociateRule]):
     def by_release(self, rule: RuleOf[ReassociateRule]) -> bool:
         return bool(rule.compiled.combine == "fitted")
 
+    def controls(self, rule: RuleOf[ReassociateRule]) -> tuple[Control, ...]:
+        return ("labels", "contexts", "order") if self.by_release(rule) else ()
+
     def run(self, rule: RuleOf[ReassociateRule], sight: Sight, settings: Settings) -> RankedAssignments:
         from decloak.rules.reassociate.kernel import attack  # imports scipy.optimize; rules are listed without
 
@@ -113,6 +117,7 @@ class ReassociateOperator(Operator[ReassociateRule]):
             k=settings.k,
             seed=settings.seed,
             unrelated=sight.unrelated,
+            control=settings.control,
         )
         # Clusters are attacked in batches of a size; findings are numbered as the release numbers its clusters.
         in_order = sorted(clusters, key=lambda attacked: attacked.case.number)

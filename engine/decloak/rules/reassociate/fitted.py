@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from decloak.data.disassociated import Chunk, Disassociated
 from decloak.rules.reassociate.scores import Array, Integers, Scores
+from decloak.rules.reassociate.spoilt import Spoiler
 
 __all__ = ["fitted_scores", "softmax_weights"]
 
@@ -62,12 +63,12 @@ class _Pairs(NamedTuple):
         return self.together[index], self.expected[index]
 
 
-def fitted_scores(release: Disassociated, scores: Scores) -> Scores:
+def fitted_scores(release: Disassociated, scores: Scores, spoiler: Spoiler | None = None) -> Scores:
     """Scores and lifts in one, weighted by what the release's own record chunks say they are worth."""
     chunks = list(_by_width(release, scores))
     pairs = _pairs(chunks, len(scores.code))
     lifts = _lift(pairs.together, pairs.expected)
-    weights = np.maximum(_weights(chunks, pairs, scores), 0)
+    weights = np.maximum(_weights(chunks, pairs, scores, spoiler or Spoiler(None)), 0)
     keys = np.union1d(scores.keys, pairs.keys)
     values = np.zeros(len(keys))
     values[np.searchsorted(keys, scores.keys)] += weights[0] * (scores.values - scores.neutral)
@@ -134,14 +135,15 @@ def _pairs(chunks: Sequence[_Chunks], items: int) -> _Pairs:
     return _Pairs(distinct, t, e)
 
 
-def _weights(chunks: Sequence[_Chunks], pairs: _Pairs, scores: Scores) -> Array:
+def _weights(chunks: Sequence[_Chunks], pairs: _Pairs, scores: Scores, spoiler: Spoiler) -> Array:
     """w of the scores, of the lifts, and of standing in an anchor at all."""
     step = max(1, -(-sum(some.holds.size for some in chunks) // ENTRIES))
     torn = [_torn(some.every(step), pairs, scores) for some in chunks]
     if not torn:
         return np.zeros(3)
     features, alike, chosen, units = zip(*torn, strict=True)
-    return softmax_weights(np.concatenate(features), np.concatenate(alike), np.concatenate(chosen), _numbered(units))
+    torn_from = spoiler.features(np.concatenate(features))
+    return softmax_weights(torn_from, np.concatenate(alike), np.concatenate(chosen), _numbered(units))
 
 
 def _numbered(units: Sequence[Integers]) -> Integers:

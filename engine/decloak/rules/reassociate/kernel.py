@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from decloak.attack.controls import Control
 from decloak.data.assignment import Assignment, Closer
 from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError
@@ -19,6 +20,7 @@ from decloak.rules.reassociate.fitted import fitted_scores
 from decloak.rules.reassociate.match import assign, best, by_chance
 from decloak.rules.reassociate.scores import Array, ClusterCase, Scores, batches, coded_scores, values
 from decloak.rules.reassociate.shared import joint_cases
+from decloak.rules.reassociate.spoilt import Spoiler
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.rules.reassociate.units import rows_of_cluster, units_of
 
@@ -84,30 +86,36 @@ def attack(
     k: int | None = None,
     seed: int = 0,
     unrelated: float | None = None,
+    control: Control | None = None,
 ) -> Iterator[AttackedCluster]:
-    """The same with the values, cluster by cluster in any order."""
+    """The same with the values, cluster by cluster in any order; `control` spoils what is learned from."""
+    spoiler = Spoiler(control, seed)
     coded = coded_scores(scores, closer, _items(release, strategy), unrelated)
     if strategy.combine == "fitted":
-        coded = fitted_scores(release, coded)
+        coded = fitted_scores(release, coded, spoiler)
     k = release.k if k is None else k
     ruled_out = _limits(release, k) if strategy.consistent else None
     counts = term_counts(release, _known(k)) if strategy.give == "expected" else None
-    for batch in batches(list(_cases(release, strategy, k, counts))):
+    for batch in batches(spoiler.cases(list(_cases(release, strategy, k, counts)))):
         unit_values = _unknown(batch) if strategy.match == "random" else values(batch, strategy, coded)
+        unit_values = spoiler.values(batch, unit_values)
         if strategy.match == "expectation":
             unit_values = expectation(batch, unit_values, _targets(batch, counts), ruled_out)
         rows = _matched(batch, strategy, unit_values, seed, ruled_out)
         for case, units in _by_case(batch):
-            yield AttackedCluster(case, unit_values[units, : len(case.rows.anchors)], rows[units])
+            published, unit_rows = spoiler.restored(case, rows[units])
+            yield AttackedCluster(published, unit_values[units, : len(case.rows.anchors)], unit_rows)
     if strategy.match == "expectation":
-        yield from _shared(release, strategy, coded)
+        yield from _shared(release, strategy, coded, spoiler)
 
 
-def _shared(release: Disassociated, strategy: Reassociation, coded: Scores) -> Iterator[AttackedCluster]:
+def _shared(
+    release: Disassociated, strategy: Reassociation, coded: Scores, spoiler: Spoiler
+) -> Iterator[AttackedCluster]:
     """What shared chunks give to the clusters of each joint cluster."""
     for joint in joint_cases(release):
         batch = [joint.case]
-        unit_values = joint.masked(values(batch, strategy, coded))
+        unit_values = joint.masked(spoiler.values(batch, values(batch, strategy, coded)))
         p = expectation(batch, unit_values, _targets(batch, None))
         yield from (AttackedCluster(*part) for part in joint.parts(p, best(batch, p)))
 
