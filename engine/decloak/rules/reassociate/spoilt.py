@@ -20,7 +20,7 @@ class Spoiler:
 
     def __init__(self, control: Control | None, seed: int = 0) -> None:
         self.control = control
-        self._rng = np.random.default_rng(seed)
+        self._rng = np.random.default_rng(0 if control is None else seed)
         self._places: dict[int, Integers] = {}
 
     def features(self, features: Array) -> Array:
