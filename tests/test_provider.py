@@ -26,7 +26,8 @@ from decloak.errors import DecloakError
 from decloak.relate.counting import Counted
 from decloak.relate.ngd import distances
 from decloak.relate.provider import Provider, ProviderSettings
-from decloak.relate.provider_http import Clock, retry_after
+from decloak.relate.provider_asking import Clock
+from decloak.relate.provider_http import retry_after
 from decloak.relate.registry import Relate
 from decloak.relate.sending import allowing
 from decloak.store.counts import StoredCounts

@@ -28,26 +28,30 @@ def check_names(names: Iterable[str], place: str | None = None) -> None:
 
 
 def _faults(parents: Mapping[str, str], place: str | None) -> Iterator[DecloakError]:
-    import networkx as nx
-
     if not parents:
         yield DecloakError("a hierarchy without nodes", place, "write a child and its parent")
         return
-    graph = nx.DiGraph((parent, child) for child, parent in parents.items())
-    roots = [node for node in graph if graph.in_degree(node) == 0]
+    roots = [node for node in dict.fromkeys(parents.values()) if node not in parents]
     if len(roots) > 1:
         names = ", ".join(shown(node) for node in roots[:3]) + (" and more" if len(roots) > 3 else "")
         yield DecloakError(f"the hierarchy has {len(roots)} roots: {names}", place, "put one node above them all")
-    for part in nx.strongly_connected_components(graph):
-        node = next(iter(part))
-        if len(part) > 1 or graph.has_edge(node, node):
-            yield DecloakError(f"a cycle: {_round(part, parents)}", place, "a node cannot be above itself")
+    for cycle in _cycles(parents):
+        names = " is below ".join(map(shown, cycle if len(cycle) <= 6 else [*cycle[:5], cycle[-1]]))
+        yield DecloakError(f"a cycle: {names}", place, "a node cannot be above itself")
 
 
-def _round(part: set[str], parents: Mapping[str, str]) -> str:
-    node = start = min(part)
-    path = [start]
-    while (node := parents[node]) != start:
-        path.append(node)
-    names = [*path, start]
-    return " is below ".join(map(shown, names[:6] if len(names) <= 6 else [*names[:5], start]))
+def _cycles(parents: Mapping[str, str]) -> Iterator[list[str]]:
+    """Every cycle, upwards from its first name, which also ends it. A node has one parent, and so one way up."""
+    passed: set[str] = set()
+    for start in parents:
+        way: dict[str, None] = {}
+        node: str | None = start
+        while node is not None and node not in passed and node not in way:
+            way[node] = None
+            node = parents.get(node)
+        passed |= way.keys()
+        if node in way:
+            above = list(way)
+            cycle = above[above.index(node) :]
+            first = cycle.index(min(cycle))
+            yield [*cycle[first:], *cycle[: first + 1]]

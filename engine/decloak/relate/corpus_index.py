@@ -11,7 +11,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
-from urllib.request import pathname2url
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,7 +199,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         what = "a folder, not an index" if path.is_dir() else "no index there"
         raise DecloakError(what, place(path), "build one with `decloak corpus build`")
     with _readable(path):
-        index = sqlite3.connect(f"file:{pathname2url(str(path.absolute()))}?mode=ro", uri=True, isolation_level=None)
+        index = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
         index.execute("pragma trusted_schema = off")
         return index
 

@@ -15,7 +15,7 @@ from decloak.data.query import Both, Query
 from decloak.errors import DecloakError, nearest, shown
 from decloak.relate.counting import Counted
 from decloak.relate.protocols import CountSource
-from decloak.relate.provider_http import CLOCK, Client, Clock, check_url
+from decloak.relate.provider_asking import CLOCK, Clock, check_url
 from decloak.relate.provider_kinds import KINDS, Elasticsearch, Json, Kind, MediaWiki, Question, SearXNG, can_be_asked
 from decloak.relate.relatedness import CountedSource, Supplies
 from decloak.yaml.part import Found
@@ -71,6 +71,8 @@ class Provider:
     """A search service as a counter of documents; every batch of answers is a single one."""
 
     def __init__(self, settings: ProviderSettings, *, clock: Clock = CLOCK) -> None:
+        from decloak.relate.provider_http import Client  # loads ssl, which no other source needs
+
         self._settings = settings
         self._service = settings.service
         self._client = Client(

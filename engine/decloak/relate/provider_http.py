@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteRead, RemoteDisconnected, responses
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.error import URLError
-from urllib.parse import parse_qsl, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 from urllib.request import (
     AbstractHTTPHandler,
     HTTPHandler,
@@ -27,14 +27,15 @@ from urllib.request import (
     getproxies,
 )
 
-from decloak.errors import DecloakError, placed, shown
-from decloak.relate.sending import check_allowed, check_host, check_resolved, connected
+from decloak.errors import DecloakError, shown
+from decloak.relate.provider_asking import CLOCK, Clock, Passing
+from decloak.relate.sending import check_allowed, check_resolved, connected
 from decloak.version import __version__
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["CLOCK", "LARGEST", "LONGEST_WAIT", "Client", "Clock", "Passing", "check_url", "retry_after", "site"]
+__all__ = ["LARGEST", "LONGEST_WAIT", "Client", "retry_after", "site"]
 
 LARGEST = 1_000_000
 """Bytes an answer may have."""
@@ -53,27 +54,6 @@ MENDS = {
 }
 
 Answer = TypeVar("Answer")
-
-
-class Clock(NamedTuple):
-    """What time it is, for waits and for dates, and how to wait."""
-
-    now: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
-    today: Callable[[], float] = time.time
-
-
-CLOCK = Clock()
-"""The real one."""
-
-
-class Passing(Exception):
-    """A failure that may pass, and for how many seconds the service asks to be left alone."""
-
-    def __init__(self, what: str, wait: float = 0.0) -> None:
-        super().__init__(what)
-        self.what = what
-        self.wait = wait
 
 
 class Client:
@@ -268,33 +248,3 @@ def site(url: str) -> str:
     """The part of a URL that an error may show: scheme, host and port."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
-
-
-def check_url(url: str) -> None:
-    """Refuse a URL that cannot be asked, or that carries a secret, which would be kept and printed with it."""
-    hint = "write it as https://host/path"
-    if not re.fullmatch(r"[\x21-\x7e]+", url):
-        what, mend = "a blank, a control character or a letter beyond ASCII in the url", "write it as %20"
-        raise DecloakError(what, "url", f"{mend}, and a host beyond ASCII as xn--")
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-        (parts.hostname or "").encode("idna")
-    except ValueError:
-        raise DecloakError("not a url", "url", hint) from None
-    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or parts.fragment:
-        raise DecloakError("not the url of a web service", "url", hint)
-    with placed("url"):
-        check_host(parts.hostname)
-    if "@" in parts.netloc:
-        raise DecloakError("a user name or a password in the url", "url", _HEADER)
-    for name, _ in parse_qsl(parts.query):
-        if re.search(_SECRET, re.sub("[^a-z]", "", name.lower())):
-            raise DecloakError(f"the url seems to hold a secret, the parameter {shown(name)}", "url", _HEADER)
-
-
-_SECRET = (
-    "((^|api|access|auth|client|private|secret|subscription)key|token|secret|password|passwd|pwd|auth|authorization|"
-    "signature|credentials?|^sig|^appid)$"
-)
-_HEADER = "send it in a header, which takes it from an environment variable"

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode
 
 from decloak.data.query import Query
 from decloak.errors import DecloakError, shown
-from decloak.relate.provider_http import Passing
+from decloak.relate.provider_asking import Passing
 
 __all__ = ["KINDS", "Elasticsearch", "Json", "Kind", "MediaWiki", "Question", "SearXNG", "can_be_asked"]
 
