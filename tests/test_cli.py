@@ -241,7 +241,9 @@ def test_an_expectation_decides_the_exit_code(call, example, tmp_path):
 
 def test_what_is_data_goes_out_and_what_is_talk_goes_to_stderr(call, example, tmp_path):
     said = call("run", example / "scenario.yaml", "--store", tmp_path / "s.db", "--json")
-    where, kept = said.err.splitlines()
+    *notes, where, kept = said.err.splitlines()
+    assert notes
+    assert all(note.startswith("note: ") for note in notes)
     assert where == f"run 1 in {tmp_path / 's.db'}"
     assert kept.startswith(f"{tmp_path / 's.db'} holds the original data from now on: ")
     found = json.loads(said.out)

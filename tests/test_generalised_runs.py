@@ -239,7 +239,7 @@ def test_a_rule_goes_by_the_k_and_m_of_a_disassociated_release_file_too(folder):
     (folder / "disassociated.jsonl").write_text(DISASSOCIATED)
     assert decloak.run(attacked(folder, "{release: disassociated.jsonl}", "km_violation"), store="store.db").ok
     told = "select json_extract(parameters, '$.k'), json_extract(parameters, '$.m') from attack"
-    assert rows(folder, told) == [(3, 2)]
+    assert rows(folder, f"{told} a join rule u on u.id = a.rule where u.name = 'km_violation'") == [(3, 2)]
 
 
 def test_what_the_header_of_a_release_lacks_is_asked_for_with_what_it_says(folder, call):

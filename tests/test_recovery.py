@@ -1,6 +1,7 @@
 """Precision, recall, F, density, chance and ranking of one table and of many."""
 
 import json
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -85,6 +86,8 @@ def by_hand(order, original, scored, weight):
     candidates = [place for place in places if scored[place]]
     added = [place for place in candidates if not original[place]]
     real = [place for place in candidates if original[place]]
+    unstruck = [[place for place in places if place[0] == row and order[place] < 0] for row in range(len(order))]
+    alone = [left[0] for left in unstruck if len(left) == 1]
     signs = [more_suspicious((order[a], weight[a]), (order[b], weight[b])) for a in added for b in real]
     return Recovery(
         cells=len(places),
@@ -96,6 +99,10 @@ def by_hand(order, original, scored, weight):
         expected=_mean_correct(candidates, original, len(struck)),
         pairs=len(signs),
         concordance=sum(sign + 1 for sign in signs),
+        rows=len(order),
+        alone=len(alone),
+        alone_right=sum(bool(original[place]) for place in alone),
+        alone_expected=sum(sum(map(bool, original[row])) / order.shape[1] for row, _ in alone),
     )
 
 
@@ -111,14 +118,18 @@ def _mean_correct(candidates, original, strikes):
 def test_counts_equal_counting_by_hand(table):
     found, expected = recovery(*table), by_hand(*table)
     assert found.expected == pytest.approx(expected.expected)
-    assert found == Recovery(**{**vars(expected), "expected": found.expected})
+    assert found.alone_expected == pytest.approx(expected.alone_expected)
+    shares = {"expected": found.expected, "alone_expected": found.alone_expected}
+    assert found == Recovery(**{**vars(expected), **shares})
 
 
 @settings(max_examples=50)
 @given(tables(), st.randoms(use_true_random=False))
 def test_the_order_of_rows_and_columns_changes_nothing(table, random):
     rows, cols = (random.sample(range(n), n) for n in table[0].shape)
-    assert recovery(*(part[np.ix_(rows, cols)] for part in table)) == recovery(*table)
+    moved, still = recovery(*(part[np.ix_(rows, cols)] for part in table)), recovery(*table)
+    assert moved.alone_expected == pytest.approx(still.alone_expected)
+    assert replace(moved, alone_expected=still.alone_expected) == still
 
 
 @settings(max_examples=50)

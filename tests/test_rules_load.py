@@ -144,7 +144,7 @@ FAULTS = {
     "unknown column in the sentence": (QUERY, "{n}", "{m}", "9:10: the sentence names 'm', which is no column; "),
     "attribute in the sentence": (QUERY, "{n}", "{n.real}", "9:10: the sentence names 'n.real', which is no column"),
     "index in the sentence": (QUERY, "{n}", "{n[0]}", "9:10: the sentence names 'n\\[0\\]', which is no column"),
-    "conversion in the sentence": (QUERY, "{n}", "{n!r}", "9:10: cannot print 'n' as 'r'; use .2f, item, txn, or no"),
+    "conversion in the sentence": (QUERY, "{n}", "{n!r}", "9:10: cannot print 'n' as 'r'; use .2f, item, txn, generalised, or no"),
     "format in the sentence": (QUERY, "{n}", "{n:>9999999}", "9:10: cannot print 'n' as '>9999999'; use"),
     "nested format in the sentence": (QUERY, "{n}", "{n:{txn}}", "9:10: cannot print 'n' as '{txn}'; use"),
     "open brace in the sentence": (QUERY, "{n}", "{n", "9:10: cannot read the sentence: .*; write {column}, and"),

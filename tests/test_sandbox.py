@@ -481,8 +481,8 @@ def test_any_part_of_a_relation_can_be_read(request, store, kind):
         ],
     }
     empty = {
-        "generalised": {"cluster", "subrecord_item", "term", "knows", "attacker"},
-        "disassociated": {"published_as", "member_of"},
+        "generalised": {"cluster", "subrecord_item", "term", "knows", "attacker", "auxiliary"},
+        "disassociated": {"published_as", "member_of", "auxiliary"},
     }
     with Sandbox.of(path, Scope(release, dataset, scoring, attacker)) as sandbox:
         for derives, form in derived[kind]:

@@ -78,8 +78,10 @@ def test_a_full_scenario_is_understood(tmp_path: Path) -> None:
     document = loaded(tmp_path, FULL)
     scenario = document.scenario
     assert scenario.data == Original(file="visits.csv", format="long")
-    assert [attack.name for attack in scenario.attacks] == ["mda", "rba12", "rba"]
-    assert scenario.attacks[1].ratio == 1.2
+    assert [attack.name for attack in scenario.listed] == ["mda", "rba12", "rba"]
+    assert [attack.name for attack in scenario.audits] == ["order"]
+    assert scenario.attacks == (*scenario.listed, *scenario.audits)
+    assert scenario.listed[1].ratio == 1.2
     assert (scenario.families, scenario.settings_of("link")) == (("recovery", "link"), {"k": 5, "m": 2})
     assert [one.text for one in scenario.expectations] == ["precision(rba) < 0.9"]
     assert document.raw == yaml.safe_load(FULL)

@@ -54,13 +54,18 @@ def finished(*arguments: object, **options: Any) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
+TIMED = {("attack", "parameters"): "json_remove(parameters, '$.took')"}
+"""What tells the time among other things, and the others."""
+
+
 def content(store: Path) -> dict[str, list[str]]:
     """Every row of every table, without the time of runs and what they took."""
     told = {"started", "loss"}
     with closing(connect_readonly(store)) as connection:
         rows = {}
         for table in (table for table in schema_tables() if table.kind == "table"):
-            columns = ", ".join(f'"{column.name}"' for column in table.columns if column.name not in told)
+            names = [column.name for column in table.columns if column.name not in told]
+            columns = ", ".join(TIMED.get((table.name, name), f'"{name}"') for name in names)
             rows[table.name] = sorted(map(repr, connection.execute(f"select {columns} from {table.name}")))
         return rows
 

@@ -69,8 +69,8 @@ def both(store):
 
 
 def found(path) -> list[str]:
-    """All that runs have left in a store, but when that was and how long it took."""
-    return [_SECONDS.sub("", line) for line in content(path) if not line.startswith(_TIMED)]
+    """All that runs have left in a store, but when that was and how long it took; indexes are made when rows are."""
+    return sorted(_SECONDS.sub("", line) for line in content(path) if not line.startswith(_TIMED))
 
 
 _TIMED = tuple(f'INSERT INTO "{name}"' for name in ("run", "measurement", "measure"))

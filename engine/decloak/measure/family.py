@@ -17,7 +17,7 @@ from decloak.measure.kernels.statistics import SHARE, Bounds
 from decloak.releases.held import HeldRelease
 from decloak.store.assigned import read_assigned
 from decloak.store.reading import idle
-from decloak.store.relations import Derives
+from decloak.store.relations import STRIKES, Derives
 from decloak.yaml.part import Part
 
 __all__ = ["CHUNKS", "POOLED", "SETS", "AttackedRelease", "Family", "Figure", "FigureTitle", "Measured"]
@@ -62,9 +62,10 @@ class Family:
     """Figures that are measured together.
 
     `measure` takes an `AttackedRelease` and the settings by name. `rule_forms` are those of rules whose findings it
-    says something of, None for any; `columns` are what a relation must have for that. Of one that is `of_release` all
-    attacks have the same figures; of one that is `knowing` they depend on what the attacker knows. What is `always`
-    measured no scenario lists.
+    says something of, None for any; `columns` are what a relation must have for that. One of `strikes` says something
+    of every rule that strikes members, be it by the facts of a query. Of one that is `of_release` all attacks have the
+    same figures; of one that is `knowing` they depend on what the attacker knows. What is `always` measured no scenario
+    lists.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Family:
     fits: frozenset[FormName]
     settings: type[Part] | None = None
     rule_forms: frozenset[str] | None = None
+    strikes: bool = False
     columns: frozenset[str] = frozenset()
     of_release: bool = False
     knowing: bool = False
@@ -105,6 +107,8 @@ class Family:
 
     def says_of(self, rule_form: str, columns: Collection[str]) -> bool:
         """Whether it says something of the findings of a rule, given by its form and what its relation has."""
+        if self.strikes:
+            return rule_form == "eliminate" or STRIKES.issubset(columns)
         return (self.rule_forms is None or rule_form in self.rule_forms) and self.columns.issubset(columns)
 
 

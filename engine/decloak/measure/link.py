@@ -25,7 +25,7 @@ def _measure(attacked: AttackedRelease[HeldSets], *, k: int, m: int) -> Measured
 
     before, originals = attacked.release.possible, attacked.release.true
     after = [set(items) for items in before]
-    for transaction, item in struck_items(attacked.connection, attacked.number):
+    for transaction, item in struck_items(attacked.connection, attacked.number, attacked.derives):
         after[transaction].discard(item)
     counts = link(before, after, originals, k=k, m=m)
     figures: list[Figure] = [(POOLED, "exposed", counts.exposed, counts.exposed, None)]
@@ -56,5 +56,5 @@ FAMILY = Family(
     measure=_measure,
     fits=SETS,
     settings=LinkSettings,
-    rule_forms=frozenset({"eliminate"}),
+    strikes=True,
 )

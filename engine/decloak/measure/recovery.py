@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from decloak.measure.family import POOLED, SETS, AttackedRelease, Family, Figure, FigureTitle, Measured
 from decloak.measure.kernels.statistics import COUNT, GAIN
 from decloak.releases.held import UNKNOWN, HeldSets
-from decloak.store.outcomes import outcomes, scoring_of
 from decloak.store.reading import knows_originals
 
 if TYPE_CHECKING:
@@ -19,11 +18,12 @@ def _measure(attacked: AttackedRelease[HeldSets]) -> Measured:
     """Precision and the like, per table and pooled; only the number of strikes when originals are unknown."""
     from decloak.measure.kernels.recovery import mean_density, pool, recovery
 
-    scoring = scoring_of(attacked.connection, attacked.number)
     has_originals = knows_originals(attacked.connection, attacked.release.number)
     tables = {
-        outcome.table.number: recovery(outcome.order, outcome.table.original, outcome.table.scored, outcome.weight)
-        for outcome in outcomes(attacked.connection, attacked.number, attacked.release.true_tables(scoring))
+        outcome.table.number: recovery(
+            outcome.order, outcome.table.original, outcome.table.scored, outcome.weight, whole=outcome.table.whole
+        )
+        for outcome in attacked.release.outcomes(attacked.number, attacked.derives)
     }
     figures = [
         figure for table, counts in tables.items() for figure in _figures(table, counts, counts.density, has_originals)
@@ -35,6 +35,7 @@ def _measure(attacked: AttackedRelease[HeldSets]) -> Measured:
 
 def _figures(scope: int, counts: "Recovery", density: float | None, has_originals: bool) -> Iterator[Figure]:
     yield scope, "struck", counts.struck, counts.struck, counts.scored
+    yield scope, "alone", counts.alone, counts.alone, counts.rows
     if not has_originals:
         return
     yield scope, "correct", counts.correct, counts.correct, counts.struck
@@ -47,6 +48,8 @@ def _figures(scope: int, counts: "Recovery", density: float | None, has_original
     yield scope, "gain", counts.gain, counts.correct - counts.expected, counts.struck - counts.expected
     yield scope, "lift", counts.lift, counts.correct, counts.expected
     yield scope, "auc", counts.auc, counts.concordance / 2, counts.pairs
+    yield scope, "alone_right", counts.alone_share, counts.alone_right, counts.alone
+    yield scope, "alone_blind", counts.alone_blind, counts.alone_expected, counts.alone
 
 
 FAMILY = Family(
@@ -63,9 +66,12 @@ FAMILY = Family(
         FigureTitle("recall", "recall", "correct of all there was to win back"),
         FigureTitle("f", "F", "precision and recall in one"),
         FigureTitle("auc", "AUC", "1: members not meant are struck first; 0.5: the order is chance"),
+        FigureTitle("alone", "one left", "generalised items with one member left", count=True, column=False),
+        FigureTitle("alone_right", "one left, right", "those of which it is meant", column=False),
+        FigureTitle("alone_blind", "one left, by chance", "the same of any member in its place", column=False),
         FigureTitle("density", "density", "members that are meant, of all; the mean over tables", column=False),
     ),
     measure=_measure,
     fits=SETS,
-    rule_forms=frozenset({"eliminate"}),
+    strikes=True,
 )

@@ -23,7 +23,7 @@ from decloak.measure.kernels.holders import Holders
 from decloak.measure.kernels.singled import implied, singled_out
 from decloak.measure.risk_figures import Change, Risk, changes
 from decloak.releases.held import HeldSets
-from decloak.store.outcomes import TrueTable, outcomes, scoring_of
+from decloak.store.outcomes import TrueTable
 
 __all__ = ["risk_of_sets"]
 
@@ -44,9 +44,9 @@ def risk_of_sets(held: HeldSets, attacked: AttackedRelease[Any]) -> Risk:
 
 def _done(held: HeldSets, attacked: AttackedRelease[Any]) -> tuple[list[TrueTable], list[Mask]] | None:
     """What an attack struck of every table, None where it is none that strikes."""
-    tables = held.true_tables(scoring_of(attacked.connection, attacked.number))
-    strikes = [outcome.order >= 0 for outcome in outcomes(attacked.connection, attacked.number, tables)]
-    return (tables, strikes) if strikes else None
+    struck = held.outcomes(attacked.number, attacked.derives)
+    done = [(outcome.table, outcome.order >= 0) for outcome in struck]
+    return ([table for table, _ in done], [mask for _, mask in done]) if done else None
 
 
 class _Struck(NamedTuple):

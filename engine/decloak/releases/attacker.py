@@ -5,7 +5,12 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
+from decloak.data.dataset import Dataset
+from decloak.data.formats.delimited import check_separator
+from decloak.data.formats.folder import Folder
+from decloak.data.formats.look_fit import read_fitting
 from decloak.data.formats.readers import FORMATS
+from decloak.data.formats.record import Options
 from decloak.data.ordering import Order
 from decloak.data.rungs import Rung
 from decloak.errors import DecloakError, shown
@@ -95,10 +100,42 @@ Step = Literal["nothing", "language", "release", "sample", "person"] | Sample
 """A rung of the ladder, the sample beside it where there is one."""
 
 
+class Auxiliary(Part):
+    """Transactions that the attacker has beside the release: of the same people, or of others like them."""
+
+    FILES: ClassVar = ("file",)
+
+    file: File
+    """The path of the file."""
+    format: Literal[tuple(FORMATS)] = "basket"  # type: ignore[valid-type]
+    """How it is written; `decloak import --help` describes the formats."""
+    ids: bool = False
+    """Whether the first name of a line is the transaction's id."""
+    separator: str | None = None
+    """The character between names, when it is not a comma."""
+
+    def mistakes(self) -> Found:
+        """Options that mean nothing to the format."""
+        for option in sorted({"ids", "separator"} & self.model_fields_set):
+            if option not in FORMATS[self.format].options:
+                message = f"the format {self.format} has no option {shown(option)}"
+                yield (option,), DecloakError(message, hint="delete it")
+        if self.separator is not None:
+            try:
+                check_separator(self.separator)
+            except DecloakError as error:
+                yield ("separator",), error
+
+    def read(self, folder: Folder) -> Dataset:
+        """The transactions, in the order of the file."""
+        data = read_fitting(folder / self.file, self.format, Options(self.ids, self.separator))
+        return Dataset(data.transactions, data.labels, self.file)
+
+
 class Attacker(Part):
     """What the attacker goes by."""
 
-    FILES: ClassVar = ("foreign", "knowledge")
+    FILES: ClassVar = ("foreign", "knowledge", "auxiliary")
 
     knows: Step | Annotated[tuple[Step, ...], Field(min_length=1)] | None = None
     """The rungs of the ladder that the attacker stands on, one or a list: nothing but what is published, language (the
@@ -120,6 +157,10 @@ class Attacker(Part):
     context: Annotated[int, Field(ge=1)] | Literal["all"] | None = None
     """How many of the nearest plain items of a transaction, or all, tell what fits in it; 2 by default, and all where
     the release is sorted, since what is near in it is near in spelling only."""
+    auxiliary: File | Auxiliary | None = None
+    """Transactions that the attacker has beside the release, and reads it with: a file of baskets, or one in another
+    format. Attacks by order hold its lines against those of the release, and how common items are in it.
+    """
     k: int = Field(2, ge=2)
     """Unmarked data: an item in at least k transactions is taken to be generalised."""
     utility: Annotated[tuple[Known, ...], Field(min_length=1), AfterValidator(disjoint)] | None = None
@@ -171,6 +212,11 @@ class Attacker(Part):
     def sample(self) -> Sample | None:
         """The records of the population that the attacker knows."""
         return next((step for step in self.steps if isinstance(step, Sample)), None)
+
+    @property
+    def beside(self) -> Auxiliary | None:
+        """What the attacker has beside the release, with the options of its file."""
+        return Auxiliary(file=self.auxiliary) if isinstance(self.auxiliary, str) else self.auxiliary
 
     def nearest(self, order: Order | None) -> int | None:
         """How many plain items make a context, None for all; `order` is None of the release of somebody else."""

@@ -28,6 +28,8 @@ class DisassociatedForm(Form[HeldChunks]):
     """Clusters of records in chunks that hide which record had what."""
 
     name = attacks = FormName.DISASSOCIATED
+    rows_in_order = False
+    audits = ("order_in_chunks",)
     closer = ("smaller", "larger")
     knows = apart = True
     contains = ("clusters of records: how many each has, and the chunks of items that hide which record had what",)
@@ -45,6 +47,9 @@ class DisassociatedForm(Form[HeldChunks]):
         if "context" in attacker.model_fields_set:
             message = "the anchors are the context in disassociated data"
             yield ("context",), DecloakError(message, hint="delete it")
+        if attacker.auxiliary is not None:
+            message = "no attack on disassociated data goes by what else the attacker has"
+            yield ("auxiliary",), DecloakError(message, hint="delete it")
         for key in ("k", "utility"):
             if key in attacker.model_fields_set:
                 hint = "delete it, or write marked: false under published"

@@ -24,6 +24,7 @@ class DistancesForm(SetGeneralisedForm):
 
     name = FormName.DISTANCES
     related = False
+    audits = ()
 
     def misfits(self, attacker: Attacker, *, marked: bool, order: Order | None) -> Found:
         yield (), DecloakError("distance tables leave the attacker nothing to choose", hint="delete it")

@@ -49,6 +49,10 @@ class Form(ABC, Generic[Held]):
     """Whether what an attacker knows of persons is a stage of its own."""
     apart: ClassVar[bool] = False
     """Whether what is of one record is published in several pieces."""
+    rows_in_order: ClassVar[bool] = True
+    """Whether its rows stand in the order of the records where that is asked for."""
+    audits: ClassVar[tuple[str, ...]] = ()
+    """The rules that run on every release of somebody else, listed or not."""
     related: ClassVar[bool] = True
     """Whether attacks need to be told how items are related."""
     contains: ClassVar[tuple[str, ...]]

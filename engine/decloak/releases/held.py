@@ -6,7 +6,7 @@ Attacks are given what is published. The evaluator is given `truth` as well, Non
 import json
 import sqlite3
 from abc import ABC
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -23,8 +23,9 @@ from decloak.data.rows import picked_labels
 from decloak.errors import DecloakError
 from decloak.store.disassociated import read_clusters
 from decloak.store.origins import read_origins
-from decloak.store.outcomes import TrueTable, true_tables
+from decloak.store.outcomes import TableOutcome, TrueTable, fact_outcomes, outcomes, scoring_of, true_tables
 from decloak.store.reading import read_dataset, read_set_generalised, read_tree
+from decloak.store.relations import STRIKES, Derives
 
 __all__ = ["UNKNOWN", "HeldChunks", "HeldRelease", "HeldSets", "Making", "Rows"]
 
@@ -152,6 +153,12 @@ class HeldSets(HeldRelease):
         if self._true_tables is None or self._true_tables[0] != scoring:
             self._true_tables = scoring, true_tables(self.connection, scoring)
         return self._true_tables[1]
+
+    def outcomes(self, attack: int, derives: Derives) -> Iterator[TableOutcome]:
+        """Truth: what an attack struck, of every distance table, or of every generalised item where facts strike."""
+        if STRIKES.issubset(derives.columns):
+            return fact_outcomes(self.connection, attack, derives.name)
+        return outcomes(self.connection, attack, self.true_tables(scoring_of(self.connection, attack)))
 
     @cached_property
     def tree(self) -> Hierarchy | None:

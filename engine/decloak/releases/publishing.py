@@ -103,7 +103,10 @@ def _manifest(
     recorded: bool,
     parameters: Mapping[str, str | bool | int | float],
 ) -> Manifest:
-    warnings = [*([RECORDED] if recorded else []), *([ORIGINAL_IDS] if wish.original_ids else [])]
+    warnings = [
+        *([RECORDED] if recorded and form.rows_in_order else []),
+        *([ORIGINAL_IDS] if wish.original_ids else []),
+    ]
     left_out = LEAVES_OUT if wish.original_ids else ("what the original transactions are called", *LEAVES_OUT)
     return Manifest(
         form=form.name,

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from decloak.anonymisers.method import NewRelease
 from decloak.attack.tables import needed_pairs, tables
@@ -32,6 +33,7 @@ class SetGeneralisedForm(Form[HeldSets]):
         "the published transactions: plain items, and generalised items, of whose members one at least is meant",
         "the members of the generalised items that transactions show",
     )
+    audits: ClassVar[tuple[str, ...]] = ("order",)
 
     def write(self, connection: sqlite3.Connection, digest: str, prepared: NewRelease, original: int | None) -> int:
         tree, hierarchy = prepared.tree, None

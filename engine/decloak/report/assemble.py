@@ -15,6 +15,7 @@ from decloak.report.sections import attacks_section, costs_section, limits_secti
 from decloak.report.study import Study
 from decloak.report.verdict import Outcome, conclusion
 from decloak.rules.explain import compared, list_findings
+from decloak.rules.load import parse_rule
 from decloak.scenario.expect import Expectation
 from decloak.store.exposure import Exposure, exposure
 from decloak.store.results import attacks_of, notes_of
@@ -76,7 +77,7 @@ def _weakest(connection: sqlite3.Connection, study: Study, originals: bool) -> S
     figures = study.figures[run]
     won = [(figures.get(("correct", attack.label)) or 0.0, attack) for attack in attacks_of(connection, run)]
     correct, attack = max(won, key=lambda pair: pair[0])
-    spread = exposure(connection, attack.attack, MOST_ITEMS) if correct else None
+    spread = exposure(connection, attack.attack, parse_rule(attack.text).derives, MOST_ITEMS) if correct else None
     if spread is None:
         return None
     drawn, lines = _histogram(spread, attack.label), []

@@ -36,9 +36,10 @@ def attacker_phrase(config: Mapping[str, Any], knows: str = "") -> str:
     """Who attacks, by a step of the ladder, or by all that is related where none is known."""
     rungs = set(knows.split(" + ")) if knows else {rung for rung, _ in _related(config.get("relate"))}
     known = [phrase for rung, phrase in _related(config.get("relate")) if rung == Rung.LANGUAGE and rung in rungs]
-    known += [phrase for rung, phrase in _ALWAYS.items() if rung in rungs]
+    attacker = config.get("attacker") or {}
+    always = _ALWAYS | ({Rung.SAMPLE: "has other records beside it"} if attacker.get("auxiliary") else {})
+    known += [phrase for rung, phrase in always.items() if rung in rungs]
     if Rung.PERSON in rungs:
-        attacker = config.get("attacker") or {}
         known.append(_PERSONS["explicit" if attacker.get("knowledge") else attacker.get("model", "strong")])
     known = list(dict.fromkeys(known))
     return f"An attacker who has the release and {listed(known)}" if known else "An attacker who has only the release"

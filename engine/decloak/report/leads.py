@@ -12,8 +12,11 @@ from decloak.report.card import controls_of
 from decloak.report.knowledge import listed
 from decloak.report.study import Study
 from decloak.report.verdict_words import about, in_hundred
+from decloak.rules.load import parse_rule
 from decloak.store.claims import Claim, claims_of
-from decloak.store.results import attacks_of
+from decloak.store.reading import idle
+from decloak.store.relations import STRIKES
+from decloak.store.results import RunAttack, attacks_of
 from decloak.store.studies import StudyRun
 
 __all__ = ["Lead", "attacks_beyond_chance", "leads_of", "steps", "unproven"]
@@ -57,11 +60,20 @@ class Lead:
 
 
 def attacks_beyond_chance(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> list[str]:
-    """The attacks that strike items or give them to records, and neither toss coins nor are controls of others."""
+    """The attacks that strike items or give them to records, and neither toss coins nor are controls of others; those
+    by facts where they found some.
+    """
     controls = controls_of(connection, runs)
     attacks = (attack for run in runs for attack in attacks_of(connection, run.run))
-    guessing = (attack.label for attack in attacks if attack.form in ("eliminate", "reassociate"))
+    guessing = (attack.label for attack in attacks if _guesses(connection, attack))
     return [label for label in dict.fromkeys(guessing) if label not in controls]
+
+
+def _guesses(connection: sqlite3.Connection, attack: RunAttack) -> bool:
+    if attack.form in ("eliminate", "reassociate"):
+        return True
+    by_facts = STRIKES.issubset(parse_rule(attack.text).derives.columns)
+    return by_facts and idle(connection, attack.attack) is None
 
 
 def leads_of(connection: sqlite3.Connection, runs: Sequence[StudyRun], attacks: Sequence[str]) -> list[Lead]:

@@ -1,7 +1,7 @@
 """The sentence behind a finding: a template in the rule file, compiled to one SQL expression.
 
-`{column}` prints a column, `{column:.2f}` with two digits, `{column:item}` and `{column:txn}` the name of the
-item or transaction whose number the column holds. `{transaction}` and `{column:txn}` print a transaction that is
+`{column}` prints a column, `{column:.2f}` with two digits, `{column:item}`, `{column:txn}` and `{column:generalised}`
+the name of what has the number that the column holds. `{transaction}` and `{column:txn}` print a transaction that is
 called by a number as "transaction 5", unless the template has that word just before. As SQL it works in
 `decloak explain` and in any SQLite shell.
 """
@@ -16,7 +16,7 @@ __all__ = ["called", "sentence_sql"]
 
 _DIGITS = re.compile(r"^\.([0-9])f$")
 _WORD = re.compile(r"\btransaction\s*$", re.IGNORECASE)
-_NAMES = {"item": ("name", "item"), "txn": ("label", "txn")}
+_NAMES = {"item": ("name", "item"), "txn": ("label", "txn"), "generalised": ("label", "generalised")}
 
 
 def called(transaction: str) -> str:
@@ -59,9 +59,8 @@ def _compiled(
     value = f'{table}."{column}"'
     digits = _DIGITS.match(spec or "")
     if conversion or (spec and not digits and spec not in _NAMES):
-        raise DecloakError(
-            f"cannot print {shown(column)} as {shown(spec or conversion)}", hint="use .2f, item, txn, or nothing"
-        )
+        hint = f"use .2f, {', '.join(_NAMES)}, or nothing"
+        raise DecloakError(f"cannot print {shown(column)} as {shown(spec or conversion)}", hint=hint)
     worded = (spec == "txn" or (column == "transaction" and not spec)) and not _WORD.search(text)
     if digits:
         # printf takes null for 0: a missing number would be told as one.

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from decloak.errors import DecloakError, nearest, shown
 from decloak.rules.load import parse_rule, stranger
 from decloak.rules.operators.operator import Explanation
-from decloak.rules.operators.registry import OPERATORS
 from decloak.store import evidence, results
 from decloak.store.results import RunAttack
 from decloak.store.rivals import Comparison
@@ -54,8 +53,8 @@ def _explained(connection: sqlite3.Connection, attack: RunAttack, transaction: s
     def say(finding: int) -> str:
         return evidence.sentence(connection, finding, *because())
 
-    operator = OPERATORS.get(attack.form)
-    return [] if operator is None else list(operator.explain(connection, attack, transaction, item, say))
+    rule = parse_rule(attack.text)
+    return list(rule.operator.explain(connection, attack, rule.derives, transaction, item, say))
 
 
 def list_findings(connection: sqlite3.Connection, run: int, label: str | None, most: int) -> list[Finding]:

@@ -152,8 +152,10 @@ class Catalogue:
         return next((name for name, text in self._texts.items() if text.derives.name == relation), None)
 
     def derived(self, rule: Rule) -> list[Derives]:
-        """What other rules derive for this one to read."""
-        return [text.derives for name, text in self._texts.items() if name != rule.name]
+        """What other rules derive for this one to read; one that ships reads nothing of those that do not."""
+        ships = rule.name in _bundled()
+        others = (name for name in self._texts if name != rule.name and (not ships or name in _bundled()))
+        return [self._texts[name].derives for name in others]
 
     def needed(self, rule: Rule) -> list[Rule]:
         """The rules whose relations a rule reads, directly or not, in the order they must run."""
@@ -216,19 +218,24 @@ def in_order(rules: Iterable[Rule]) -> list[Rule]:
     """Sort rules so that each comes after those whose relations it reads."""
     by_name = {rule.name: rule for rule in rules}
     by_relation = {rule.derives.name: rule.name for rule in by_name.values()}
-    edges = [(by_relation[read], rule.name) for rule in by_name.values() for read in rule.reads if read in by_relation]
-    if not edges:
-        return [by_name[name] for name in sorted(by_name)]
-    import networkx as nx  # costs 0.1 s, which only rules that read each other need pay
-
-    graph: nx.DiGraph[str] = nx.DiGraph()
-    graph.add_nodes_from(by_name)
-    graph.add_edges_from(edges)
-    try:
+    needs = {name: {by_relation[read] for read in rule.reads if read in by_relation} for name, rule in by_name.items()}
+    order: list[Rule] = []
+    while needs:
         # By name where no rule needs another: a run attacks in the same order, whatever was named first.
-        return [by_name[name] for name in nx.lexicographical_topological_sort(graph)]
-    except nx.NetworkXUnfeasible:
-        circle = [edge[0] for edge in nx.find_cycle(graph)]
-        message = f"rules read each other in a circle: {' → '.join([*circle, circle[0]])}"
-        source, hint = by_name[circle[0]].source, "let one rule derive both, with start: and repeat:"
-        raise source.error(("rule",), message, hint) from None
+        name = min((name for name, others in needs.items() if not others & needs.keys()), default=None)
+        if name is None:
+            raise _circular(by_name, needs)
+        order.append(by_name[name])
+        del needs[name]
+    return order
+
+
+def _circular(by_name: Mapping[str, Rule], needs: Mapping[str, set[str]]) -> DecloakError:
+    """What to raise of rules that read each other."""
+    import networkx as nx  # costs 0.1 s, which only this fault need pay
+
+    edges = [(other, name) for name, others in needs.items() for other in others & needs.keys()]
+    circle = [edge[0] for edge in nx.find_cycle(nx.DiGraph(edges))]
+    message = f"rules read each other in a circle: {' → '.join([*circle, circle[0]])}"
+    source, hint = by_name[circle[0]].source, "let one rule derive both, with start: and repeat:"
+    return source.error(("rule",), message, hint)

@@ -110,12 +110,24 @@ def _faults(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator
             place = case.source.spot(("attack", number))
             yield place, DecloakError(error.message, str(place), error.hint)
     yield from _pointless(case, catalogue, folder)
+    yield from _unread(case, catalogue, folder)
+
+
+def _unread(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
+    """What the attacker has beside the release, though no attack goes by it."""
+    rules = [catalogue.rule(attack.rule, folder.path) for attack in case.scenario.attacks]
+    reads = (rule.reads for named in rules for rule in (named, *catalogue.needed(named)))
+    if case.scenario.attacker.beside is not None and not any("auxiliary" in relations for relations in reads):
+        place = case.source.spot(("attacker", "auxiliary"))
+        readers = [name for name in bundled_names() if "auxiliary" in catalogue.rule(name).reads]
+        hint = f"attack with {' or '.join(readers)}, or delete it"
+        yield place, DecloakError("no attack goes by what the attacker has beside the release", str(place), hint)
 
 
 def _pointless(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
-    """What a variant says is to be measured, though there is no attack to measure it of."""
+    """What a variant says is to be measured, though it lists no attack to measure it of."""
     scenario = case.scenario
-    rules = [catalogue.rule(attack.rule, folder.path) for attack in scenario.attacks]
+    rules = [catalogue.rule(attack.rule, folder.path) for attack in scenario.listed]
     for number, family in enumerate(map(by_name, scenario.families if scenario.measure else ())):
         if not any(_measured_by(family, rule) for rule in rules):
             others = [

@@ -154,7 +154,7 @@ def nodes_of(plan: Plan) -> Iterator[Node]:
     """The stages of a variant in the order in which they are made."""
     for kind, key in (
         ("dataset", plan.original), ("release", plan.release), ("relatedness", plan.relatedness),
-        ("scoring", plan.scoring), ("attacker", plan.attacker),
+        ("scoring", plan.scoring), ("attacker", plan.attacker), ("dataset", plan.auxiliary),
     ):  # fmt: skip
         if key is not None:
             yield Node(kind, key)

@@ -52,7 +52,12 @@ def execute(plan: Plan, session: Session) -> tuple[int, bool]:
     for planned in () if session.is_home else plan.attacks:
         execution.measure(planned)
     attacks = {planned.label: execution.number("attack", planned.digest) for planned in plan.attacks}
-    measurements = [execution.number("measurement", key) for planned in plan.attacks for _, key, _ in planned.measures]
+    measurements = [
+        execution.number("measurement", key)
+        for planned in plan.attacks
+        if not planned.audit or execution.attacked(planned).idle is None  # if it is, its note says so
+        for _, key, _ in planned.measures
+    ]
     variant = plan.variant
     write = partial(
         writing.write_run,

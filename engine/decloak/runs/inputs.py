@@ -134,6 +134,8 @@ class Inputs:
             original = self.published_part(scenario, seed)
             scenario.anonymise.check(original, self.folder)
             form.check_knowledge(scenario.attacker, self.folder, lambda: original.items)
+        if scenario.attacker.beside is not None:
+            scenario.attacker.beside.read(self.folder)
         if scenario.related_by is not None:
             scenario.related_by.check(self.folder)
         self._check_sample(scenario, seed)

@@ -38,6 +38,7 @@ class Planned(NamedTuple):
     needs: tuple[str, ...]  # names of the rules it reads
     rungs: frozenset[Rung]  # of the ladder: what somebody knows who goes by it
     measures: tuple[tuple[Family, str, Mapping[str, Any]], ...]  # family, digest, settings
+    audit: bool = False  # whether it runs though nobody listed it, so that a run goes on without it
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Plan:
     relatedness: str | None
     scoring: str
     attacker: str | None
+    auxiliary: str | None
     attacks: tuple[Planned, ...]
     run: str
 
@@ -78,13 +80,15 @@ def plan(variant: Variant, inputs: Inputs, catalogue: Catalogue) -> Plan:
         relatedness = _key("relatedness", release, context, inputs.identity(scenario.related_by), kept, *sample)
     scoring = _key("scoring", release, context, relatedness)
     attacker = _attacker(scenario, inputs, release, variant.seed) if scenario.form.knows else None
-    attacks = tuple(_planned(scenario, catalogue, inputs, scoring, attacker, variant.seed))
+    beside = scenario.attacker.beside
+    auxiliary = None if beside is None else _key("auxiliary", inputs.identity(beside))
+    attacks = tuple(_planned(scenario, catalogue, inputs, (scoring, attacker, auxiliary), variant.seed))
     run = _key(
         "run", scenario.scenario, variant.name, variant.repetition, variant.seed, release, scoring, attacker,
         [(planned.label, planned.digest, [key for _, key, _ in planned.measures]) for planned in attacks],
         [attack.name for attack in scenario.attacks], scenario.expect,
     )  # fmt: skip
-    return Plan(variant, original, release, relatedness, scoring, attacker, attacks, run)
+    return Plan(variant, original, release, relatedness, scoring, attacker, auxiliary, attacks, run)
 
 
 def _attacker(scenario: Scenario, inputs: Inputs, release: str, seed: int) -> str:
@@ -104,11 +108,21 @@ def _key(stage: str, *parts: object) -> str:
 
 
 def _planned(
-    scenario: Scenario, catalogue: Catalogue, inputs: Inputs, scoring: str, attacker: str | None, seed: int
+    scenario: Scenario, catalogue: Catalogue, inputs: Inputs, seen: tuple[str, str | None, str | None], seed: int
 ) -> Iterable[Planned]:
-    """The attacks in the order they must run, with the rules they depend on before them."""
+    """The attacks in the order they must run, with the rules they depend on before them.
+
+    `seen` are the digests of the distances, of what is known of persons, and of what the attacker has beside.
+    """
+    scoring, attacker, auxiliary = seen
     named = [(attack, catalogue.rule(attack.rule, inputs.folder.path)) for attack in scenario.attacks]
     needed = {rule.name: rule for _, reader in named for rule in catalogue.needed(reader)}
+    wanted = {
+        rule.name
+        for attack, reader in named
+        if attack not in scenario.audits
+        for rule in (reader, *catalogue.needed(reader))
+    }
     order = {
         rule.name: position for position, rule in enumerate(in_order([*needed.values(), *(rule for _, rule in named)]))
     }
@@ -120,11 +134,15 @@ def _planned(
         needs = tuple(sorted(name for name in map(catalogue.deriving, rule.reads) if name and name != rule.name))
         settings = attack_settings(attack, rule, scenario, inputs.folder, seed)
         knowing = attacker if "knows" in rule.reads or _measured_by_knowledge(rule) else None
-        key = _key("attack", rule.digest, scoring, knowing, settings.model_dump(), [digests[name] for name in needs])
+        beside = auxiliary if "auxiliary" in rule.reads else None
+        key = _key(
+            "attack", rule.digest, scoring, knowing, beside, settings.model_dump(), [digests[name] for name in needs]
+        )
         digests.setdefault(rule.name, key)
         measures = tuple(_measures(scenario, rule, key, inputs)) if attack else ()
         rungs = rungs_of(rule, scenario, knowing=knowing is not None)
-        yield Planned(attack.name if attack else None, rule, settings, key, needs, rungs, measures)
+        audit = rule.name not in wanted
+        yield Planned(attack.name if attack else None, rule, settings, key, needs, rungs, measures, audit)
 
 
 def left_open(rule: Rule) -> tuple[str, ...]:
@@ -154,7 +172,9 @@ def rungs_of(rule: Rule, scenario: Scenario, *, knowing: bool | None = None) -> 
     if scenario.related_by is not None:
         sources = scenario.related_by.rungs
     persons = "knows" in rule.reads or _measured_by_knowledge(rule) if knowing is None else knowing
+    beside = scenario.attacker.beside is not None and "auxiliary" in rule.reads
     rungs = rule.operator.rungs(rule, sources) | ({Rung.PERSON} if persons else set())
+    rungs |= {Rung.SAMPLE} if beside else set()
     return rungs or frozenset({Rung.NOTHING})
 
 

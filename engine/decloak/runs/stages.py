@@ -16,11 +16,13 @@ from decloak.data.dataset import Dataset
 from decloak.data.rungs import Rung, step_name
 from decloak.data.tables import AttackTable, Floats, Pair
 from decloak.data.text.order import sorted_warning
+from decloak.errors import DecloakError
 from decloak.measure.family import AttackedRelease, Family, Measured
 from decloak.relate.relatedness import Supplies
+from decloak.releases.attacker import Auxiliary
 from decloak.releases.held import HeldRelease
 from decloak.rules.load import stranger
-from decloak.rules.operators.operator import Result, Sight
+from decloak.rules.operators.operator import NotRun, Result, Sight
 from decloak.runs.desk import Claim, Made, Node, Offer, Question, Rows, Told, Write
 from decloak.runs.plan import Plan, Planned
 from decloak.runs.session import Session
@@ -215,11 +217,23 @@ class Execution:
         )  # fmt: skip
 
     @cached_property
+    def auxiliary(self) -> int | None:
+        """The number of the data set that the attacker has beside the release, None where there is none."""
+        key, beside = self.plan.auxiliary, self.scenario.attacker.beside
+        if key is None or beside is None:
+            return None
+        return self.stage("dataset", key, lambda: self._keep_beside(key, beside))
+
+    def _keep_beside(self, key: str, beside: Auxiliary) -> Write:
+        data = beside.read(self.inputs.folder)
+        return partial(writing.write_dataset, digest=key, data=data, kind="original", file_format=beside.format)
+
+    @cached_property
     def scope(self) -> Scope:
         """What rules see of the store."""
         release, scoring = self.release, self.scoring
         (dataset,) = self.connection.execute("select dataset from release where id = ?", (release,)).fetchone()
-        return Scope(release, int(dataset), scoring, self.attacker)
+        return Scope(release, int(dataset), scoring, self.attacker, self.auxiliary)
 
     def attack(self, planned: Planned, earlier: Earlier) -> None:
         """See that an attack is made; `earlier` are those that others may read, by their rules."""
@@ -230,15 +244,23 @@ class Execution:
         rule = planned.rule
         reads = {}
         of_transactions = bool((rule.reads - rule.operator.handed(rule)) & OF_TRANSACTIONS)
+        strange = stranger(rule.name, rule.text)
         numbers = {name: self.number("attack", earlier[name].digest) for name in planned.needs}
-        self.ask(Rows([scope.dataset] if of_transactions else [], list(numbers.values())))
-        with open_sandbox(self.session.store.path, scope, stranger(rule.name, rule.text)) as sandbox:
+        self.ask(Rows(scope.datasets if of_transactions and strange else [], list(numbers.values())))
+        with open_sandbox(self.session.store.path, scope, strange, lends=of_transactions) as sandbox:
             for name in planned.needs:
                 other, number = earlier[name], numbers[name]
                 reads[other.rule.derives.name] = number
                 other.rule.operator.show(sandbox, number, other.rule.derives)
             clock = Stopwatch()
-            result = rule.operator.run(rule, self._sight(sandbox), planned.settings)
+            result: Result
+            try:
+                result = rule.operator.run(rule, self._sight(sandbox), planned.settings)
+            except DecloakError as error:
+                if not planned.audit:
+                    raise
+                reason = f"{rule.name} was not run: {error.message}"
+                result = NotRun(rule.derives, (), reason, (reason,))
             took = clock.seconds
 
         return partial(_write_attack, planned=planned, scope=scope, reads=reads, took=took, result=result)
@@ -271,10 +293,14 @@ class Execution:
         )
         return dict(enumerate(p))
 
+    def attacked(self, planned: Planned) -> AttackedRelease[HeldRelease]:
+        """An attack that is there, or about to be, for those who measure it."""
+        number = self.number("attack", planned.digest)
+        return AttackedRelease(self.connection, number, planned.rule.derives, self.held, self.inputs.folder)
+
     def measure(self, planned: Planned) -> None:
         """See that an attack that is there, or about to be, is measured."""
-        number = self.number("attack", planned.digest)
-        attacked = AttackedRelease(self.connection, number, planned.rule.derives, self.held, self.inputs.folder)
+        attacked = self.attacked(planned)
         for family, key, settings in planned.measures:
             self.ready("measurement", key, partial(self._measure, family, key, settings, attacked))
 
@@ -313,6 +339,10 @@ def _write_attack(
         parameters["probabilities"] = True
     if result.idle is not None:
         parameters["idle"] = result.idle
+    if "auxiliary" in rule.reads and scope.auxiliary is not None:
+        parameters["auxiliary"] = scope.auxiliary
+    if result.notes:
+        parameters["notes"] = list(result.notes)
     attack = findings.write_attack(
         connection, planned.digest, text, scope.release, scope.scoring, scope.attacker, parameters
     )

@@ -131,10 +131,33 @@ class Scenario(_Plan):
 
     @property
     def attacks(self) -> tuple[Attack, ...]:
-        """The attacks with their settings; none as long as nobody has looked which of all can run."""
+        """The attacks of the list, and what runs besides."""
+        return (*self.listed, *self.audits)
+
+    @property
+    def listed(self) -> tuple[Attack, ...]:
+        """The attacks of the list with their settings; none as long as nobody has looked which of all can run."""
         if self.attack == "all":
             return ()
         return tuple(Attack(rule=entry) if isinstance(entry, str) else entry for entry in self.attack)
+
+    @property
+    def audits(self) -> tuple[Attack, ...]:
+        """What runs on every release that may stand in the order of the records, as far as it is not listed.
+
+        Where nothing is marked, what is taken for generalised stands where the attacker puts it.
+        """
+        ours = self.anonymise is not None
+        sorted_here = ours and (self.order == "sorted" or not self.form.rows_in_order)
+        if sorted_here or not (ours or self.data.anonymised) or not self.data.marked:
+            return ()
+        rules = {attack.rule for attack in self.listed}
+        names = {attack.name for attack in self.listed}
+        return tuple(
+            Attack.model_validate({"rule": rule, "as": f"{rule}_audit" if rule in names else rule})
+            for rule in self.form.audits
+            if rule not in rules
+        )
 
     @property
     def form(self) -> Form[Any]:
@@ -203,10 +226,10 @@ class Scenario(_Plan):
         # An expectation may name an attack by a rule that is misspelt: that is one mistake, not two.
         unknown = dict(self._unknown())
         yield from unknown.items()
-        known = [attack.name for number, attack in enumerate(self.attacks) if ("attack", number) not in unknown]
-        yield from self._expected(known, all_named=len(known) == len(self.attacks))
+        known = [attack.name for number, attack in enumerate(self.listed) if ("attack", number) not in unknown]
+        yield from self._expected(known, all_named=len(known) == len(self.listed))
         for number, plot in enumerate(self.report.plot or ()):
-            faults = plot.unmeasured(self.families, self.fitting, len(self.attacks))
+            faults = plot.unmeasured(self.families, self.fitting, len(self.listed))
             yield from ((("report", "plot", number, *loc), error) for loc, error in faults)
         if self.figure is not None and not unknown:
             for loc, error in self.figure.faults(known, self._measured):
@@ -214,7 +237,7 @@ class Scenario(_Plan):
 
     def _unknown(self) -> Found:
         """Rules that there are not; those in files are looked for when the scenario is planned."""
-        for number, attack in enumerate(self.attacks):
+        for number, attack in enumerate(self.listed):
             if not is_path(attack.rule) and attack.rule not in bundled_names():
                 yield ("attack", number), no_rule(attack.rule, bundled_names())
 
@@ -270,7 +293,7 @@ class Scenario(_Plan):
 
     def _twice(self) -> Found:
         names: set[str] = set()
-        for number, attack in enumerate(self.attacks):
+        for number, attack in enumerate(self.listed):
             if attack.name in names:
                 hint = "name one of them: {rule: ..., as: another_name}"
                 yield ("attack", number), DecloakError(f"two attacks are named {shown(attack.name)}", hint=hint)

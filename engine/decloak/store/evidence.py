@@ -9,8 +9,9 @@ from decloak.store.relations import Scope
 from decloak.store.sandbox import quoted
 
 __all__ = [
-    "NAMED", "Context", "FindingOrigin", "JudgedCell", "anchor_scores", "attackable", "cells_named", "contexts", "fact",
-    "facts_sql", "find_finding", "finding_sentences", "node_name", "rule_text", "sentence", "units_given",
+    "NAMED", "Context", "FindingOrigin", "JudgedCell", "anchor_scores", "attackable", "cells_named", "contexts",
+    "fact", "facts_sql", "find_finding", "finding_sentences", "node_name", "rule_text", "sentence",
+    "strikes_named", "units_given",
 ]  # fmt: skip
 
 
@@ -49,6 +50,24 @@ def cells_named(connection: sqlite3.Connection, attack: int, transaction: str, i
         (attack, transaction, item),
     )
     return [JudgedCell(*row) for row in rows]
+
+
+def strikes_named(
+    connection: sqlite3.Connection, attack: int, relation: str, transaction: str, item: str
+) -> list[tuple[str, int | None]]:
+    """The generalised items of a transaction that may stand for an item, each with the finding of a rule whose facts
+    strike it there, None where it has none.
+    """
+    return connection.execute(
+        "select g.label, x.finding from attack a join release r on r.id = a.release "
+        "join txn t on t.dataset = r.dataset "
+        "join published_as p on p.txn = t.id join generalised g on g.id = p.generalised "
+        "join member_of m on m.generalised = g.id join item i on i.id = m.item "
+        f"left join (select s.*, f.attack from {quoted(f'found_{relation}')} s join finding f on f.id = s.finding) x "
+        "on x.attack = a.id and x.txn = t.id and x.generalised = g.id and x.item = i.id "
+        "where a.id = ? and t.label = ? and i.name = ? order by g.id",
+        (attack, transaction, item),
+    ).fetchall()
 
 
 class Context(NamedTuple):
@@ -157,8 +176,9 @@ def find_finding(connection: sqlite3.Connection, run: int, finding: int) -> Find
     if row is None:
         raise DecloakError(f"run {run} has no finding {finding}", hint="`decloak explain RUN` lists findings")
     attack, label, text, release, dataset, scoring, attacker, parameters = row
-    scope = Scope(release, dataset, scoring, attacker)
-    return FindingOrigin(attack, label, text, scope, json.loads(parameters)["reads"])
+    settings = json.loads(parameters)
+    scope = Scope(release, dataset, scoring, attacker, settings.get("auxiliary"))
+    return FindingOrigin(attack, label, text, scope, settings["reads"])
 
 
 def attackable(connection: sqlite3.Connection, run: int) -> tuple[list[str], list[str]]:

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from decloak.data.rows import CodedRows
 from decloak.store.arrays import damaged
+from decloak.store.sandbox import quoted
 from decloak.store.strikes import read_strikes
 from decloak.store.transactions import extent, read_marked, read_origin_places, read_transactions
 
-__all__ = ["TableOutcome", "TrueTable", "outcomes", "scoring_of", "true_tables"]
+__all__ = ["TableOutcome", "TrueTable", "fact_outcomes", "outcomes", "scoring_of", "true_tables"]
 
 
 class TrueTable(NamedTuple):
@@ -24,6 +25,7 @@ class TrueTable(NamedTuple):
     scored: NDArray[np.bool_]
     places: NDArray[np.int64]  # of the transactions, a row each, among those of the release
     members: tuple[str, ...]  # a column each
+    whole: bool  # whether it has a column for every member
 
 
 class TableOutcome(NamedTuple):
@@ -51,10 +53,8 @@ class _Truth(NamedTuple):
     items: int
 
     @classmethod
-    def of(cls, connection: sqlite3.Connection, scoring: int) -> "_Truth":
-        release, dataset = connection.execute(
-            "select r.id, r.dataset from scoring s join release r on r.id = s.release where s.id = ?", (scoring,)
-        ).fetchone()
+    def of(cls, connection: sqlite3.Connection, release: int) -> "_Truth":
+        (dataset,) = connection.execute("select dataset from release where id = ?", (release,)).fetchone()
         whole = extent(connection, dataset)
         (items,) = connection.execute("select coalesce(max(id), 0) + 1 from item").fetchone()
         none = np.zeros(0, np.int64)
@@ -87,12 +87,17 @@ def _among(values: NDArray[np.int64], ascending: NDArray[np.int64]) -> NDArray[n
 
 def true_tables(connection: sqlite3.Connection, scoring: int) -> list[TrueTable]:
     """The distance tables of a scoring: the same for every attack on them."""
-    truth = _Truth.of(connection, scoring)
-    tables = connection.execute("select id, number from distance_table where scoring = ? order by number", (scoring,))
+    (release,) = connection.execute("select release from scoring where id = ?", (scoring,)).fetchone()
+    truth = _Truth.of(connection, release)
+    tables = connection.execute(
+        "select t.id, t.number, (select count(*) from member_of m where m.generalised = t.generalised) "
+        "from distance_table t where t.scoring = ? order by t.number",
+        (scoring,),
+    )
     return [_table(truth, *table) for table in tables.fetchall()]
 
 
-def _table(truth: _Truth, table: int, number: int) -> TrueTable:
+def _table(truth: _Truth, table: int, number: int, whole: int) -> TrueTable:
     sides = "select txn from distance_row {0} order by row", "select item from distance_col {0} order by col"
     txns, items = (_column(truth.connection, sql, table) for sql in sides)
     # A comparison with a distance that is null is null itself: no score.
@@ -100,7 +105,7 @@ def _table(truth: _Truth, table: int, number: int) -> TrueTable:
     scored = _column(truth.connection, cells, table).astype(bool).reshape(len(txns), len(items))
     names = "select i.name from distance_col k join item i on i.id = k.item where k.distance_table = ? order by k.col"
     members = tuple(name for (name,) in truth.connection.execute(names, (table,)))
-    return TrueTable(table, number, truth.holds(txns, items), scored, txns - truth.first, members)
+    return TrueTable(table, number, truth.holds(txns, items), scored, txns - truth.first, members, len(items) == whole)
 
 
 def _column(connection: sqlite3.Connection, sql: str, table: int) -> NDArray[np.int64]:
@@ -133,3 +138,58 @@ def _by_table(tables: NDArray[Any]) -> dict[int, NDArray[np.intp]]:
     order = np.argsort(tables, kind="stable")
     first = np.flatnonzero(np.diff(tables[order].astype(np.int64), prepend=-1))
     return dict(zip(tables[order[first]].tolist(), np.split(order, first[1:]), strict=False))
+
+
+def fact_outcomes(connection: sqlite3.Connection, attack: int, relation: str) -> Iterator[TableOutcome]:
+    """The same of a rule whose facts strike members, by generalised item: each is a table of all its members."""
+    (release,) = connection.execute("select release from attack where id = ?", (attack,)).fetchone()
+    truth = _Truth.of(connection, release)
+    facts = connection.execute(
+        f"select x.generalised, x.txn, x.item, f.round from finding f join {quoted(f'found_{relation}')} x "
+        "on x.finding = f.id where f.attack = ? order by f.id",
+        (attack,),
+    )
+    struck = _by_number(np.array(facts.fetchall(), np.int64).reshape(-1, 4))
+    for number, (generalised, txns) in enumerate(_occurrences(connection, release)):
+        members = np.array(_members(connection, generalised), np.int64)
+        table = TrueTable(
+            0, number, truth.holds(txns, members), np.ones((len(txns), len(members)), bool), txns - truth.first,
+            _names(connection, generalised), whole=True,
+        )  # fmt: skip
+        order = np.full(table.scored.shape, -1, np.int64)
+        held = struck.get(generalised, _NO_FACTS)
+        by_item = np.argsort(members)
+        columns = by_item[np.searchsorted(members, held[:, 1], sorter=by_item)]
+        order[np.searchsorted(txns, held[:, 0]), columns] = held[:, 2] - 1
+        yield TableOutcome(table, order, np.full(order.shape, np.nan))
+
+
+_NO_FACTS = np.zeros((0, 3), np.int64)
+
+
+def _by_number(rows: NDArray[np.int64]) -> dict[int, NDArray[np.int64]]:
+    """What stands behind the first column, by its number."""
+    order = np.argsort(rows[:, 0], kind="stable")
+    numbers, first = np.unique(rows[order, 0], return_index=True)
+    return dict(zip(numbers.tolist(), np.split(rows[order, 1:], first[1:]), strict=False))
+
+
+def _occurrences(connection: sqlite3.Connection, release: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Every generalised item of a release, and the transactions that show it, ascending."""
+    (dataset,) = connection.execute("select dataset from release where id = ?", (release,)).fetchone()
+    rows = read_transactions(connection, dataset).rows
+    elements = np.array(rows.names, np.int64)[rows.codes]
+    hidden = elements < 0
+    places = np.column_stack((-elements[hidden], rows.row[hidden] + extent(connection, dataset).first))
+    for generalised, txns in sorted(_by_number(places).items()):
+        yield generalised, np.sort(txns[:, 0])
+
+
+def _members(connection: sqlite3.Connection, generalised: int) -> list[int]:
+    sql = "select item from member_of where generalised = ? order by position"
+    return [item for (item,) in connection.execute(sql, (generalised,))]
+
+
+def _names(connection: sqlite3.Connection, generalised: int) -> tuple[str, ...]:
+    sql = "select i.name from member_of m join item i on i.id = m.item where m.generalised = ? order by m.position"
+    return tuple(name for (name,) in connection.execute(sql, (generalised,)))

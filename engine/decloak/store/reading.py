@@ -13,6 +13,7 @@ from decloak.data.hierarchy import Hierarchy
 from decloak.data.published import Element, Published
 from decloak.data.rows import CodedRows
 from decloak.store.arrays import damaged
+from decloak.store.relations import STRIKES, Derives
 from decloak.store.sandbox import quoted
 from decloak.store.strikes import read_strikes
 from decloak.store.transactions import read_transactions
@@ -131,8 +132,16 @@ def lacks_context(connection: sqlite3.Connection, attack: int) -> bool:
     return not (shows[0] & shows[1]).any()
 
 
-def struck_items(connection: sqlite3.Connection, attack: int) -> Iterator[tuple[int, str]]:
-    """What an eliminate attack struck: the place of the transaction among those of the release, and the item."""
+def struck_items(connection: sqlite3.Connection, attack: int, derives: Derives) -> Iterator[tuple[int, str]]:
+    """What an attack struck: the place of the transaction among those of the release, and the item."""
+    if STRIKES.issubset(derives.columns):
+        yield from connection.execute(
+            "select x.txn - e.first, i.name from attack a join release l on l.id = a.release "
+            "join extent e on e.dataset = l.dataset join finding f on f.attack = a.id "
+            f"join {quoted(f'found_{derives.name}')} x on x.finding = f.id join item i on i.id = x.item where a.id = ?",
+            (attack,),
+        )
+        return
     strikes = read_strikes(connection, attack)
     if strikes is None:
         return

@@ -10,7 +10,7 @@ rowid alone is read, SQLite forgets that a view of ours did the reading, and the
 import re
 from typing import NamedTuple
 
-__all__ = ["OF_TRANSACTIONS", "RELATIONS", "Derives", "Relation", "Scope"]
+__all__ = ["OF_TRANSACTIONS", "RELATIONS", "STRIKES", "Derives", "Relation", "Scope", "lent"]
 
 
 class Relation(NamedTuple):
@@ -26,6 +26,10 @@ class Derives(NamedTuple):
     columns: tuple[str, ...]
 
 
+STRIKES = frozenset({"txn", "generalised", "item"})
+"""The columns of a relation whose facts say that an item is not what is meant by a generalised one in a transaction."""
+
+
 class Scope(NamedTuple):
     """What a rule is let loose on: numbers of rows in the store."""
 
@@ -33,6 +37,13 @@ class Scope(NamedTuple):
     dataset: int
     scoring: int | None = None
     attacker: int | None = None
+    auxiliary: int | None = None
+    """The data set that the attacker has beside the release."""
+
+    @property
+    def datasets(self) -> tuple[int, ...]:
+        """The data sets whose transactions a rule may read."""
+        return (self.dataset, *(() if self.auxiliary is None else (self.auxiliary,)))
 
     def narrow(self, sql: str) -> str:
         """Put the numbers into a relation's SQL; they are integers of ours, so this is no injection."""
@@ -41,6 +52,7 @@ class Scope(NamedTuple):
             dataset=int(self.dataset),
             scoring=int(self.scoring or 0),
             attacker=int(self.attacker or 0),
+            auxiliary=int(self.auxiliary or 0),
         )
 
 
@@ -118,6 +130,12 @@ RELATIONS: dict[str, Relation] = {
         "on g.id = m.generalised where g.release = {release}",
         "the members of the generalised items",
     ),
+    "auxiliary": Relation(
+        ("line", "label", "position", "item"),
+        "select t.position as line, t.label, c.position, c.item from main.contains c join main.txn t on t.id = c.txn "
+        "where t.dataset = {auxiliary}",
+        "the items of what the attacker has beside the release, transactions in the order of its file",
+    ),
     "cluster": Relation(
         ("cluster", "size"),
         "select number as cluster, size from main.cluster where release = {release}",
@@ -150,7 +168,11 @@ RELATIONS: dict[str, Relation] = {
 }
 """By name."""
 
-OF_TRANSACTIONS = frozenset(
-    name for name, relation in RELATIONS.items() if re.search(r"main\.(txn|contains|published_as)\b", relation.sql)
-)
+_ROWS = re.compile(r"\bmain\.(?=(?:txn|contains|published_as)\b)")
+OF_TRANSACTIONS = frozenset(name for name, relation in RELATIONS.items() if _ROWS.search(relation.sql))
 """Relations over rows that are made of arrays first."""
+
+
+def lent(sql: str, prefix: str) -> str:
+    """A relation's SQL over other tables of transactions, whose names begin so."""
+    return _ROWS.sub(prefix, sql)

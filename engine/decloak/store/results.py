@@ -38,7 +38,11 @@ def holds_originals(path: Path) -> bool:
     except DecloakError:  # there is none yet, or something else: whoever opens it will say so
         return False
     with closing(connection):
-        sql = "select exists (select 1 from dataset where kind = 'original') or exists (select 1 from truth_marked)"
+        sql = (
+            "select exists (select 1 from dataset where kind = 'original' and id not in ("
+            "  select json_extract(parameters, '$.auxiliary') from attack "
+            "  where json_extract(parameters, '$.auxiliary') is not null)) or exists (select 1 from truth_marked)"
+        )
         return bool(connection.execute(sql).fetchone()[0])
 
 
@@ -187,7 +191,13 @@ def notes_of(connection: sqlite3.Connection, run: int) -> list[str]:
     making = connection.execute(
         "select n.value from run r join release l on l.id = r.release join json_each(l.notes) n where r.id = ?", (run,)
     ).fetchall()
-    return [text for (text,) in [*notes, *unknown, *warnings, *originals, *making]]
+    told = connection.execute(
+        "select n.value from run_attack r join attack a on a.id = r.attack join json_each(a.parameters, '$.notes') n "
+        "where r.run = ? order by r.position, n.id",
+        (run,),
+    ).fetchall()
+    every = [*notes, *unknown, *warnings, *originals, *making, *told]
+    return list(dict.fromkeys(text for (text,) in every))
 
 
 def run_figures(connection: sqlite3.Connection, run: int, *, tables: bool) -> Rows:

@@ -11,7 +11,7 @@ of its own (`sandbox_guard`), where a sandbox of this class does the same things
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any
 
 from decloak.errors import DecloakError, nearest, shown
 from decloak.store.opening import connect_readonly
-from decloak.store.relations import RELATIONS, Scope
+from decloak.store.relations import RELATIONS, Scope, lent
 
 __all__ = ["Sandbox", "explained", "quoted"]
 
@@ -46,6 +46,9 @@ _MOST_PAGES, _MOST_ROWS = 250_000, 10_000_000
 without rows), pages of temporary tables (1 GB), rows of a result that are all held at once."""
 
 
+Lend = Callable[[sqlite3.Connection], str]
+
+
 def quoted(name: str) -> str:
     """A name as SQL reads it, whatever is in it."""
     return '"' + name.replace('"', '""') + '"'
@@ -54,7 +57,7 @@ def quoted(name: str) -> str:
 class Sandbox:
     """A guarded connection; `select`, `make` and `extend` are all a rule's SQL ever goes through."""
 
-    def __init__(self, connection: sqlite3.Connection, scope: Scope | None = None) -> None:
+    def __init__(self, connection: sqlite3.Connection, scope: Scope | None = None, lend: Lend | None = None) -> None:
         self._connection = connection
         self._steps, self._most_steps = 0, _MOST_STEPS if scope else _MOST_STEPS_EMPTY
         self._doors: set[str] = set()
@@ -68,16 +71,17 @@ class Sandbox:
         self._foreign = _names_in(connection)
         connection.execute("pragma temp_store = memory")
         connection.execute(f"pragma temp.max_page_count = {_MOST_PAGES}")
+        prefix = "main." if lend is None else lend(connection)
         connection.set_progress_handler(self._step, _STRIDE)
         connection.set_authorizer(self._authorize)
         if scope is not None:
             for name, relation in RELATIONS.items():
-                self.show(name, relation.columns, scope.narrow(relation.sql))
+                self.show(name, relation.columns, scope.narrow(lent(relation.sql, prefix)))
 
     @classmethod
-    def of(cls, path: str | Path, scope: Scope) -> "Sandbox":
-        """Open a store for rules."""
-        return cls(connect_readonly(path), scope)
+    def of(cls, path: str | Path, scope: Scope, lend: Lend | None = None) -> "Sandbox":
+        """Open a store for rules; `lend` makes rows that it lacks, and says what their tables are called by."""
+        return cls(connect_readonly(path), scope, lend)
 
     @classmethod
     def empty(cls, relations: Mapping[str, Sequence[str]]) -> "Sandbox":

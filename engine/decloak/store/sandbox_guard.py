@@ -5,9 +5,11 @@ can fill the memory. So what strangers wrote runs in a process with limits (`san
 when decloak is asked to end.
 """
 
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -23,12 +25,25 @@ _SECONDS_EMPTY = 10
 """What a statement may take of the processor over relations without rows, where rules are checked and tested."""
 
 
-def open_sandbox(path: str | Path, scope: Scope, stranger: str | None) -> Sandbox:
-    """Open a store for a rule; `stranger` is what errors call it, None when it came with decloak."""
+def open_sandbox(path: str | Path, scope: Scope, stranger: str | None, *, lends: bool = False) -> Sandbox:
+    """Open a store for a rule; `stranger` is what errors call it, None when it came with decloak.
+
+    Rows that the store lacks are made for the while where it `lends` them; a stranger sees those of the store alone.
+    """
     if stranger is None:
-        return Sandbox.of(path, scope)
+        return Sandbox.of(path, scope, partial(_lend, datasets=scope.datasets) if lends else None)
     limits = Limits.current()
     return GuardedSandbox(stranger, limits, limits.seconds, "of", str(path), scope)
+
+
+def _lend(connection: sqlite3.Connection, datasets: Iterable[int]) -> str:
+    """Make the rows of transactions, where some are missing; what the tables that have them begin with."""
+    from decloak.store.transactions import LENT, lend_rows, pending_datasets  # arrays, which SQL needs not
+
+    if not set(datasets).intersection(pending_datasets(connection)):
+        return "main."
+    lend_rows(connection, datasets)
+    return f"temp.{LENT}"
 
 
 def empty_sandbox(relations: Mapping[str, Sequence[str]], stranger: str | None) -> Sandbox:

@@ -23,7 +23,7 @@ from decloak.store.arrays import damaged, read_array, read_texts, write_array, w
 from decloak.store.inserting import insert, insert_rows, next_number
 
 __all__ = [
-    "Extent", "StoredTransactions", "extent", "make_rows", "pending_datasets", "read_marked",
+    "LENT", "Extent", "StoredTransactions", "extent", "lend_rows", "make_rows", "pending_datasets", "read_marked",
     "read_origin_places", "read_transactions", "rows_of_all", "write_marked", "write_origin_places",
     "write_transactions",
 ]  # fmt: skip
@@ -160,7 +160,25 @@ def make_rows(connection: sqlite3.Connection, datasets: Iterable[int]) -> None:
             connection.execute(f"CREATE INDEX {index} ON {columns}")
 
 
-def _make(connection: sqlite3.Connection, dataset: int) -> None:
+def lend_rows(connection: sqlite3.Connection, datasets: Iterable[int]) -> None:
+    """Make the rows of data sets in temporary tables, which end with the connection."""
+    for table, columns in _LENT.items():
+        connection.execute(f"create temp table {LENT}{table} {columns}")
+    for dataset in datasets:
+        _show(connection, dataset, f"temp.{LENT}")
+
+
+LENT = "lent_"
+"""What the names of such tables begin with."""
+_LENT = {  # typed as those of the store: SQLite goes by an index only where types are alike
+    "txn": "(id integer primary key, dataset integer, position integer, label text)",
+    "contains": "(txn integer, position integer, item integer, primary key (txn, position)) without rowid",
+    "published_as": "(txn integer, position integer, generalised integer, primary key (txn, position)) without rowid",
+}
+
+
+def _show(connection: sqlite3.Connection, dataset: int, into: str = "") -> None:
+    """Make the rows of transactions and of what is in them."""
     first = extent(connection, dataset).first
     stored = read_transactions(connection, dataset)
     rows, elements = stored.rows, np.array(stored.rows.names, np.int64)
@@ -170,9 +188,14 @@ def _make(connection: sqlite3.Connection, dataset: int) -> None:
         places = range(begin, begin + len(labels))
         numbers = range(first + begin, first + begin + len(labels))
         txns = ((number, dataset, place, label) for number, place, label in zip(numbers, places, labels, strict=True))
-        insert_rows(connection, "txn (id, dataset, position, label)", txns)
-        for into, shown in _elements(rows, elements, first, block):
-            insert_rows(connection, into, shown)
+        insert_rows(connection, f"{into}txn (id, dataset, position, label)", txns)
+        for table, shown in _elements(rows, elements, first, block):
+            insert_rows(connection, f"{into}{table}", shown)
+
+
+def _make(connection: sqlite3.Connection, dataset: int) -> None:
+    first = extent(connection, dataset).first
+    _show(connection, dataset)
     marked = read_marked(connection, dataset) + np.array((first, 0))
     insert_rows(connection, "truth_marked (txn, item)", marked.tolist())
     _make_origins(connection, dataset, first)

@@ -8,7 +8,7 @@ F = 2 correct / (struck + added), density = originals / cells. Several tables ar
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,8 @@ class Recovery:
 
     `expected` is how many strikes would be correct if the same number of cells of each table were struck at
     random among its scored ones. `pairs` are the pairs of a scored added and a scored original cell of one
-    table; `concordance` counts 2 for a pair whose added cell is the more suspicious, 1 for a tie.
+    table; `concordance` counts 2 for a pair whose added cell is the more suspicious, 1 for a tie. `alone` are the rows
+    with one member left, in `alone_right` of them it is original; `alone_expected` is how many would be if it were any.
     """
 
     cells: int = 0
@@ -38,6 +39,10 @@ class Recovery:
     expected: float = 0.0
     pairs: int = 0
     concordance: int = 0
+    rows: int = 0
+    alone: int = 0
+    alone_right: int = 0
+    alone_expected: float = 0.0
 
     @property
     def added(self) -> int:
@@ -77,6 +82,16 @@ class Recovery:
         return _ratio(self.correct, self.expected)
 
     @property
+    def alone_share(self) -> float | None:
+        """Of the rows with one member left, those of which it is original."""
+        return _ratio(self.alone_right, self.alone)
+
+    @property
+    def alone_blind(self) -> float | None:
+        """What that would be if any member were left in its place."""
+        return _ratio(self.alone_expected, self.alone)
+
+    @property
     def auc(self) -> float | None:
         """The probability that an added cell is more suspicious than an original one of its table."""
         return _ratio(self.concordance, 2 * self.pairs)
@@ -91,12 +106,15 @@ def recovery(
     original: NDArray[np.bool_],
     scored: NDArray[np.bool_],
     weight: NDArray[np.floating[Any]] | None = None,
+    *,
+    whole: bool = True,
 ) -> Recovery:
     """Count what an attack recovered from one table whose originals are known.
 
     `order` is when a cell was struck, from 0, and -1 where it is left; only scored cells may be struck.
     `weight` is the weight w of the cells left when the attack stopped, larger is more suspicious; without it
-    they all tie. For the ranking behind `auc` a struck cell precedes those left, an earlier one a later one.
+    they all tie. For the ranking behind `auc` a struck cell precedes those left, an earlier one a later one. A table
+    that is not `whole` lacks members, so that no row has one left.
 
     >>> order = np.array([[-1, -1], [-1, 0]])
     >>> found = recovery(order, np.array([[True, True], [True, False]]), np.ones((2, 2), bool))
@@ -109,6 +127,7 @@ def recovery(
     candidates, hidden = int(scored.sum()), ~original & scored
     pairs, concordance = _concordance(_ranks(order[scored], None if weight is None else weight[scored]), hidden[scored])
     strikes, scored_added = int(struck.sum()), int(hidden.sum())
+    alone = ((~struck).sum(axis=1) == 1) & whole
     return Recovery(
         cells=order.size,
         scored=candidates,
@@ -119,6 +138,10 @@ def recovery(
         expected=strikes * scored_added / candidates if candidates else 0.0,
         pairs=pairs,
         concordance=concordance,
+        rows=len(order),
+        alone=int(alone.sum()),
+        alone_right=int((original & ~struck)[alone].sum()),
+        alone_expected=float(original[alone].mean(axis=1).sum()) if alone.any() else 0.0,
     )
 
 
@@ -156,8 +179,9 @@ def pool(tables: Iterable[Recovery]) -> Recovery:
     for table in tables:
         for name, column in counts.items():
             column.append(getattr(table, name))
-    expected = math.fsum(counts.pop("expected"))  # the one that is no whole number: no rounding may depend on the order
-    return Recovery(expected=expected, **{name: sum(column) for name, column in counts.items()})
+    # Those that are no whole numbers: no rounding may depend on the order.
+    shares = {name: math.fsum(counts.pop(name)) for name in ("expected", "alone_expected")}
+    return replace(Recovery(**shares), **{name: sum(column) for name, column in counts.items()})  # type: ignore[arg-type]
 
 
 def mean_density(tables: Iterable[Recovery]) -> float | None:

@@ -192,7 +192,13 @@ class EliminateOperator(Operator[EliminateRule]):
         findings.write_why(connection, rule.name, rule.digest, "named_struck", rule.because_sql("x"))
 
     def explain(
-        self, connection: sqlite3.Connection, attack: RunAttack, transaction: str, item: str, say: Callable[[int], str]
+        self,
+        connection: sqlite3.Connection,
+        attack: RunAttack,
+        derives: Derives,
+        transaction: str,
+        item: str,
+        say: Callable[[int], str],
     ) -> Iterator[Explanation]:
         for cell in evidence.cells_named(connection, attack.attack, transaction, item):
             sentence = _spared(cell, transaction, item) if cell.finding is None else say(cell.finding)

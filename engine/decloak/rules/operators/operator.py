@@ -32,7 +32,7 @@ from decloak.store.rivals import Comparison
 from decloak.store.sandbox import Sandbox
 from decloak.yaml.source import Source
 
-__all__ = ["DerivedFacts", "Explanation", "Operator", "Result", "Rule", "RuleOf", "Sight"]
+__all__ = ["DerivedFacts", "Explanation", "NotRun", "Operator", "Result", "Rule", "RuleOf", "Sight"]
 
 ModelT = TypeVar("ModelT", bound=RuleModel)
 
@@ -66,6 +66,9 @@ class Result(ABC):
         """Why there was nothing to work on, None where there was: then to have found nothing says something."""
         return None
 
+    notes: Sequence[str] = ()
+    """What a run is told beside the findings."""
+
     @abstractmethod
     def write(self, connection: sqlite3.Connection, attack: int, release: int) -> None:
         """Write it as the findings of an attack on a release, both given by number."""
@@ -87,6 +90,14 @@ class DerivedFacts(Result):
 
     def as_tested(self, case: TestCase) -> Sequence[dict[str, Any]]:
         return [dict(zip(self.derives.columns, fact.values, strict=True)) for fact in self.facts]
+
+
+@dataclass(frozen=True)
+class NotRun(DerivedFacts):
+    """What there is of a rule that could not be run, where a run goes on without it: why."""
+
+    idle: str = ""
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -237,7 +248,13 @@ class Operator(ABC, Generic[ModelT]):
         findings.write_why_derived(connection, rule.name, rule.digest, rule.derives.name, rule.because_sql("x"))
 
     def explain(
-        self, connection: sqlite3.Connection, attack: RunAttack, transaction: str, item: str, say: Callable[[int], str]
+        self,
+        connection: sqlite3.Connection,
+        attack: RunAttack,
+        derives: Derives,
+        transaction: str,
+        item: str,
+        say: Callable[[int], str],
     ) -> Iterator[Explanation]:
         """Why an attack found something of an item in a transaction, or not; `say` gives a finding's sentence."""
         yield from ()

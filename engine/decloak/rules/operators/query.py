@@ -2,16 +2,21 @@
 
 import re
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import Field, model_validator
 
 from decloak.errors import DecloakError, nearest, shown
+from decloak.rules.because import called
 from decloak.rules.model import RuleModel, RuleName, Settings, Sql
-from decloak.rules.operators.operator import DerivedFacts, Operator, RuleOf, Sight
+from decloak.rules.operators.operator import DerivedFacts, Explanation, Operator, RuleOf, Sight
+from decloak.store import evidence
 from decloak.store.derivation import LAST_ROUND, THIS_ROUND, derive, fixpoint, make_steps
-from decloak.store.relations import RELATIONS, Derives
+from decloak.store.reading import idle
+from decloak.store.relations import RELATIONS, STRIKES, Derives
+from decloak.store.results import RunAttack
 from decloak.store.rivals import COVER, Comparison, cover_comparison
 from decloak.store.sandbox import Sandbox
 from decloak.yaml.source import Source
@@ -30,6 +35,9 @@ class QueryRule(RuleModel):
     facts: Sql | None = Field(None, description="the facts, one row each")
     start: Sql | None = Field(None, description="the facts of the first round")
     repeat: Sql | None = Field(None, description="further facts from `last_round` and those found so far")
+    notes: Sql | None = Field(
+        None, description="sentences that a run is told beside the facts, one a row; without facts, why there are none"
+    )
     evidence: list[RuleName] = Field(default_factory=list, description="steps whose rows lie behind a fact")
 
     @model_validator(mode="after")
@@ -38,6 +46,17 @@ class QueryRule(RuleModel):
         if (self.facts is not None) == both or (self.start is None) != (self.repeat is None):
             raise DecloakError("a query gives its facts once or repeats", hint="write facts:, or start: and repeat:")
         return self
+
+
+@dataclass(frozen=True)
+class Answer(DerivedFacts):
+    """The facts of a query, and what a run is told beside them; without facts that says why there are none."""
+
+    notes: Sequence[str] = ()
+
+    @property
+    def idle(self) -> str | None:
+        return self.notes[0] if self.notes and not self.facts else None
 
 
 class QueryOperator(Operator[QueryRule]):
@@ -69,20 +88,43 @@ class QueryOperator(Operator[QueryRule]):
         for key, sql in parts.items():
             if sql is not None:
                 rule.require(key, _columns(rule, sandbox, key, sql), derives.columns)
+        if model.notes is not None:
+            columns = sandbox.columns(model.notes, rule.place("notes"))
+            if len(columns) > 1:
+                message = f"the notes have {len(columns)} columns"
+                raise rule.source.error(("notes",), message, "select one, a sentence a row")
 
-    def run(self, rule: RuleOf[QueryRule], sight: Sight, settings: Settings) -> DerivedFacts:
+    def run(self, rule: RuleOf[QueryRule], sight: Sight, settings: Settings) -> Answer:
         model, derives, places = rule.model, rule.derives, _places(rule)
         make_steps(sight.sandbox, model.let, places)
+        notes = () if model.notes is None else _notes(sight.sandbox, model.notes, places["notes"])
         if model.facts is not None:
-            return DerivedFacts(derives, derive(sight.sandbox, model.facts, derives.columns, places["facts"]))
+            return Answer(derives, derive(sight.sandbox, model.facts, derives.columns, places["facts"]), notes)
         assert model.start is not None
         assert model.repeat is not None
-        return DerivedFacts(
-            derives, fixpoint(sight.sandbox, derives.name, derives.columns, model.start, model.repeat, places)
+        return Answer(
+            derives, fixpoint(sight.sandbox, derives.name, derives.columns, model.start, model.repeat, places), notes
         )
 
     def comparison(self, connection: sqlite3.Connection, derives: Derives, finding: int) -> Comparison | None:
         return cover_comparison(connection, derives.name, finding) if COVER.issubset(derives.columns) else None
+
+    def explain(
+        self,
+        connection: sqlite3.Connection,
+        attack: RunAttack,
+        derives: Derives,
+        transaction: str,
+        item: str,
+        say: Callable[[int], str],
+    ) -> Iterator[Explanation]:
+        """The facts about an item in a transaction, of a rule whose facts strike items."""
+        if not STRIKES.issubset(derives.columns) or idle(connection, attack.attack) is not None:
+            return  # of what it could not look at, that it was not struck says nothing
+        for label, finding in evidence.strikes_named(connection, attack.attack, derives.name, transaction, item):
+            kept = f"{item} was not struck from {called(transaction)}: nothing speaks against it there"
+            sentence = kept if finding is None else say(finding)
+            yield Explanation(attack.label, finding, sentence, None, None, label, ())
 
     def evidence_steps(self, model: QueryRule) -> Sequence[str]:
         return model.evidence
@@ -94,7 +136,11 @@ class QueryOperator(Operator[QueryRule]):
 def _places(rule: RuleOf[QueryRule]) -> dict[str, str]:
     """Where each step, and each of the facts, is written."""
     steps = {name: rule.place("let", name) for name in rule.model.let}
-    return steps | {key: rule.place(key) for key in ("facts", "start", "repeat")}
+    return steps | {key: rule.place(key) for key in ("facts", "start", "repeat", "notes")}
+
+
+def _notes(sandbox: Sandbox, sql: str, place: str) -> tuple[str, ...]:
+    return tuple(str(note) for (note,) in sandbox.select(sql, place)[1] if note is not None)
 
 
 def _check_names(rule: RuleOf[QueryRule]) -> None:

@@ -136,7 +136,13 @@ class ReassociateOperator(Operator[ReassociateRule]):
         findings.write_why(connection, rule.name, rule.digest, "named_assigned", rule.because_sql("x"))
 
     def explain(
-        self, connection: sqlite3.Connection, attack: RunAttack, transaction: str, item: str, say: Callable[[int], str]
+        self,
+        connection: sqlite3.Connection,
+        attack: RunAttack,
+        derives: Derives,
+        transaction: str,
+        item: str,
+        say: Callable[[int], str],
     ) -> Iterator[Explanation]:
         """The items of the anchor of each record that got the item, with their scores for the unit."""
         for finding, value, unit in evidence.units_given(connection, attack.attack, transaction, item):
