@@ -5,10 +5,12 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test test-all trust lint types bench bench-check docs gallery clean
 
-demo: $(VENV)/installed
+demo: $(VENV)/shown
 	$(BIN)/decloak run scenarios/quickstart.yaml --store store.db
 	$(BIN)/decloak explain last p01 insulin --attack rba --store store.db
-	$(BIN)/decloak run scenarios/gallery/clinic-generalised.yaml --store store.db
+	$(BIN)/decloak run scenarios/gallery/clinic-methods.yaml --store store.db
+	@rm -f demo.html
+	$(BIN)/decloak report last --store store.db -o demo.html
 
 test: $(VENV)/tested
 	$(BIN)/python -m pytest
@@ -72,14 +74,15 @@ $(VENV)/installed: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-$(VENV)/tested $(VENV)/developed $(VENV)/benched $(VENV)/sited: pyproject.toml | $(BIN)/python
+$(VENV)/shown $(VENV)/tested $(VENV)/developed $(VENV)/benched $(VENV)/sited: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRA)]'
 	@touch $@ $(VENV)/installed
 
+$(VENV)/shown: EXTRA := report
 $(VENV)/tested: EXTRA := test
 $(VENV)/developed: EXTRA := dev
 $(VENV)/benched: EXTRA := test,bench
 $(VENV)/sited: EXTRA := docs,test
 
 clean:
-	rm -rf $(VENV) store.db store.db-wal store.db-shm dist
+	rm -rf $(VENV) store.db store.db-wal store.db-shm demo.html dist

@@ -124,6 +124,22 @@ def test_a_sweep_shows_what_each_variant_costs_beside_what_comes_back(call, tmp_
     assert float(cells[1]) == pytest.approx(mean["ncp"], rel=0.5)  # printed to three places
 
 
+@pytest.mark.parametrize("more", [(), ("--with-originals",)])
+def test_a_page_of_a_store_that_shows_no_rows_is_the_same_and_leaves_it_as_it_is(call, tmp_path, more):
+    (tmp_path / "s.yaml").write_text(SWEEP.format(title="Arrays").replace("times: 2", "times: 1"))
+    pages = []
+    for rows in (0, None):
+        store = tmp_path / "s.db"
+        store.unlink(missing_ok=True)
+        decloak.run(tmp_path / "s.yaml", store=store, **({} if rows is None else {"rows": rows}))
+        before = store.read_bytes()
+        pages.append(report(call, store, tmp_path / f"{rows}.html", *more))
+        assert store.read_bytes() == before
+    moments = r"first started [^;]*;"
+    assert re.sub(moments, "", pages[0]) == re.sub(moments, "", pages[1])
+    assert "Weakest records" in pages[0]
+
+
 PLOTS = "[{x: anonymise.k, y: recall}, {x: attack, y: precision, by: anonymise.k}]"
 
 

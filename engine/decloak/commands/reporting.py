@@ -32,7 +32,8 @@ def report_command(
     from decloak.store.showing import show_all
     from decloak.store.studies import chosen_runs
 
-    show_all(store)
+    if with_evidence:
+        show_all(store)
     with closing(connect_readonly(store)) as connection:
         chosen = chosen_runs(connection, runs or ("last",))
         file = output or Path(f"{_slug(chosen[0].scenario)}-run-{chosen[-1].run}.html")
