@@ -7,9 +7,10 @@ import pytest
 
 import decloak
 import naive_risk as naive
+from decloak.errors import DecloakError
 from decloak.releases.registry import form_of
 from decloak.report.card import GUESSES, NOBODY, ROWS, UNKNOWN, WHOLE, risk_cards
-from decloak.report.comparison import advice, comparison_rows, reasons
+from decloak.report.comparison import advice, called_shortly, comparison_rows, reasons
 from decloak.report.study import Study
 from decloak.store.opening import connect_readonly
 from decloak.store.reading import struck_items
@@ -170,3 +171,40 @@ def test_every_number_of_the_closing_sentence_is_in_the_store(ran):
     assert set(numbers) <= stored
     assert "publish it rather than the others where" in sentence
     assert "in the raw data" in sentence
+
+
+def test_variants_of_several_forms_are_attacked_and_measured_by_what_fits_them(ran):
+    further = (
+        f"measure: [recovery, accuracy]\nvary:\n  anonymise:\n    - {SETS['coat']}\n    - {APART}\n"
+        "expect: ['precision(tba) > 0', 'accuracy(aba) >= 0']\n"
+    )
+    *_, connection = ran(SETS["sets"], "[ra, tba, aba]", further)
+    runs = read_runs(connection)
+    assert [[attack.label for attack in attacks_of(connection, run.run)] for run in runs] == [["ra", "tba"], ["aba"]]
+    assert [run.config["attack"] for run in runs] == [["ra", "tba", "aba"]] * 2  # both are of one sweep
+    names = [{name for name, _ in Study.of(connection, [run]).figures[run.run]} for run in runs]
+    assert [("precision" in name, "accuracy" in name) for name in names] == [(True, False), (False, True)]
+    coat, apart = called_shortly(risk_cards(connection, Study.of(connection, runs)))
+    assert (coat.name, apart.name) == ("coat", "disassociation")
+    assert coat.cells["linked"].reason == WHOLE
+    assert apart.cells["linked"].after is not None
+    assert coat.cells["singled_2"].raw == apart.cells["singled_2"].raw
+
+
+@pytest.mark.parametrize(
+    ("attacks", "said"),
+    [
+        ("[tba]", "the rule tba attacks set-generalised data, these are disassociated in the variant"),
+        ("[tba, aba, nothing_such]", "no rule named 'nothing_such'"),
+    ],
+)
+def test_what_fits_no_variant_is_told(ran, attacks, said):
+    with pytest.raises(DecloakError, match=said):
+        ran(SETS["sets"], attacks, f"vary:\n  anonymise:\n    - {SETS['coat']}\n    - {APART}\n")
+
+
+def test_what_is_expected_of_attacks_that_no_variant_has_together_is_told(ran):
+    vary = f"vary:\n  anonymise:\n    - {SETS['coat']}\n    - {APART}\n"
+    expected = "expect: ['precision(tba) > accuracy(aba)']\n"
+    with pytest.raises(DecloakError, match="no attack 'aba'"):
+        ran(SETS["sets"], "[tba, aba]", f"measure: [recovery, accuracy]\n{expected}{vary}")

@@ -8,7 +8,7 @@ from textwrap import fill
 from typing import Any
 
 from decloak.report.card import RiskCard, risk_cards
-from decloak.report.comparison import advice, card_rows, comparison_rows, costs_of, reasons, remark
+from decloak.report.comparison import advice, called_shortly, card_rows, comparison_rows, costs_of, reasons, remark
 from decloak.report.study import Study
 from decloak.report.table import emit
 from decloak.report.terminal import say
@@ -53,7 +53,7 @@ def _print_card(card: RiskCard) -> None:
 def print_comparison(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> None:
     """Several variants in one table: people before → after an attack, by chance in brackets."""
     study = Study.of(connection, runs)
-    cards = risk_cards(connection, study)
+    cards = called_shortly(risk_cards(connection, study))
     columns, rows = comparison_rows(cards, costs_of(study))
     say("People as published → after the attack that finds most (by chance):")
     emit(columns, rows, "table")

@@ -107,6 +107,8 @@ def run_command(
                 print_cards(done.store, numbers)
             columns, shown = measure_rows(done) if form == "table" else (Measure._fields, done.measures)
             emit(columns, shown, form)
+            if form == "table":
+                _say_what_intervals_are(done)
         _talk(done)
         write_ci(done.scenario, [verdict.text], [_judged(verdict, scenario) for verdict in done.verdicts], junit, sarif)
     return 0 if done.ok else EXIT_EXPECTATION
@@ -123,6 +125,14 @@ def validate_command(scenarios: tuple[Path, ...], overrides: tuple[str, ...]) ->
     for scenario in scenarios:
         count = len(plans(load(scenario, overrides)))
         say(f"{scenario}: valid, {count} {'run' if count == 1 else 'runs'}")
+
+
+def _say_what_intervals_are(done: "Run") -> None:
+    from decloak.report.verdict_words import times
+
+    n = max((measure.n for measure in done.measures if measure.low is not None), default=0)
+    if n:
+        say(f"(in brackets 95% intervals, {times(n)}: about further draws of one data set, not about other data)")
 
 
 def _judged(verdict: "Verdict", scenario: Path) -> Judged:

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from decloak.data.assignment import Assignment
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
-from decloak.measure.kernels.statistics import SHARE, Bounds
+from decloak.measure.kernels.statistics import GAIN, SHARE, Bounds
 from decloak.releases.held import HeldRelease
 from decloak.store.assigned import read_assigned
 from decloak.store.reading import idle
@@ -52,9 +52,14 @@ class FigureTitle:
     clock: bool = False  # whether it is seconds, which no two machines have in common
     published: bool = False  # whether it is known though an attack had nothing to do: it is of the release alone
 
-    def bounds_of(self, of: float | None) -> Bounds:
-        """What it can be, of so many where they are known."""
-        return Bounds(0.0, of) if self.count else self.bounds
+    def bounds_of(self, of: float | None, chances: Sequence[float | None] = ()) -> Bounds:
+        """What it can be: a count of so many where they are known, a gain where chance is right so often at most."""
+        if self.count:
+            return Bounds(0.0, of)
+        highest = max((chance for chance in chances if chance is not None), default=1.0)
+        if self.bounds == GAIN and highest < 1:
+            return Bounds(-highest / (1 - highest), 1.0)  # nothing is worse than all wrong
+        return self.bounds
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,8 @@ class RiskCard:
     hidden: float | None
     releases: frozenset[int]
     """Their numbers in the store."""
+    name: str
+    """What the variant is called beside others."""
 
     def as_json(self) -> dict[str, Any]:
         """It as plain values."""
@@ -127,7 +129,7 @@ def risk_card(
     cells = {row.figure: _cell(row.figure, figures, attacks, of, known, apart) for row in ROWS}
     records = study.sizes.get(runs[-1]) or of
     releases = frozenset(release_of(connection, run) for run in runs)
-    return RiskCard(variant, of, records, cells, _published(figures, "hidden").mean, releases)
+    return RiskCard(variant, of, records, cells, _published(figures, "hidden").mean, releases, variant)
 
 
 Figures = Mapping[tuple[str, str], float | None]

@@ -7,6 +7,7 @@ alone.
 
 import sqlite3
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import ceil, floor
 
 from decloak.measure.kernels.statistics import Interval, interval
@@ -117,6 +118,16 @@ def _whole(count: float | None) -> str | None:
     return f"{count:,.0f}" if count >= 10 or count == round(count) else f"{count:.1f}"
 
 
+def called_shortly(cards: Sequence[RiskCard]) -> list[RiskCard]:
+    """Cards by what one key takes, where nothing else varies: the method alone, or the last part of the key with it."""
+    keys = {card.variant.partition("=")[0] for card in cards}
+    if len(cards) < 2 or len(keys) > 1 or any(", " in card.variant or "=" not in card.variant for card in cards):
+        return list(cards)
+    (key,) = keys
+    inner = key.rpartition(".")[2] if "." in key else ""
+    return [replace(card, name=f"{inner}={card.variant[len(key) + 1 :]}".lstrip("=")) for card in cards]
+
+
 def comparison_rows(cards: Sequence[RiskCard], costs: Costs) -> Table:
     """Several cards, a line each: people published → attacked, by chance in brackets; and what each costs.
 
@@ -134,7 +145,7 @@ def comparison_rows(cards: Sequence[RiskCard], costs: Costs) -> Table:
         lost = [None if priced.get(title) is None else f"{priced[title]:.3f}" for title in titles]
         hidden = None if card.hidden is None else f"{card.hidden:.0%}"
         cells = [_cell(card.cells[row.figure]) for row in shown]
-        rows.append([card.variant, f"{card.people:,}", *cells, hidden, *lost])
+        rows.append([card.name, f"{card.people:,}", *cells, hidden, *lost])
     return head, rows
 
 
@@ -152,9 +163,9 @@ def reasons(cards: Sequence[RiskCard]) -> list[str]:
         for row in ROWS:
             cell = card.cells[row.figure]
             if cell.before is None and cell.reason is not None:
-                variants.setdefault(f"{row.title}: {cell.reason}", {})[card.variant] = None
+                variants.setdefault(f"{row.title}: {cell.reason}", {})[card.name] = None
         if untried(card):
-            variants.setdefault(f"as published only: {NOBODY}", {})[card.variant] = None
+            variants.setdefault(f"as published only: {NOBODY}", {})[card.name] = None
     return [
         reason if len(named) == len(cards) else f"{reason} ({listed(list(named))})"
         for reason, named in variants.items()
@@ -182,7 +193,7 @@ def advice(cards: Sequence[RiskCard]) -> str:
         sentences = _for_several(cards, fewest)
     else:
         sentences = ["Nothing measured here tells these releases apart: choose by what they cost."]
-    idle = [card.variant for card in cards if untried(card)]
+    idle = [card.name for card in cards if untried(card)]
     if idle and len(idle) < len(cards):
         sentences.append(f"No attack had anything to go by with {listed(idle)}: that is no proof that none has.")
     once = ["One release of each was looked at: another draw may differ."] if _once(cards) else []
@@ -194,12 +205,12 @@ def _for_the_best(cards: Sequence[RiskCard], winners: Sequence[RiskCard], figure
     best = min(winners, key=lambda card: card.hidden or 0.0)
     others = [card for card in cards if card not in winners]
     counts = "; ".join(_against(best, others, figure) for figure in figures)
-    names = listed([card.variant for card in winners])
+    names = listed([card.name for card in winners])
     verb = "tells" if len(winners) == 1 else "tell"
     sentences = [f"Of these releases {names} {verb} of the fewest people: of {best.people:,}, {counts}."]
-    hidden = {card.variant: card.hidden for card in others if card.hidden is not None}
+    hidden = {card.name: card.hidden for card in others if card.hidden is not None}
     if best.hidden is not None and hidden:
-        price = f"{best.variant} does not show {best.hidden:.0%} of what records hold with them"
+        price = f"With {best.name} {best.hidden:.0%} of what records hold is not shown with them"
         price += f" ({_others(hidden, '{:.0%}')})"
         sentences.append(f"{price}: publish it rather than the others where its readers can do without that.")
     return sentences
@@ -209,7 +220,7 @@ def _against(best: RiskCard, others: Sequence[RiskCard], figure: str) -> str:
     """People of one release, of others, and of the raw data."""
     raw = {card.cells[figure].raw for card in (best, *others)}
     beside = [
-        _others({card.variant: _mean(card, figure) for card in others}, None),
+        _others({card.name: _mean(card, figure) for card in others}, None),
         *(f"{_whole(value)} in the raw data" for value in raw if len(raw) == 1 and value),
     ]
     return f"{_WORDS[figure]} {_whole(_mean(best, figure))} ({', '.join(beside)})"
@@ -230,8 +241,8 @@ def _for_several(cards: Sequence[RiskCard], fewest: Mapping[str, Sequence[RiskCa
     for figure, group in fewest.items():
         best = min(group, key=lambda card, figure=figure: _mean(card, figure))  # type: ignore[misc]
         others = [card for card in cards if card is not best]
-        leaders.append(f"with {best.variant} {_against(best, others, figure)}")
-    hidden = {card.variant: card.hidden for card in cards if card.hidden is not None}
+        leaders.append(f"with {best.name} {_against(best, others, figure)}")
+    hidden = {card.name: card.hidden for card in cards if card.hidden is not None}
     weigh = "None of these releases is best in everything: choose by what its people must be kept from."
     cost = [f"Not shown with their records: {_others(hidden, '{:.0%}')} of what they hold."] if hidden else []
     return [weigh, f"Of {cards[0].people:,} people, {'; '.join(leaders)}.", *cost]

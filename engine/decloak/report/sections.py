@@ -235,7 +235,8 @@ def _cells(
     """The mean of each figure with its interval; in a short table where the interval is what counts."""
     for title in titles:
         values = [study.figures[run].get((title.name, attack)) for run in runs]
-        mean = interval(values, bounds=title.bounds_of(None))
+        chances = [study.figures[run].get(("chance", attack)) for run in runs]
+        mean = interval(values, bounds=title.bounds_of(None, chances))
         bare = mean.low is None or (short and title.name not in ("gain", *SHARES))
         around = "" if bare else f" [{number(mean.low, title.count)}, {number(mean.high, title.count)}]"
         yield number(mean.mean, title.count) + around

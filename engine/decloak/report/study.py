@@ -20,8 +20,8 @@ from decloak.store.studies import StudyRun
 
 __all__ = ["ATTACK", "Point", "Series", "Study", "setting"]
 
-CHANCE = {"precision": "chance", "accuracy": "chance"}
-"""The figure that says what chance would have reached of another."""
+WITH_CHANCE = ("precision", "accuracy")
+"""The figures of which `chance` says what it would have reached."""
 
 
 class Point(NamedTuple):
@@ -104,7 +104,7 @@ class Study:
                 figures = self.figures[run.run]
                 panel = tuple(_named(key, self.named(run, attack, key)) for key in by)
                 across = self.named(run, attack, x)
-                row = across, figures.get((y, attack)), figures.get((CHANCE.get(y, ""), attack))
+                row = across, figures.get((y, attack)), figures.get(("chance", attack))
                 cells.setdefault(panel, {}).setdefault(compact(across), []).append(row)
         return [
             Series(", ".join(panel), tuple(_point(rows, y) for rows in along.values()))
@@ -152,8 +152,9 @@ def setting(config: Mapping[str, Any], key: str) -> Any:
 
 
 def _point(rows: Sequence[tuple[Any, float | None, float | None]], y: str) -> Point:
-    mean = interval([value for _, value, _ in rows], bounds=figure_titles()[y].bounds_of(None))
-    chance = interval([level for *_, level in rows]).mean
+    chances = [chance for *_, chance in rows]
+    mean = interval([value for _, value, _ in rows], bounds=figure_titles()[y].bounds_of(None, chances))
+    chance = interval(chances).mean if y in WITH_CHANCE else None
     return Point(rows[0][0], mean.mean, mean.low, mean.high, mean.n, chance)
 
 

@@ -57,7 +57,7 @@ def _audited(case: Combination, catalogue: Catalogue, folder: Folder) -> Combina
     rules = [rule for rule in rules if Path(rule.path).parent.name == folder_of_form]
     fitting = [rule for rule in rules if _can_run(scenario, rule, catalogue, folder)]
     if not fitting:
-        place = case.source.spot(("attack",) if "attack" in case.source.value else ())
+        place = case.fitted.spot(("attack",) if "attack" in case.source.value else ())
         message = "no attack that comes with decloak can run with what is known here"
         raise DecloakError(message, str(place), "add relate to the scenario, or name attacks")
     steps = list(Rung)
@@ -107,7 +107,7 @@ def _faults(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator
         except DecloakError as error:
             if error.place:  # in the file of a rule, or of a release
                 raise
-            place = case.source.spot(("attack", number))
+            place = case.fitted.spot(("attack", number))
             yield place, DecloakError(error.message, str(place), error.hint)
     yield from _pointless(case, catalogue, folder)
     yield from _unread(case, catalogue, folder)
@@ -138,7 +138,7 @@ def _pointless(case: Combination, catalogue: Catalogue, folder: Folder) -> Itera
             attacks = [name for name in bundled_names() if _measured_by(family, catalogue.rule(name))]
             hints = [f"attack with {' or '.join(attacks)}"] if attacks else []
             hints += [f"measure {' or '.join(others)}"] if others else []
-            place = case.source.spot(("measure", number))
+            place = case.fitted.spot(("measure", number))
             message = f"{shown(family.name)} says nothing of any attack here"
             yield place, DecloakError(message, str(place), ", or ".join(hints))
 

@@ -4,6 +4,7 @@ An unchanged variant does nothing, a changed one redoes what depends on the chan
 the last stage that was committed.
 """
 
+import json
 from functools import partial
 
 from decloak.runs.desk import Node, Offer
@@ -66,7 +67,7 @@ def execute(plan: Plan, session: Session) -> tuple[int, bool]:
         variant=variant.name,
         repetition=variant.repetition,
         seed=variant.seed,
-        config=variant.scenario.model_dump_json(by_alias=True),
+        config=json.dumps(variant.scenario.model_dump(mode="json", by_alias=True) | dict(variant.whole)),
         release=execution.release,
         attacks=[(attack.name, attacks[attack.name]) for attack in variant.scenario.attacks],
         measurements=measurements,

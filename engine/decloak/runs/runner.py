@@ -19,6 +19,7 @@ from decloak.runs.named_files import named_files, outside_notes
 from decloak.runs.plan import Plan
 from decloak.runs.progress import Progress, RunVariant, Teller
 from decloak.runs.session import Session
+from decloak.scenario.expect import Expectation
 from decloak.scenario.model import Document, load
 from decloak.store.counts import kept_counts
 from decloak.store.inserting import find
@@ -122,7 +123,8 @@ def run(
             session = Session(opened, inputs, checked=checked)
             runs = tuple(_executed(planned, session, team, listener))
         shown = show_if_usual(opened, rows)
-    return _summed_up(document, Path(store), runs, shown)
+    expectations = {plan.variant.name: plan.scenario.expectations for plan in planned}
+    return _summed_up(document, Path(store), runs, shown, expectations)
 
 
 def _executed(planned: Sequence[Plan], session: Session, team: Team, listener: Progress) -> Iterator[RunVariant]:
@@ -141,14 +143,22 @@ def _executed(planned: Sequence[Plan], session: Session, team: Team, listener: P
         yield ran
 
 
-def _summed_up(document: Document, store: Path, runs: tuple[RunVariant, ...], shown: bool) -> Run:
+def _summed_up(
+    document: Document,
+    store: Path,
+    runs: tuple[RunVariant, ...],
+    shown: bool,
+    expectations: Mapping[str, Sequence[Expectation]],
+) -> Run:
     measures = tuple(_over_repetitions(runs))
+    written = document.source.root.children.get("expect")
+    spots = {} if written is None else {node.value: node.place for node in reversed(written.children.values())}
     verdicts = [
         Verdict(name, expectation.holds(values), expectation.explain(values), spot.line, spot.column)
         for name, group in groupby(measures, key=lambda measure: measure.variant)
         for values in [{(measure.measure, measure.attack): measure.value for measure in group}]
-        for index, expectation in enumerate(document.scenario.expectations)
-        for spot in [document.source.spot(("expect", index))]
+        for expectation in expectations[name]
+        for spot in [spots[expectation.text]]
     ]
     return Run(document.scenario.scenario, store, runs, measures, tuple(verdicts), shown)
 
@@ -159,12 +169,15 @@ def _over_repetitions(runs: Iterable[RunVariant]) -> Iterable[Measure]:
         repetitions = list(group)
         for measure, attack in repetitions[0].figures:
             figures = [figure for run in repetitions if (figure := run.figures.get((measure, attack))) is not None]
-            yield _mean(name, attack, titles[measure], figures)._replace(knows=repetitions[0].knows[attack])
+            chances = [chance.value for run in repetitions if (chance := run.figures.get(("chance", attack)))]
+            yield _mean(name, attack, titles[measure], figures, chances)._replace(knows=repetitions[0].knows[attack])
 
 
-def _mean(variant: str, attack: str, title: FigureTitle, figures: Sequence[PooledFigure]) -> Measure:
+def _mean(
+    variant: str, attack: str, title: FigureTitle, figures: Sequence[PooledFigure], chances: Sequence[float | None]
+) -> Measure:
     wholes = {figure.whole for figure in figures}
-    bounds = title.bounds_of(wholes.pop() if len(wholes) == 1 else None)
+    bounds = title.bounds_of(wholes.pop() if len(wholes) == 1 else None, chances)
     mean = interval([figure.value for figure in figures], bounds=bounds)
     part, of = (_average([figure[column] for figure in figures]) for column in (1, 2))
     return Measure(variant, attack, title.name, mean.mean, mean.low, mean.high, mean.n, part, of)

@@ -22,6 +22,7 @@ from decloak.releases.form import Form
 from decloak.releases.registry import FORMS
 from decloak.rules.load import bundled_names, no_rule
 from decloak.rules.model import is_path
+from decloak.scenario.by_form import published_form, split_by_form
 from decloak.scenario.data import Data
 from decloak.scenario.expect import Expectation
 from decloak.scenario.figure import Figure
@@ -123,7 +124,7 @@ class Scenario(_Plan):
         Literal["all"] | Annotated[tuple[Annotated[str, Field(min_length=1)] | Attack, ...], Field(min_length=1)]
     ) = "all"
     """The attacks: names of rules, paths of rule files, or rules with settings; all that come with decloak and can run
-    here, if not said."""
+    here, if not said. Where variants publish in several forms, each is attacked and measured by what fits it."""
     measure: Annotated[tuple[Measure, ...], Field(min_length=1)] | None = None
     """What is measured; without it recovery, or accuracy where the data are disassociated."""
     expect: tuple[Expression, ...] = ()
@@ -162,7 +163,7 @@ class Scenario(_Plan):
     @property
     def form(self) -> Form[Any]:
         """The form of what is published."""
-        return FORMS[self.data.form if self.anonymise is None or self.data.anonymised else self.anonymise.form]
+        return FORMS[published_form(self.data, self.anonymise)]
 
     @property
     def order(self) -> Order | None:
@@ -306,9 +307,10 @@ class Scenario(_Plan):
 
 @dataclass(frozen=True)
 class Combination:
-    """One combination of what varies, as the file would say it, and as it was understood."""
+    """One combination of what varies: as the file would say it, what of that fits its form, and how it was read."""
 
     source: Source
+    fitted: Source
     scenario: Scenario
 
     @property
@@ -354,10 +356,11 @@ def load(path: str | Path, overrides: Sequence[str] = ()) -> Document:
     check_effect(places, plan.vary)
     variants = tuple(combinations(source, plan.repeat.times))
     folder = Folder(Path(path).parent)
-    checked = [validated(variant, Scenario, context={"folder": folder}) for variant in variants]
+    fitted = split_by_form(variants, folder)
+    checked = [validated(variant, Scenario, context={"folder": folder}) for variant in fitted]
     cases = tuple(
-        Combination(variant, scenario)
-        for variant, (scenario, _) in zip(variants, checked, strict=True)
+        Combination(variant, part, scenario)
+        for variant, part, (scenario, _) in zip(variants, fitted, checked, strict=True)
         if scenario is not None
     )
     if len(cases) < len(variants):

@@ -54,7 +54,7 @@ def combinations(source: Source, times: int) -> Iterator[Source]:
     """The scenario that each combination makes; `vary` must be a mapping to lists."""
     vary = source.root.children.get("vary", Node({}, source.root.place))
     _check_size(vary, times)
-    fixed = Source(source.name, _without(source.root, "vary"))
+    fixed = Source(source.name, source.root.without("vary"))
     for values in product(*(node.children.values() for node in vary.children.values())):
         settings = dict(zip(map(str, vary.children), values, strict=True))
         variant = replace(fixed, settings=settings)
@@ -115,11 +115,6 @@ def _check_size(vary: Node, times: int) -> None:
     if count * times > MOST:
         message = f"{count} combinations repeated {times} times are more than {MOST} variants"
         raise DecloakError(message, str(vary.place), "vary fewer values, or repeat less")
-
-
-def _without(node: Node, key: str) -> Node:
-    keys = {name: place for name, place in node.keys.items() if name != key}
-    return Node.mapping(node.place, keys, {name: node.children[name] for name in keys})
 
 
 def compact(value: object) -> str:

@@ -6,10 +6,11 @@ on the same release, two values of k in the same random hierarchy, and one attac
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from decloak.digest import digest
+from decloak.scenario.by_form import SPLIT
 from decloak.scenario.model import Document, Scenario
 from decloak.scenario.sweep import compact, short_names
 
@@ -28,6 +29,8 @@ class Variant:
     seed: int
     config: Mapping[str, Any]
     scenario: Scenario
+    whole: Mapping[str, Any] = field(default_factory=dict)
+    """The lists of the file of which only some entries fit the form of a variant, here or in another."""
 
     @property
     def title(self) -> str:
@@ -38,10 +41,12 @@ class Variant:
 def variants(document: Document, data_of: DataOf) -> list[Variant]:
     """Every combination in the order of the file, the last key varying fastest, each repeated."""
     names = _names([case.settings for case in document.cases])
+    split = any(case.fitted is not case.source for case in document.cases)
+    whole = {key: document.raw.get(key) for key in SPLIT} if split else {}
     return [
         Variant(
             name, case.settings, number,
-            seed_of(case.scenario, number, data_of), case.source.value, case.scenario,
+            seed_of(case.scenario, number, data_of), case.source.value, case.scenario, whole,
         )
         for name, case in zip(names, document.cases, strict=True)
         for number in range(1, case.scenario.repeat.times + 1)

@@ -82,6 +82,10 @@ class Source:
         """This document with another node under the given keys."""
         return replace(self, root=self.root.put(keys, node, key_place))
 
+    def without(self, key: str) -> "Source":
+        """This document without one of its keys."""
+        return replace(self, root=self.root.without(key))
+
 
 def read_source(path: str | Path) -> Source:
     """Read a YAML file of at most 1 MB."""

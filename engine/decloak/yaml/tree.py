@@ -99,6 +99,11 @@ class Node:
         keys_now = self.keys | {head: self.keys.get(head, key_place)}
         return Node.mapping(self.place, keys_now, self.children | {head: inner})
 
+    def without(self, key: str) -> "Node":
+        """This mapping without a key."""
+        keys = {name: place for name, place in self.keys.items() if name != key}
+        return Node.mapping(self.place, keys, {name: self.children[name] for name in keys})
+
     def _index(self, text: str, place: Place) -> int:
         last = len(self.value) - 1
         if text.isascii() and text.isdigit() and len(text) < 10 and str(int(text)) == text and int(text) <= last:
