@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from decloak.errors import DecloakError
 from decloak.measure.kernels.statistics import COUNT, GAIN, SHARE, Bounds, Interval, interval, paired_difference
+from decloak.measure.registry import figure_titles
 
 NUMBERS = st.floats(-1e6, 1e6)
 
@@ -124,3 +125,14 @@ def test_series_of_different_length_cannot_be_paired():
 def test_a_level_lies_between_0_and_1(level):
     with pytest.raises(DecloakError, match="a confidence level of"):
         interval([1.0, 2.0], level)
+
+
+def test_a_gain_is_never_said_to_be_below_what_all_wrong_would_be():
+    gain, precision, struck = (figure_titles()[name] for name in ("gain", "precision", "struck"))
+    assert gain.bounds_of(None, [0.5, None, 0.6]) == Bounds(-0.6 / 0.4, 1.0)
+    assert gain.bounds_of(None) == gain.bounds_of(None, [1.0]) == GAIN
+    assert precision.bounds_of(None, [0.5]) == SHARE
+    assert struck.bounds_of(12.0, [0.5]) == Bounds(0.0, 12.0)
+    chances, gains = [0.55, 0.5], [0.998, 0.2]
+    mean = interval(gains, bounds=gain.bounds_of(None, chances))
+    assert -0.55 / 0.45 <= mean.low < mean.mean < mean.high <= 1

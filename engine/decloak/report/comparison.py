@@ -124,7 +124,7 @@ def called_shortly(cards: Sequence[RiskCard]) -> list[RiskCard]:
     if len(cards) < 2 or len(keys) > 1 or any(", " in card.variant or "=" not in card.variant for card in cards):
         return list(cards)
     (key,) = keys
-    inner = key.rpartition(".")[2] if "." in key else ""
+    inner = key.rpartition(".")[2] if "." in key and not key.endswith(".method") else ""
     return [replace(card, name=f"{inner}={card.variant[len(key) + 1 :]}".lstrip("=")) for card in cards]
 
 

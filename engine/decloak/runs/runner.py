@@ -1,7 +1,7 @@
 """Run a scenario: every variant, what was measured, and whether what was expected holds."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
