@@ -330,7 +330,12 @@ def test_the_table_shows_an_interval_where_repetitions_differ_and_the_value_wher
     path = edited(example, "attack: [mda, tba, wba, gba, rba]", "attack: [ra, rba]\nrepeat: {times: 6, seed: 1}")
     path.write_text(path.read_text().replace("measure: [recovery, {link: {k: 2, m: 2}}]", "measure: [recovery]"))
     _, _, table = call("run", path, "--store", tmp_path / "s.db").out.split("\n\n", 2)  # below verdict and card
-    head, _, *lines = (re.split(r" {2,}", line) for line in table.splitlines())
+    *rows, said = table.splitlines()
+    assert (
+        said
+        == "(in brackets 95% intervals, six repetitions: about further draws of one data set, not about other data)"
+    )
+    head, _, *lines = (re.split(r" {2,}", line) for line in rows)
     cells = {line[0]: dict(zip(head, line, strict=True)) for line in lines}
     assert re.fullmatch(r"[\d.]+ \([\d.]+–[\d.]+\)", cells["ra"]["correct"])
     assert re.fullmatch(r"0\.\d{3} \(0\.\d\d–[01]\.\d\d\)", cells["ra"]["recall"])
