@@ -12,6 +12,7 @@ from decloak.releases.registry import form_of
 from decloak.report.card import GUESSES, NOBODY, ROWS, UNKNOWN, WHOLE, risk_cards
 from decloak.report.comparison import advice, called_shortly, comparison_rows, reasons
 from decloak.report.study import Study
+from decloak.rules.load import parse_rule
 from decloak.store.opening import connect_readonly
 from decloak.store.reading import struck_items
 from decloak.store.results import attacks_of, release_of
@@ -63,7 +64,7 @@ def test_whom_a_generalised_release_tells_of_are_those_of_the_definitions(ran, m
     }  # fmt: skip
     for attack in attacks_of(connection, 1):
         struck = [set() for _ in may]
-        for row, item in struck_items(connection, attack.attack):
+        for row, item in struck_items(connection, attack.attack, parse_rule(attack.text).derives):
             struck[row].add(item)
         left = [items - gone for items, gone in zip(may, struck, strict=True)]
         expected["singled"] = naive.singled_out(left, known, alike)
