@@ -2,6 +2,7 @@
 
 import ast
 import doctest
+import math
 import re
 import shlex
 import sys
@@ -11,12 +12,19 @@ import pytest
 import yaml
 
 from decloak.cli import COMMANDS, _code
+from decloak.report import progress
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
 
 BLOCK = re.compile(r"(?:<!-- file: (?P<file>\S+) -->\n)?```(?P<kind>\w+)\n(?P<text>.*?)```", re.DOTALL)
 PAGES = sorted((ROOT / "docs" / "how-to").glob("*.md"))
+
+
+@pytest.fixture(autouse=True)
+def _hurry(monkeypatch):
+    """A slow machine says how far a run is."""
+    monkeypatch.setattr(progress, "SOON", math.inf)
 
 
 def run(command: str, capsys) -> list[str]:
