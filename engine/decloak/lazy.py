@@ -1,13 +1,41 @@
-"""Modules that are loaded when something of them is first used: most commands need none of them.
+"""What is loaded, or worked out, when it is first used: most commands need no sparse matrices, say.
 
 `scipy.sparse` takes a tenth of a second. A module that names it in annotations as well says `from __future__ import
 annotations`, for these would load it.
 """
 
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-__all__ = ["sparse"]
+__all__ = ["once", "sparse"]
+
+T = TypeVar("T")
+
+
+class once(Generic[T]):  # noqa: N801
+    """A property that is worked out when it is first asked for.
+
+    `functools.cached_property` is the same, but in Python 3.11 it lets one thread at a time work on it, of whatever
+    object: threads that wait for each other would wait for ever.
+    """
+
+    def __init__(self, function: Callable[[Any], T]) -> None:
+        self._function = function
+        self.__doc__ = function.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> "once[T]": ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+    def __get__(self, instance: object | None, owner: type) -> "once[T] | T":
+        if instance is None:
+            return self
+        value = vars(instance)[self._name] = self._function(instance)
+        return value
 
 
 class _Unloaded:

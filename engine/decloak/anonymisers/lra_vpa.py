@@ -15,6 +15,7 @@ __all__ = ["LraMethod", "VpaMethod"]
 class LraMethod(Guarded):
     """k^m-anonymity by local recoding: similar records together in parts, each with a cut of its own."""
 
+    cut_apart: ClassVar = True
     anonymisers: ClassVar = (
         Anonymiser("lra", partial(in_parts, lra, "lra"), km_faults, KM, {"parts", "flexibility", "processes"}),
     )
@@ -33,6 +34,7 @@ class VpaMethod(Guarded):
     """k^m-anonymity by parts of the domain, then once over all of it."""
 
     one_cut: ClassVar = True
+    cut_apart: ClassVar = True
     anonymisers: ClassVar = (
         Anonymiser("vpa", partial(everywhere, walked_vpa, "vpa"), km_faults, KM, {"parts", "level", "processes"}),
     )

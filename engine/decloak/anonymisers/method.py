@@ -118,6 +118,8 @@ class Method(Part):
     """The form of what it publishes."""
     one_cut: ClassVar[bool] = False
     """Whether all records are generalised by the same cut of a hierarchy."""
+    cut_apart: ClassVar[bool] = False
+    """Whether it cuts the work into parts that several can do."""
     anonymisers: ClassVar[tuple[Anonymiser, ...]]
     """The same in Python, by each of its names."""
 

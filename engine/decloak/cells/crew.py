@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from decloak.cells.shapes import Home, Processes, Work
+from decloak.cells.shapes import Hand, Home, Processes, Work
 from decloak.cells.worker import Worker, share
 from decloak.errors import DecloakError
 
@@ -25,14 +25,18 @@ class Crew:
         self.results_by_cell: dict[int, Any] = {}
         self.errors: dict[int, BaseException] = {}
         self.answers: dict[int, Any] = {}
-        self.workers: list[Worker] = []
+        self.workers: list[Hand] = []
         spare = min(self.jobs, SPARE) if processes.spare is None else processes.spare
         number = min(len(cells), self.jobs + spare)
+        self._hire(number, work, cells, processes)
+
+    def _hire(self, number: int, work: Work[Any, Any], cells: Sequence[Any], processes: Processes) -> None:
         share(list({id(value): value for value in processes.shared}.values()))
         with processes.forking():
             try:
                 for _ in range(number):
-                    self.workers.append(Worker(work, cells, processes.most, self.workers))
+                    others = [other.pipe for other in self.workers if isinstance(other, Worker)]
+                    self.workers.append(Worker(work, cells, processes.most, others))
             except OSError as error:
                 self.end()
                 hint = "end some processes, or use fewer --jobs"
@@ -78,18 +82,20 @@ class Crew:
         assert at_work, "every process waits for another"
 
     def _take_in(self) -> None:
-        """Take what processes say, as soon as one of them says something."""
-        by_pipe: dict[Any, Worker] = {worker.pipe: worker for worker in self.workers if worker.at_work}
-        saying = wait(list(by_pipe), timeout=1)
+        """Take what is said, as soon as somebody says something."""
+        saying = self._saying()
         if not saying:
             self.home.idle()
-        for pipe in saying:
-            assert isinstance(pipe, Connection)
-            worker = by_pipe[pipe]
+        for worker in saying:
             if worker.cell is not None and worker in self.workers:
                 self._take(worker, worker.cell)
 
-    def _take(self, worker: Worker, cell: int) -> None:
+    def _saying(self) -> Sequence[Hand]:
+        """Whoever says something, nobody where that takes a second."""
+        by_pipe = {worker.pipe: worker for worker in self.workers if isinstance(worker, Worker) and worker.at_work}
+        return [by_pipe[pipe] for pipe in wait(list(by_pipe), timeout=1) if isinstance(pipe, Connection)]
+
+    def _take(self, worker: Hand, cell: int) -> None:
         kind, value = worker.message()
         if kind == "asks":
             self.answers.update(self.home.answer(cell, value))

@@ -1,4 +1,4 @@
-"""The same work on many cells: one after the other here, or in processes beside this one.
+"""The same work on many cells: one after the other here, in processes beside this one, or in threads for a cluster.
 
     cell     what the work is done on; the work is `work(cell, ask)`
     ask      puts a question to the home of the work, which alone writes, and waits for the answer
@@ -38,6 +38,11 @@ def map_cells(
     work: Work[Cell, Result], cells: Sequence[Cell], home: Home, processes: Processes | None = None
 ) -> Iterator[Result]:
     """What the work comes to on each cell, in their order, as soon as it is there."""
+    if processes is not None and processes.threads and cells:
+        from decloak.cells.threads import ThreadCrew
+
+        yield from ThreadCrew(work, cells, home, processes).results()
+        return
     if processes is not None and can_fork() and cells:
         from decloak.cells.crew import Crew  # most runs are too short for processes
 

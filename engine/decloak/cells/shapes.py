@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-__all__ = ["Ask", "Home", "Processes", "Work"]
+__all__ = ["Ask", "Hand", "Home", "Processes", "Work"]
 
 Cell = TypeVar("Cell")
 Result = TypeVar("Result")
@@ -22,12 +22,37 @@ class Home(Protocol):
         """The answers there are now that the cell of a number asks this: each with the number of who asked for it."""
 
 
+class Hand(Protocol):
+    """Whoever works on one cell after the other, as their home sees them."""
+
+    cell: int | None
+    """What they work on, None where on nothing."""
+    at_work: bool
+    """Whether they do, and do not wait for an answer."""
+    gone: bool
+
+    def begin(self, cell: int) -> None:
+        """Let them work on a cell."""
+
+    def go_on(self, answer: object) -> None:
+        """Give them the answer they wait for."""
+
+    def message(self) -> tuple[str, Any]:
+        """What they say: they ask something, are done with the cell, or something went wrong."""
+
+    def ask_to_end(self) -> None:
+        """Let them come to an end, with what they have started."""
+
+    def end(self) -> None:
+        """See that they have ended."""
+
+
 class Processes(NamedTuple):
     """How many cells are worked on at a time, and what they go by.
 
     `shared` are objects that both sides have: they are sent by their place. `forking` surrounds the start of the
     processes, `most` are the bytes that each may add to what it has then. `spare` processes work on further cells while
-    others wait.
+    others wait. With `threads` there are threads instead, for what is done elsewhere.
     """
 
     jobs: int
@@ -35,3 +60,4 @@ class Processes(NamedTuple):
     forking: Callable[[], AbstractContextManager[None]] = nullcontext
     most: int | None = None
     spare: int | None = None
+    threads: bool = False

@@ -67,7 +67,7 @@ class Worker:
         work: Callable[[Any, Callable[[Any], Any]], Any],
         cells: Sequence[Any],
         most: int | None,
-        others: Iterable["Worker"],
+        others: Iterable[Connection],
     ) -> None:
         self.pipe, far = Pipe()
         self.cell: int | None = None
@@ -80,7 +80,7 @@ class Worker:
         code = 1
         try:
             # Ends of pipes that stay open here would hide from the others that their home has ended.
-            for pipe in (self.pipe, *(other.pipe for other in others)):
+            for pipe in (self.pipe, *others):
                 pipe.close()
             _settle(home, most)
             _serve(far, work, cells)

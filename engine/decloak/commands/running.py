@@ -51,6 +51,7 @@ set_option = click.option(
     help="How many processes work at a time; all cores unless said. The results are the same for any number.",
 )
 @click.option("--memory", metavar="SIZE", help="What they may take together, such as 4G: fewer work at a time then.")
+@click.option("--dask", metavar="ADDRESS", help="Send heavy pieces to the workers of this Dask scheduler.")
 @click.option("-k", "only", metavar="TEXT", help="Only the variants that have this in their names.")
 @ci_options
 @form_option
@@ -63,6 +64,7 @@ def run_command(
     dry_run: bool,
     jobs: int | None,
     memory: str | None,
+    dask: str | None,
     only: str | None,
     junit: Path | None,
     sarif: Path | None,
@@ -96,6 +98,7 @@ def run_command(
                 only=only,
                 jobs=jobs or cores(),
                 memory=None if memory is None else read_size(memory),
+                dask=dask,
             )
         numbers = [variant.run for variant in done.variants]
         verdict = conclude(done.store, numbers)

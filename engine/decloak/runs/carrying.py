@@ -5,18 +5,20 @@ made; who writes is this process alone, and in the same order however many there
 """
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from decloak.cells.cluster import Cluster
 from decloak.cells.mapping import can_fork, map_cells
 from decloak.cells.memory import resident_bytes, size_of
 from decloak.cells.shapes import Ask, Processes
 from decloak.errors import DecloakError
 from decloak.relate.relatedness import Relatedness
 from decloak.runs.desk import Claim, Desk, Node, Offer, Question, lanes_of, nodes_of
-from decloak.runs.executing import execute, execute_attack
+from decloak.runs.executing import execute, execute_attack, execution_of
 from decloak.runs.plan import Plan
 from decloak.runs.progress import Teller
 from decloak.runs.session import Session
@@ -54,6 +56,9 @@ class _Enough(Exception):
 def carried_out(plans: Sequence[Plan], session: Session, team: Team, teller: Teller) -> Iterator[tuple[int, bool]]:
     """The number of the run of each plan, in order, and whether anything had to be done for it."""
     done = 0
+    if session.cluster is not None:
+        yield from _by_cluster(plans, session, session.cluster, teller)
+        return
     left = [place for place, plan in enumerate(plans) if inserting.find(session.store, "run", plan.run) is None]
     if left and (team.jobs > 1 or team.memory is not None) and can_fork():
         for number in _tried(plans, session, team, teller):
@@ -113,7 +118,50 @@ def _is_large(plan: Plan, session: Session) -> bool:
 
 def _together(plans: Sequence[Plan], session: Session, team: Team, teller: Teller) -> Iterator[tuple[int, bool]]:
     """The same by processes."""
-    cells = _cells(plans, session, team)
+    cells = _cells(plans, session, len(plans) < 2 * team.jobs)
+    home, work = os.getpid(), partial(_work, plans, session)
+    processes = _processes(plans, session, team)
+    yield from _in_order(plans, cells, session, teller, partial(_beside, home, session, work), processes)
+
+
+def _by_cluster(
+    plans: Sequence[Plan], session: Session, cluster: Cluster, teller: Teller
+) -> Iterator[tuple[int, bool]]:
+    """The same by threads that let a cluster do the heavy pieces."""
+    left = [plan for plan in plans if inserting.find(session.store, "run", plan.run) is None]
+    if len(left) == 1:  # what its attacks have in common is made first, and kept in memory
+        desk = Desk(session.store, lambda _, text: teller.tell(left[0], text))
+        for _ in map_cells(partial(_prepared, session), left, desk):
+            pass
+    threads = threading.local()
+
+    def work(cell: Cell, ask: Ask) -> tuple[int, bool] | None:
+        if not hasattr(threads, "session"):
+            threads.session = session.in_thread()
+        if session.executing is not None and threads.session.executing is None:
+            plan, execution = session.executing
+            threads.session.executing = plan, execution.in_session(threads.session)
+        return _work(plans, threads.session, cell, ask)
+
+    processes = Processes(cluster.threads + 1, threads=True)
+    yield from _in_order(plans, _cells(plans, session, len(left) == 1), session, teller, work, processes)
+
+
+def _prepared(session: Session, plan: Plan, ask: Ask) -> None:
+    session.ask = ask
+    session.check(plan)
+    _ = execution_of(plan, session).scope
+
+
+def _in_order(
+    plans: Sequence[Plan],
+    cells: Sequence[Cell],
+    session: Session,
+    teller: Teller,
+    work: Callable[[Cell, Ask], tuple[int, bool] | None],
+    processes: Processes,
+) -> Iterator[tuple[int, bool]]:
+    """What comes of cells that several work on, written in the order in which one would."""
     nodes = [(number, node) for number, cell in enumerate(cells) for node in _nodes(plans[cell.plan], cell)]
     missing = [(number, node) for number, node in nodes if inserting.find(session.store, *node) is None]
     owners: dict[Node, int] = {}
@@ -124,14 +172,12 @@ def _together(plans: Sequence[Plan], session: Session, team: Team, teller: Telle
     desk = Desk(
         session.store, lambda number, text: teller.tell(plans[cells[number].plan], text), lanes, owners, teller.tick
     )
-    home, work = os.getpid(), partial(_work, plans, session)
-    results = map_cells(partial(_beside, home, session, work), cells, desk, _processes(plans, session, team))
+    results = map_cells(work, cells, desk, processes)
     yield from (result for result in results if result is not None)
 
 
-def _cells(plans: Sequence[Plan], session: Session, team: Team) -> list[Cell]:
-    """Variants, and before each its attacks where variants alone are too few for the processes."""
-    apart = len(plans) < 2 * team.jobs
+def _cells(plans: Sequence[Plan], session: Session, apart: bool) -> list[Cell]:
+    """Variants, and before each its attacks where these are apart."""
     cells = []
     for place, plan in enumerate(plans):
         if apart and inserting.find(session.store, "run", plan.run) is None:

@@ -13,6 +13,7 @@ from decloak.measure.registry import figure_titles
 from decloak.relate.sending import allowing
 from decloak.runs.carrying import Team, carried_out
 from decloak.runs.checking import plans, selected
+from decloak.runs.clusters import check_address, cluster_at
 from decloak.runs.consent import allowed_hosts, asker_of, sendings
 from decloak.runs.inputs import Inputs
 from decloak.runs.named_files import named_files, outside_notes
@@ -98,6 +99,7 @@ def run(
     only: str | None = None,
     jobs: int = 1,
     memory: int | None = None,
+    dask: str | None = None,
 ) -> Run:
     """Run a scenario file into a store; what the store has already is not done again.
 
@@ -106,7 +108,11 @@ def run(
     keeps arrays alone, until `decloak rows` or a query asks for the rows: two million, if not said. `only` is part
     of the names of the variants to run, all of them if not said. `jobs` processes work at a time where the system is
     Linux and the program has one thread, with the same results; `memory` is the bytes they may take with this one.
+    `dask` is the address of a scheduler, whose workers take the heavy pieces; `allow_send` has to name it where it is
+    not of this machine.
     """
+    if dask is not None:
+        check_address(dask, allow_send)
     document = load(scenario, overrides)
     offline = any(case.scenario.offline for case in document.cases)
     inputs = Inputs(document.folder, kept_counts(store) if offline else 0)
@@ -118,9 +124,10 @@ def run(
         allowed_hosts(asker, tuple(sendings(planned, inputs, lambda *_: False)), allow_send)
     with open_store(store) as opened:
         would = tuple(sendings(planned, inputs, lambda stage, key: find(opened, stage, key) is not None))
-        with allowing(allowed_hosts(asker, would, allow_send)):
-            team = Team(1, memory) if would else Team(jobs, memory)  # services are asked by one at a time
-            session = Session(opened, inputs, checked=checked)
+        with allowing(allowed_hosts(asker, would, allow_send)), cluster_at(dask, allow_send) as cluster:
+            # Services are asked by one at a time.
+            team, helper = (Team(1, memory), None) if would else (Team(jobs, memory), cluster)
+            session = Session(opened, inputs, helper, checked=checked)
             runs = tuple(_executed(planned, session, team, listener))
         shown = show_if_usual(opened, rows)
     expectations = {plan.variant.name: plan.scenario.expectations for plan in planned}

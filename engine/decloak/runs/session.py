@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from decloak.cells.cluster import Cluster
 from decloak.cells.shapes import Ask
 from decloak.data.query import Both, Query
 from decloak.relate.counting import Cache, Memory
@@ -68,6 +69,8 @@ class Session:
 
     store: Store
     inputs: Inputs
+    cluster: Cluster | None = None
+    """Who works on heavy pieces, None where this process does."""
     ask: Ask = field(default=lambda question: None)
     noted: NotedCounts | None = None
     executing: tuple[Plan, Any] | None = None
@@ -113,6 +116,12 @@ class Session:
         self.store = Store(self.store.path, connect_readonly(self.store.path))
         self.noted = NotedCounts(StoredCounts(self.store))
         self._reconnect()
+
+    def in_thread(self) -> "Session":
+        """The same for a thread beside the one that writes."""
+        session = Session(self.store, replace(self.inputs), self.cluster, checked=set(self.checked))
+        session.beside()
+        return session
 
     def _reconnect(self) -> None:
         """Let what is held read by the connection that there is now."""

@@ -6,23 +6,26 @@ What a stage made is handed on in memory; only what an earlier run has made is r
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 from decloak.anonymisers.method import Method, NewRelease, Stopwatch
 from decloak.attack.controls import Control
 from decloak.attack.selftrained import added_probabilities
+from decloak.cells.cluster import ClusterError
 from decloak.data.dataset import Dataset
 from decloak.data.rungs import Rung, step_name
 from decloak.data.tables import AttackTable, Floats, Pair
 from decloak.data.text.order import sorted_warning
 from decloak.errors import DecloakError
+from decloak.lazy import once
 from decloak.measure.family import AttackedRelease, Family, Measured
 from decloak.relate.relatedness import Supplies
 from decloak.releases.attacker import Auxiliary
 from decloak.releases.held import HeldRelease
 from decloak.rules.load import stranger
 from decloak.rules.operators.operator import NotRun, Result, Sight
+from decloak.runs import pieces
 from decloak.runs.desk import Claim, Made, Node, Offer, Question, Rows, Told, Write
 from decloak.runs.plan import Plan, Planned
 from decloak.runs.session import Session
@@ -56,6 +59,12 @@ class Execution:
     def __post_init__(self) -> None:
         self.inputs = self.session.inputs
         self.scenario, self.form = self.plan.scenario, self.plan.scenario.form
+
+    def in_session(self, session: Session) -> "Execution":
+        """The same with another session, and all that is in memory but what reads by a connection."""
+        execution = Execution(self.plan, session)
+        vars(execution).update((name, value) for name, value in vars(self).items() if name not in ("session", "held"))
+        return execution
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -93,7 +102,7 @@ class Execution:
         """Tell how far a stage has come."""
         self.ask(Told(text))
 
-    @cached_property
+    @once
     def original(self) -> int | None:
         """The number of the original data set, None where there is none."""
         key = self.plan.original
@@ -106,7 +115,7 @@ class Execution:
             writing.write_dataset, digest=key, data=data, kind="original", file_format=source.kept_as, note=note
         )
 
-    @cached_property
+    @once
     def dataset(self) -> Dataset:
         """The original transactions: as they were read, or from the store where reading takes long."""
         key = self.plan.original
@@ -119,7 +128,7 @@ class Execution:
             self.scenario, self.plan.variant.seed, lambda done, of: self.progress(f"reading: {done:,} of {of:,}")
         )
 
-    @cached_property
+    @once
     def release(self) -> int:
         """The number of the release: anonymised here, or read."""
         original = self.original
@@ -134,11 +143,11 @@ class Execution:
 
     def _anonymise(self, method: Method) -> NewRelease:
         data = self.dataset
-        prepared = method.publish(data, self.inputs.folder, self.plan.variant.seed, self.session.counts)
+        prepared = pieces.published(method, data, self.inputs.folder, self.plan.variant.seed, self.session)
         # Where it comes from: not from the file itself.
         return replace(prepared, release=replace(prepared.release, origin=f"{prepared.method} of {data.origin}"))
 
-    @cached_property
+    @once
     def held(self) -> HeldRelease:
         """The release as everybody reads it; what was made or read here is not read again."""
         held = self.session.hold(self.plan, self.release)
@@ -148,7 +157,7 @@ class Execution:
             held.original = self.dataset
         return held
 
-    @cached_property
+    @once
     def relatedness(self) -> int | None:
         """The number of the scores of pairs of items, None where nothing is related."""
         key = self.plan.relatedness
@@ -178,7 +187,7 @@ class Execution:
             sample=(lambda: self.inputs.sample(self.scenario, seed)) if self.scenario.attacker.sample else None,
         )
 
-    @cached_property
+    @once
     def scores(self) -> Mapping[Pair, float | None] | None:
         """The scores of pairs, None where nothing is related."""
         number = self.relatedness
@@ -186,7 +195,7 @@ class Execution:
             return self._scores
         return read_pair_scores(self.connection, number)
 
-    @cached_property
+    @once
     def scoring(self) -> int:
         """The number of the distance tables."""
         relatedness = self.relatedness
@@ -202,7 +211,7 @@ class Execution:
             digest=self.plan.scoring, release=self.release, relatedness=relatedness, context=context, tables=tables,
         )  # fmt: skip
 
-    @cached_property
+    @once
     def attacker(self) -> int | None:
         """The number of the attacker who knows something of persons, None where nobody does."""
         key = self.plan.attacker
@@ -216,7 +225,7 @@ class Execution:
             digest=key, release=self.release, model=known.model, itemsets=known.itemsets, note=known.note,
         )  # fmt: skip
 
-    @cached_property
+    @once
     def auxiliary(self) -> int | None:
         """The number of the data set that the attacker has beside the release, None where there is none."""
         key, beside = self.plan.auxiliary, self.scenario.attacker.beside
@@ -228,7 +237,7 @@ class Execution:
         data = beside.read(self.inputs.folder)
         return partial(writing.write_dataset, digest=key, data=data, kind="original", file_format=beside.format)
 
-    @cached_property
+    @once
     def scope(self) -> Scope:
         """What rules see of the store."""
         release, scoring = self.release, self.scoring
@@ -255,13 +264,12 @@ class Execution:
             clock = Stopwatch()
             result: Result
             try:
-                result = rule.operator.run(rule, self._sight(sandbox), planned.settings)
+                result, took = pieces.attacked(rule, self._sight(sandbox), planned.settings, self.session)
             except DecloakError as error:
-                if not planned.audit:
+                if not planned.audit or isinstance(error, ClusterError):
                     raise
                 reason = f"{rule.name} was not run: {error.message}"
-                result = NotRun(rule.derives, (), reason, (reason,))
-            took = clock.seconds
+                result, took = NotRun(rule.derives, (), reason, (reason,)), clock.seconds
 
         return partial(_write_attack, planned=planned, scope=scope, reads=reads, took=took, result=result)
 

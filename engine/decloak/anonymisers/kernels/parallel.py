@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from decloak.cells.spreading import spread
 from decloak.errors import DecloakError
 
 __all__ = ["in_parallel"]
@@ -12,6 +13,9 @@ Result = TypeVar("Result")
 
 def in_parallel(function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], processes: int) -> list[Result]:
     """What a function of a module gives for the arguments of each task, in their order, however many processes."""
+    elsewhere = spread()
+    if elsewhere is not None and len(tasks) > 1:
+        return elsewhere(function, tasks)
     if min(processes, len(tasks)) < 2:
         return [function(*task) for task in tasks]
     from concurrent.futures import ProcessPoolExecutor

@@ -1,6 +1,7 @@
 """The folder that a scenario's files are named from: each is opened once, for its digest and for its content."""
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 
 from decloak.data.formats.lines import FilePath, ReadFile, opened
@@ -28,6 +29,15 @@ class Folder:
         if (self.path / name).is_file():
             self.digest(name)
         return self / name
+
+    def holding(self, names: Iterable[str]) -> "Folder | None":
+        """A folder with these files alone, which has them wherever it is; None where it does not keep them all."""
+        folder = Folder(Path())
+        for name in names:
+            if name not in self._files:
+                return None
+            folder._files[name], folder._digests[name] = self._files[name], self._digests[name]
+        return folder
 
     def digest(self, name: str) -> str:
         """The digest of a file, or of all files in a folder with their names."""

@@ -157,6 +157,10 @@ class EliminateOperator(Operator[EliminateRule]):
         heeded = {"threshold": free, "ratio": rule.compiled.threshold is not None}
         return frozenset(name for name, does in heeded.items() if does)
 
+    def carried(self, rule: RuleOf[EliminateRule], sight: Sight) -> Mapping[str, Any] | None:
+        distances = sight.distances() if _is_plain(rule) and rule.model.learn is None else None
+        return None if distances is None else {"distances": distances}
+
     def run(self, rule: RuleOf[EliminateRule], sight: Sight, settings: Settings) -> Struck:
         strategy, tables = rule.compiled, _cells(rule, sight)
         threshold = settings.threshold

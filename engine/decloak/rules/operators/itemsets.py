@@ -1,5 +1,6 @@
 """itemsets: count the supports of itemsets, and find those that are too rare."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -56,6 +57,10 @@ class ItemsetsOperator(Operator[ItemsetsRule]):
 
     def handed(self, rule: RuleOf[ItemsetsRule]) -> frozenset[str]:
         return frozenset({"shown"} if _is_shown(rule) else ())
+
+    def carried(self, rule: RuleOf[ItemsetsRule], sight: Sight) -> Mapping[str, Any] | None:
+        shown = sight.shown() if _is_shown(rule) else None
+        return None if shown is None else {"shown": shown}
 
     def run(self, rule: RuleOf[ItemsetsRule], sight: Sight, settings: Settings) -> Rare:
         from decloak.counting.guarantees import RareSets  # it imports scipy.sparse, which rules are listed without

@@ -58,6 +58,10 @@ class Sight:
     distances: Callable[[], Sequence[Floats] | None] = lambda: None
 
 
+_CALLED = ("release", "scores", "shown", "distances")
+"""What of a sight is read when it is called for."""
+
+
 class Result(ABC):
     """What a rule found, not yet written anywhere."""
 
@@ -230,6 +234,16 @@ class Operator(ABC, Generic[ModelT]):
     def handed(self, rule: RuleOf[ModelT]) -> frozenset[str]:
         """The relations that `run` takes from what it may see, and does not ask the store for."""
         return frozenset()
+
+    def carried(self, rule: RuleOf[ModelT], sight: Sight) -> Mapping[str, Any] | None:
+        """What of it `run` goes by, as values that can go elsewhere; None where it asks the store."""
+        return None
+
+    def run_on(self, rule: RuleOf[ModelT], values: Mapping[str, Any], settings: Settings) -> Result:
+        """Attack by those values."""
+        constant = {name: (lambda value=value: value) for name, value in values.items() if name in _CALLED}
+        plain = {name: value for name, value in values.items() if name not in _CALLED}
+        return self.run(rule, Sight(None, **constant, **plain), settings)  # type: ignore[arg-type]
 
     @abstractmethod
     def run(self, rule: RuleOf[ModelT], sight: Sight, settings: Settings) -> Result:

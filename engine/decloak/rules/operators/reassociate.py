@@ -1,7 +1,7 @@
 """reassociate: give the sub-records and terms of a disassociated cluster to its records."""
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, Literal
@@ -104,6 +104,10 @@ class ReassociateOperator(Operator[ReassociateRule]):
 
     def controls(self, rule: RuleOf[ReassociateRule]) -> tuple[Control, ...]:
         return ("labels", "contexts", "order") if self.by_release(rule) else ()
+
+    def carried(self, rule: RuleOf[ReassociateRule], sight: Sight) -> Mapping[str, Any]:
+        values = {"release": sight.release(), "scores": sight.scores()}
+        return {**values, "closer": sight.closer, "unrelated": sight.unrelated}
 
     def run(self, rule: RuleOf[ReassociateRule], sight: Sight, settings: Settings) -> RankedAssignments:
         from decloak.rules.reassociate.kernel import attack  # imports scipy.optimize; rules are listed without
