@@ -173,4 +173,4 @@ def _packed(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[b
 
 
 def _chunks(raw: memoryview) -> list[bytes]:
-    return [bytes(raw[begin : begin + CHUNK]) for begin in range(0, max(1, len(raw)), CHUNK)]
+    return [bytes(raw[begin : begin + CHUNK]) for begin in range(0, len(raw), CHUNK)]
