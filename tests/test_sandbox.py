@@ -537,3 +537,16 @@ def test_sqlite_knows_every_action_that_is_not_reading():
             allowed = sandbox._authorize(action, "item", None, "main", None) == sqlite3.SQLITE_OK
             known = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_FUNCTION}
             assert allowed == (action in known), action
+
+
+@pytest.mark.parametrize("callback", ["_calling", "_reading", "_step"])
+def test_ctrl_c_while_sqlite_asks_us_something_is_a_ctrl_c(monkeypatch, callback):
+    def pressed(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    with Sandbox.empty({"item": ("item", "name")}) as sandbox:
+        monkeypatch.setattr("decloak.store.sandbox._STRIDE", 1)
+        monkeypatch.setattr(sandbox, callback, pressed)
+        sandbox._connection.set_progress_handler(sandbox._step, 1)
+        with pytest.raises(KeyboardInterrupt):
+            sandbox.select("select min(item) from item")

@@ -21,7 +21,7 @@ from decloak.errors import DecloakError, nearest, shown
 from decloak.store.opening import connect_readonly
 from decloak.store.relations import RELATIONS, Scope, lent
 
-__all__ = ["Sandbox", "explained", "quoted"]
+__all__ = ["Sandbox", "explained", "is_denied", "quoted"]
 
 _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE}
 _VERBS = ("ATTACH", "DETACH", "PRAGMA", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER", "TRANSACTION")
@@ -47,6 +47,12 @@ without rows), pages of temporary tables (1 GB), rows of a result that are all h
 
 
 Lend = Callable[[sqlite3.Connection], str]
+
+
+def is_denied(error: Exception) -> bool:
+    """Whether an authorizer has denied something, be it by an exception of its own."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return code == sqlite3.SQLITE_AUTH or str(error).startswith("not authorized to use function")
 
 
 def quoted(name: str) -> str:
@@ -200,8 +206,10 @@ class Sandbox:
         try:
             yield
         except (sqlite3.Error, sqlite3.Warning) as error:
-            if str(error) == "interrupted" and self._steps <= self._most_steps:
-                raise KeyboardInterrupt from None  # Python gives a Ctrl-C inside `_step` to SQLite, which ends
+            stepping = str(error) == "interrupted" and self._steps <= self._most_steps
+            if stepping or (is_denied(error) and not self._refusal):
+                # Python gives a Ctrl-C inside `_step` or `_authorize` to SQLite, which ends, or is denied something.
+                raise KeyboardInterrupt from None
             if self._refusal:
                 raise DecloakError(self._refusal, place, _ONE_SELECT) from None
             raise explained(error, place) from None

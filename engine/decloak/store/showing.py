@@ -2,10 +2,11 @@
 
 import sqlite3
 from collections.abc import Iterable
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 from decloak.store.opening import Store, connect_readonly, open_store
+from decloak.store.sandbox import is_denied
 from decloak.store.strikes import make_strike_rows, pending_attacks, rows_of_attacks
 from decloak.store.transactions import make_rows, pending_datasets, rows_of_all
 
@@ -93,6 +94,9 @@ def _tables_read(connection: sqlite3.Connection, sql: str) -> set[str]:
         return sqlite3.SQLITE_OK
 
     connection.set_authorizer(note)
-    with suppress(sqlite3.Error, sqlite3.Warning, ValueError):
+    try:
         connection.execute(f"explain {sql}")
+    except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
+        if is_denied(error):  # by nobody: Python gives a Ctrl-C inside `note` to SQLite
+            raise KeyboardInterrupt from None
     return read
