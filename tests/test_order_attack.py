@@ -246,3 +246,28 @@ def test_what_is_not_looked_at_for_want_of_room_is_told_and_the_run_goes_on(tmp_
     run = audited(tmp_path, data, release)
     assert figures(run) == {}
     assert "order was not run: the SQL takes too long" in notes(run)
+
+
+def test_hostile_names_steer_nothing_where_places_tell(tmp_path, call):
+    rng = random.Random(4)
+    hostile = ["\x1b[31mred", "\u202eevil", "<script>alert(1)</script>", "a\x9bC1", "{item}", "=cmd|x", "x' or '1"]
+    names = sorted([*hostile, *(f"i{number:02}" for number in range(40))])
+    rows = tuple(tuple(sorted(rng.sample(names, 8))) for _ in range(120))
+    data = decloak.Dataset(rows, tuple(map(str, range(1, 121))))
+    release = decloak.anonymise(data, "sets", sets=random_sets(data.items, 4, 0.5, 1), order="recorded")
+    audited(tmp_path, data, release)
+    store = ("--store", tmp_path / "s.db")
+    for command in (
+        ["run", tmp_path / "s.yaml"], ["explain", "last", "--attack", "order", "--most", 1000],
+        ["explain", "last", "--json"], ["explain", "last", "--finding", 9, "--graph"], ["show", "last", "--json"],
+        ["graph", "--format", "json"], ["sql", "select * from found_misplaced"],
+        ["report", "last", "--with-evidence", "-o", tmp_path / "page.html"],
+    ):  # fmt: skip
+        said = call(*command, *store)
+        assert said.code == 0, said.err
+        for mark in "\x1b\u202e\x9b":
+            assert mark not in said.out + said.err
+    page = (tmp_path / "page.html").read_text()
+    assert "cannot stand between" in page
+    assert not {"\x1b", "\u202e", "\x9b"} & set(page)
+    assert "<script>alert" not in page

@@ -1,6 +1,7 @@
 """Views and exports show what is published: no original transaction, no label or item that only originals have."""
 
 import json
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -179,3 +180,23 @@ def test_no_rule_can_tell_by_its_number_whether_an_item_was_in_the_original_data
                                             "order by 1").fetchall())  # fmt: skip
     assert found[0] == found[1]
     assert {f"a{n}" for n in range(9)} <= {name for _, name in found[0]}
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_what_is_exported_with_originals_is_for_its_owners_eyes_alone(call, tmp_path, before):
+    store = study(tmp_path, "sets")
+    for command, name in ((("graph", "--originals"), "g.xml"), (("report", "last", "--with-originals"), "r.html")):
+        written = tmp_path / name
+        if before and command[0] == "graph":  # a page is written over nothing
+            written.write_text("of everybody")
+            written.chmod(0o644)
+        assert call(*command, "-o", written, "--store", store).code == 0
+        assert written.stat().st_mode & 0o777 == 0o600
+    assert call("graph", "-o", tmp_path / "shown.xml", "--store", store).code == 0
+    assert (tmp_path / "shown.xml").stat().st_mode & 0o777 == 0o666 & ~_umask()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -134,5 +134,5 @@ def graph_command(store: Path, form: str, around: str | None, hops: int, origina
     if output is None:
         say_data(text)
         return
-    write_text(text, output)
+    write_text(text, output, private=originals)
     say(json.dumps({"nodes": len(graph), "edges": graph.number_of_edges(), "file": str(output)}))

@@ -39,7 +39,7 @@ def report_command(
         file = output or Path(f"{_slug(chosen[0].scenario)}-run-{chosen[-1].run}.html")
         check_new(file)
         page = page_of(connection, store, chosen, evidence=with_evidence, originals=with_originals)
-    write_text(rendered(page), file)
+    write_text(rendered(page), file, private=with_originals)
     say(f"wrote {file}")
 
 

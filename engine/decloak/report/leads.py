@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from decloak.attack.controls import SPOILT
+from decloak.data.rungs import Rung
 from decloak.measure.kernels.lead import Claims, repeated_lead, resampled_lead, total
 from decloak.measure.kernels.statistics import Interval
 from decloak.report.card import controls_of
@@ -159,7 +160,8 @@ def steps(study: Study, leads: Sequence[Lead], winner: Lead) -> list[str]:
     right = [
         f"{knows} {in_hundred(lead.pooled.right, lead.pooled.tried)} ({lead.attack})" for knows, lead in best.items()
     ]
-    return [f"Right in 100 by what is known: {listed(right)}; most is shown to come back by {winner.knows}."]
+    by = "nothing but the release" if winner.knows == Rung.NOTHING else winner.knows
+    return [f"Right in 100 by what is known: {listed(right)}; most is shown to come back by {by}."]
 
 
 def _beside(study: Study, variant: str) -> set[str]:

@@ -18,11 +18,11 @@ __all__ = ["check_new", "made_whole", "told_unwritable", "write_bytes", "write_l
 
 
 @contextmanager
-def made_whole(*paths: FilePath) -> Iterator[tuple[Path, ...]]:
+def made_whole(*paths: FilePath, private: bool = False) -> Iterator[tuple[Path, ...]]:
     """Names to write files or folders to; at the end all of them take the places of `paths`, or all go away.
 
     They begin with a dot, so that a folder of documents something is written into does not count them. What is no file
-    but a device is written to as it is.
+    but a device is written to as it is. `private` files are there already, empty, for their owner's eyes alone.
     """
     goals = [_goal(Path(path)) for path in paths]
     for goal in goals:
@@ -31,10 +31,12 @@ def made_whole(*paths: FilePath) -> Iterator[tuple[Path, ...]]:
     parts = [goal if _is_device(goal) else goal.with_name(f".decloak.{secrets.token_hex(8)}.part") for goal in goals]
     pairs = [(part, goal) for part, goal in zip(parts, goals, strict=True) if part != goal]
     try:
+        for part, _ in pairs if private else ():
+            part.touch(mode=0o600, exist_ok=False)
         yield tuple(parts)
         for part, goal in pairs:
             _bring_to_disk(part)
-            if goal.is_file():
+            if goal.is_file() and not private:
                 shutil.copymode(goal, part)
         _put_in_place(pairs)
     finally:
@@ -112,16 +114,16 @@ def write_lines(lines: Iterable[str], path: FilePath, *, longest: int = LONGEST_
     write_text("".join(text + "\n" for text in texts), path)
 
 
-def write_text(text: str, path: FilePath) -> None:
-    """Write a text file."""
+def write_text(text: str, path: FilePath, *, private: bool = False) -> None:
+    """Write a text file, a `private` one for its owner's eyes alone."""
     with told_unwritable(path):
         content = text.encode()
-    write_bytes(content, path)
+    write_bytes(content, path, private=private)
 
 
-def write_bytes(content: bytes, path: FilePath) -> None:
-    """Write a file."""
-    with told_unwritable(path), made_whole(path) as (part,):
+def write_bytes(content: bytes, path: FilePath, *, private: bool = False) -> None:
+    """Write a file, a `private` one for its owner's eyes alone."""
+    with told_unwritable(path), made_whole(path, private=private) as (part,):
         part.write_bytes(content)
 
 
