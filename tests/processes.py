@@ -9,6 +9,12 @@ def children_of(pid: int) -> list[int]:
     return [int(child) for child, parent in map(_stat_parent, Path("/proc").glob("[0-9]*/stat")) if parent == str(pid)]
 
 
+def descendants_of(pid: int) -> list[int]:
+    """The same with those that they have started themselves."""
+    children = children_of(pid)
+    return [*children, *(other for child in children for other in descendants_of(child))]
+
+
 def processor_seconds(pid: int) -> float:
     """The time of the processor a process has used, none when it has ended."""
     fields = _stat(Path(f"/proc/{pid}/stat"))

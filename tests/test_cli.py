@@ -23,7 +23,7 @@ from decloak.measure.registry import by_name
 from decloak.report.table import emit
 from decloak.store.opening import connect_readonly
 from decloak.version import __version__
-from processes import children_of, processor_seconds
+from processes import descendants_of, processor_seconds
 from test_rule_tests import FACTS, GRID
 from test_rules_load import QUERY, STRIKE, written
 from test_store import content
@@ -627,7 +627,7 @@ def busy(process: subprocess.Popen) -> None:
     """Wait until a process, or one it started, has used two seconds of the processor: it is past its start then."""
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
-        if max(map(processor_seconds, (process.pid, *children_of(process.pid)))) > 1.9:
+        if max(map(processor_seconds, (process.pid, *descendants_of(process.pid)))) > 1.9:
             return
         select_pause()
     process.kill()

@@ -15,7 +15,7 @@ import pytest
 from hostile_sql import DEAF, HOSTILE
 
 from conftest import ROOT
-from processes import children_of, processor_seconds
+from processes import descendants_of, processor_seconds
 from test_store import content
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see what runs")
@@ -84,7 +84,7 @@ def in_statement(process: subprocess.Popen) -> list[int]:
     """Wait until a process that the command has started works; the numbers of those there are."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
-        children = children_of(process.pid)
+        children = descendants_of(process.pid)
         if max(map(processor_seconds, children), default=0) > 0.4:
             return children
         signal.sigtimedwait([], 0.02)
