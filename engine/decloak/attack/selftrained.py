@@ -13,6 +13,7 @@ out anew, which must change nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +21,11 @@ from numpy.typing import NDArray
 from decloak.attack.controls import Control
 from decloak.attack.features import Occurrences, Scores, features, pairs_of, words_of
 from decloak.attack.logistic import learn_calibrated
-from decloak.attack.tables import context
+from decloak.attack.tables import context, mean_scores
 from decloak.data.published import Element, Published
 from decloak.data.tables import AttackTable, Floats, Pair
 
-__all__ = ["added_probabilities", "likeness_tables"]
+__all__ = ["Likeness", "added_probabilities", "likeness_tables", "likenesses"]
 
 Integers = NDArray[np.int64]
 
@@ -33,6 +34,9 @@ LIKENESSES = 8
 
 TRIES = 20
 """How often plain items are drawn for one of them until all differ."""
+
+MOST = 500_000
+"""Cells of the tables of plain items that an attack is tried on, about."""
 
 LABELLINGS = 20
 """Orders of the kinds that the control `labels` is taught, a row of the attacked tables judged by one of them."""
@@ -96,6 +100,32 @@ def _learned(
         p = learn_calibrated(known, 1 - meant, half).probability(asked)
     ends = np.cumsum([rows * columns for columns, rows in shapes])[:-1]
     return [part.reshape(shape[::-1]) for part, shape in zip(np.split(p, ends), shapes, strict=True)]
+
+
+class Likeness(NamedTuple):
+    """A distance table of plain items, NaN where there is no score, and which of its cells are meant."""
+
+    d: Floats
+    meant: Floats
+
+
+def likenesses(
+    published: Published,
+    tables: Sequence[AttackTable],
+    score: Callable[[Sequence[Pair]], Mapping[Pair, float | None]],
+    nearest: int | None,
+    seed: int = 0,
+) -> list[Likeness]:
+    """Tables of plain items to try an attack on, some for each table that is attacked, at most MOST cells in all."""
+    rng = np.random.default_rng(seed)
+    shapes = [(len(table.columns), len(table.contexts)) for table in tables]
+    cells = LIKENESSES * sum(columns * rows for columns, rows in shapes)
+    if cells > MOST:
+        shapes = [shape for shape in shapes if rng.random() < MOST / cells] or shapes[:1]
+    made = likeness_tables(published, shapes, rng, nearest)
+    scores = score(pairs_of([occurrences for occurrences, _ in made]))
+    scored = [(mean_scores(occurrences.contexts, occurrences.members, scores), kind) for occurrences, kind in made]
+    return [Likeness(d, kind) for d, kind in scored if np.isfinite(d).any()]
 
 
 def _rows(shapes: Sequence[tuple[int, int]]) -> tuple[Integers, Integers]:

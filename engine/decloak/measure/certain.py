@@ -8,11 +8,11 @@ from decloak.data.forms import FormName
 from decloak.measure.family import POOLED, AttackedRelease, Family, Figure, FigureTitle, Measured
 from decloak.releases.held import UNKNOWN, HeldRelease
 from decloak.store.outcomes import scoring_of
-from decloak.store.probabilities import gives_probabilities, probable_gifts, probable_strikes
+from decloak.store.probabilities import no_probabilities, probabilities, probable_gifts, probable_strikes
 
 __all__ = ["FAMILY"]
 
-NOTHING = "certain cannot be measured: the attack gives no probabilities"
+NOTHING = "certain cannot be measured: {}"
 Links = list[tuple[float, bool, int]]
 """The probability of every finding, whether it is right, and whose record it is about."""
 
@@ -20,8 +20,8 @@ Links = list[tuple[float, bool, int]]
 def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
     from decloak.measure.kernels.certainty import brier, certain
 
-    if not gives_probabilities(attacked.connection, attacked.number):
-        return [], NOTHING
+    if probabilities(attacked.connection, attacked.number) is None:
+        return [], NOTHING.format(no_probabilities(attacked.connection, attacked.number))
     if attacked.release.original is None:
         return [], UNKNOWN.format("certain")
     links = [*_strikes(attacked), *_gifts(attacked)]

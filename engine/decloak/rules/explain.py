@@ -1,6 +1,7 @@
 """Why an attack found something, or why it struck an item not, from what the store kept."""
 
 import sqlite3
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from decloak.errors import DecloakError, nearest, shown
 from decloak.rules.load import parse_rule, stranger
 from decloak.rules.operators.operator import Explanation
 from decloak.store import evidence, results
+from decloak.store.probabilities import probability_teller
 from decloak.store.results import RunAttack
 from decloak.store.rivals import Comparison
 from decloak.store.sandbox import Sandbox, quoted
@@ -49,12 +51,25 @@ def explain(
 
 def _explained(connection: sqlite3.Connection, attack: RunAttack, transaction: str, item: str) -> list[Explanation]:
     because = cache(lambda: _because(attack.text))
+    sure = _sure(connection, attack.attack, attack.text)
 
     def say(finding: int) -> str:
-        return evidence.sentence(connection, finding, *because())
+        return evidence.sentence(connection, finding, *because()) + sure(finding)
 
     rule = parse_rule(attack.text)
     return list(rule.operator.explain(connection, attack, rule.derives, transaction, item, say))
+
+
+def _sure(connection: sqlite3.Connection, attack: int, text: str) -> Callable[[int], str]:
+    """Says how likely a finding is right, where that is known and its own sentence does not."""
+    rule = parse_rule(text)
+    chance = probability_teller(connection, attack)
+
+    def say(finding: int) -> str:
+        p = None if "probability" in rule.model.because else chance(finding)
+        return "" if p is None else f"; right with probability {p:.2f}"
+
+    return say
 
 
 def list_findings(connection: sqlite3.Connection, run: int, label: str | None, most: int) -> list[Finding]:
@@ -63,7 +78,8 @@ def list_findings(connection: sqlite3.Connection, run: int, label: str | None, m
     for attack in _attacks(connection, run, label):
         because, table = _because(attack.text)
         sentences = evidence.finding_sentences(connection, attack.attack, because, table, most=most)
-        listed += [Finding(attack.label, finding, sentence) for finding, sentence in sentences]
+        sure = _sure(connection, attack.attack, attack.text)
+        listed += [Finding(attack.label, finding, sentence + sure(finding)) for finding, sentence in sentences]
     return listed
 
 
@@ -73,7 +89,7 @@ def explain_finding(
     """One finding, and for a query the rows of its evidence steps, derived again from what the rule saw."""
     where = evidence.find_finding(connection, run, finding)
     sentence = evidence.sentence(connection, finding, *_because(where.text))
-    explained = Finding(where.label, finding, sentence)
+    explained = Finding(where.label, finding, sentence + _sure(connection, where.attack, where.text)(finding))
     rule = parse_rule(where.text)
     steps = rule.operator.evidence_steps(rule.model)
     if not steps:

@@ -11,7 +11,7 @@ from typing import Any
 
 from decloak.anonymisers.method import Method, NewRelease, Stopwatch
 from decloak.attack.controls import Control
-from decloak.attack.selftrained import added_probabilities
+from decloak.attack.selftrained import Likeness, added_probabilities, likenesses
 from decloak.cells.cluster import ClusterError
 from decloak.data.dataset import Dataset
 from decloak.data.rungs import Rung, step_name
@@ -23,20 +23,24 @@ from decloak.measure.family import AttackedRelease, Family, Measured
 from decloak.relate.relatedness import Supplies
 from decloak.releases.attacker import Auxiliary
 from decloak.releases.held import HeldRelease
+from decloak.rules.confidence import Confidence, unsure
 from decloak.rules.load import stranger
-from decloak.rules.operators.operator import NotRun, Result, Sight
+from decloak.rules.operators.operator import NotRun, Result, Rule, Sight
 from decloak.runs import pieces
 from decloak.runs.desk import Claim, Made, Node, Offer, Question, Rows, Told, Write
 from decloak.runs.plan import Plan, Planned
 from decloak.runs.session import Session
 from decloak.store import attackers, findings, inserting, writing
+from decloak.store.probabilities import write_probabilities
 from decloak.store.reading import read_dataset, read_pair_scores
-from decloak.store.relations import OF_TRANSACTIONS, Scope
+from decloak.store.relations import OF_TRANSACTIONS, RELATIONS, Scope
 from decloak.store.sandbox import Sandbox
-from decloak.store.sandbox_guard import open_sandbox
+from decloak.store.sandbox_guard import empty_sandbox, open_sandbox
 
 __all__ = ["Execution"]
 
+COLUMNS = {name: relation.columns for name, relation in RELATIONS.items()}
+"""What rules may read."""
 LEARNT = {Rung.LANGUAGE, Rung.SAMPLE}
 """Where measures come from that are learned with: what a release shows of two plain items is what is to be learned."""
 
@@ -50,6 +54,8 @@ class Execution:
 
     plan: Plan
     session: Session
+    memory: dict[str, Any] = field(default_factory=dict)
+    """What attacks leave to each other."""
     of_release: dict[str, Measured] = field(default_factory=dict)
     """What is measured of the release alone, by family: worked out once for all attacks."""
     _anonymised: NewRelease | None = field(default=None, init=False)
@@ -263,17 +269,19 @@ class Execution:
                 other.rule.operator.show(sandbox, number, other.rule.derives)
             clock = Stopwatch()
             result: Result
+            sight = self._sight(sandbox, rule)
             try:
-                result, took = pieces.attacked(rule, self._sight(sandbox), planned.settings, self.session)
+                result, took = pieces.attacked(rule, sight, planned.settings, self.session)
+                sure = rule.operator.confidence(rule, result, sight, planned.settings)
             except DecloakError as error:
                 if not planned.audit or isinstance(error, ClusterError):
                     raise
                 reason = f"{rule.name} was not run: {error.message}"
-                result, took = NotRun(rule.derives, (), reason, (reason,)), clock.seconds
+                result, took, sure = NotRun(rule.derives, (), reason, (reason,)), clock.seconds, unsure(reason)
 
-        return partial(_write_attack, planned=planned, scope=scope, reads=reads, took=took, result=result)
+        return partial(_write_attack, planned=planned, scope=scope, reads=reads, took=took, result=result, sure=sure)
 
-    def _sight(self, sandbox: Sandbox) -> Sight:
+    def _sight(self, sandbox: Sandbox, rule: Rule) -> Sight:
         relate = self.scenario.related_by
         held = self.held
         distances = None if self._tables is None else [table.d for table in self._tables]
@@ -283,10 +291,29 @@ class Execution:
             lambda: self.scores or {},
             shown=lambda: held.shown,
             distances=lambda: distances,
+            likenesses=lambda: self.likenesses,
+            elsewhere=lambda: empty_sandbox(COLUMNS, stranger(rule.name, rule.text)),
+            memory=self.memory,
         )
         if relate is None:
             return sight
         return replace(sight, closer=relate.closer, unrelated=relate.unrelated, added=self._added)
+
+    @cached_property
+    def likenesses(self) -> Sequence[Likeness] | str:
+        """Tables of the release's plain items by the measures of the attacker, or why there are none."""
+        relate, nearest = self.scenario.related_by, self.scenario.nearest
+        if relate is None:
+            return "distance tables have no plain items to try the rule on"
+        if Rung.RELEASE in relate.rungs:
+            return "what a release shows of two plain items is more than it shows of generalised ones"
+        if any(part.sends_to for part in relate.parts):
+            return "it would take more questions to somebody else"
+        tables = self.form.tables(self.held, nearest, self.scores, ())
+        made = likenesses(
+            self.held.published, tables, lambda pairs: relate.related(pairs, self.supplies).scores, nearest
+        )
+        return made or "there are too few plain items to try the rule on"
 
     def _added(self, control: Control | None) -> Mapping[int, Floats]:
         """What is learned of the distance tables, by their numbers, from the release alone."""
@@ -337,14 +364,15 @@ def _write_attack(
     reads: Mapping[str, int],
     took: Mapping[str, float],
     result: Result,
+    sure: Confidence,
 ) -> int:
     """Write what a rule found, and the views that say why."""
     rule = planned.rule
     text = findings.write_rule(connection, rule.digest, rule.name, rule.model.form, rule.text)
     parameters = planned.settings.model_dump(exclude_none=True) | {"reads": reads, "took": took}
     parameters["knows"] = "control" if planned.settings.control else step_name(planned.rungs)
-    if rule.operator.by_probability(rule):
-        parameters["probabilities"] = True
+    if sure.reason is not None:
+        parameters["unsure"] = sure.reason
     if result.idle is not None:
         parameters["idle"] = result.idle
     if "auxiliary" in rule.reads and scope.auxiliary is not None:
@@ -355,5 +383,6 @@ def _write_attack(
         connection, planned.digest, text, scope.release, scope.scoring, scope.attacker, parameters
     )
     result.write(connection, attack, scope.release)
+    write_probabilities(connection, attack, sure.p)
     rule.operator.write_views(connection, rule)
     return attack

@@ -2,12 +2,20 @@
 
 import json
 import sqlite3
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from decloak.data.assignment import Assignment
-from decloak.store.strikes import read_strikes
+from decloak.store.arrays import damaged, read_array, write_array
+from decloak.store.strikes import findings_count, read_strikes
 
-__all__ = ["Given", "Struck", "gives_probabilities", "probable_gifts", "probable_strikes"]
+__all__ = [
+    "Given", "Struck", "no_probabilities", "probabilities", "probability_teller", "probable_gifts", "probable_strikes",
+    "write_probabilities",
+]  # fmt: skip
 
 
 class Struck(NamedTuple):
@@ -27,16 +35,41 @@ class Given(NamedTuple):
     probability: float
 
 
-def gives_probabilities(connection: sqlite3.Connection, attack: int) -> bool:
-    """Whether an attack ranks what it finds by probabilities."""
+def write_probabilities(connection: sqlite3.Connection, attack: int, p: NDArray[np.floating[Any]] | None) -> None:
+    """Keep the probabilities of the findings of an attack, in order."""
+    if p is not None:
+        write_array(connection, attack, "probabilities", p, table="attack_array")
+
+
+def probabilities(connection: sqlite3.Connection, attack: int) -> NDArray[np.float64] | None:
+    """The probabilities of the findings of an attack, in order, NaN where none is known; None where there are none."""
+    p = read_array(connection, attack, "probabilities", table="attack_array")
+    if p is not None and (p.dtype.kind != "f" or len(p) != findings_count(connection, attack)):
+        raise damaged(attack, "probabilities", "attack_array")
+    return p
+
+
+def no_probabilities(connection: sqlite3.Connection, attack: int) -> str:
+    """Why an attack has none."""
     (parameters,) = connection.execute("select parameters from attack where id = ?", (attack,)).fetchone()
-    return bool(json.loads(parameters).get("probabilities"))
+    return str(json.loads(parameters).get("unsure") or "it is of a store that kept none")
+
+
+def probability_teller(connection: sqlite3.Connection, attack: int) -> Callable[[int], float | None]:
+    """Tells the probability of a finding of an attack by its number, None where it has none."""
+    p = probabilities(connection, attack)
+    (first,) = connection.execute("select min(id) from finding where attack = ?", (attack,)).fetchone()
+
+    def tell(finding: int) -> float | None:
+        return None if p is None or not np.isfinite(p[finding - first]) else float(p[finding - first])
+
+    return tell
 
 
 def probable_strikes(connection: sqlite3.Connection, attack: int) -> list[Struck]:
-    """What an eliminate rule struck, in order; nothing of an attack of another form."""
-    strikes = read_strikes(connection, attack)
-    if strikes is None:
+    """What an eliminate rule struck, in order, as far as its probability is known; nothing of another form."""
+    strikes, p = read_strikes(connection, attack), probabilities(connection, attack)
+    if strikes is None or p is None:
         return []
     txns = {
         (table, row): txn
@@ -48,19 +81,24 @@ def probable_strikes(connection: sqlite3.Connection, attack: int) -> list[Struck
     }
     cells = zip(strikes.tables.tolist(), strikes.rows.tolist(), strikes.cols.tolist(), strict=True)
     return [
-        Struck(table, row, column, txns[table, row], p)
-        for (table, row, column), p in zip(cells, strikes.weights.tolist(), strict=True)
+        Struck(table, row, column, txns[table, row], chance)
+        for (table, row, column), chance in zip(cells, p.tolist(), strict=True)
+        if np.isfinite(chance)
     ]
 
 
 def probable_gifts(connection: sqlite3.Connection, attack: int) -> list[Given]:
-    """What a reassociate rule gave, a row at a time."""
+    """What a reassociate rule gave, a row at a time, as far as its probability is known."""
+    p = probabilities(connection, attack)
+    if p is None:
+        return []
     rows = connection.execute(
-        "select c.number, s.chunk, s.unit, r.row, s.value from finding f join assigned s on s.finding = f.id "
+        "select c.number, s.chunk, s.unit, r.row from finding f join assigned s on s.finding = f.id "
         "join cluster_row r on r.txn = s.txn join cluster c on c.id = r.cluster where f.attack = ? order by f.id",
         (attack,),
-    )
+    ).fetchall()
     return [
-        Given(Assignment(cluster, int(chunk) if chunk.isdigit() else chunk, tuple(json.loads(unit)), (row,)), p)
-        for cluster, chunk, unit, row, p in rows
+        Given(Assignment(cluster, int(chunk) if chunk.isdigit() else chunk, tuple(json.loads(unit)), (row,)), chance)
+        for (cluster, chunk, unit, row), chance in zip(rows, p.tolist(), strict=bool(rows))  # strikes are no gifts
+        if np.isfinite(chance)
     ]

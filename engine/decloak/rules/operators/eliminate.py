@@ -3,7 +3,7 @@
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from decloak.attack.controls import CONTROLS, Control
+from decloak.attack.selftrained import Likeness
 from decloak.data.forms import FormName
 from decloak.data.tables import Floats
 from decloak.errors import DecloakError, shown
 from decloak.rules.because import called
+from decloak.rules.confidence import Confidence, known, unsure
+from decloak.rules.eliminate.confidence import confident
 from decloak.rules.eliminate.kernel import Elimination, eliminate
 from decloak.rules.eliminate.state import EPS
 from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
@@ -178,6 +181,30 @@ class EliminateOperator(Operator[EliminateRule]):
             further={name: [table.further[name] for table in tables] for name in strategy.further},
         )
         return Struck({cells.table: elimination for cells, elimination in zip(tables, done, strict=True)})
+
+    def confidence(self, rule: RuleOf[EliminateRule], result: Struck, sight: Sight, settings: Settings) -> Confidence:
+        if self.by_probability(rule):
+            return known(np.concatenate([np.zeros(0), *(done.steps.weight for done in result.tables.values())]))
+        if rule.model.learn is not None or rule.reads - {"distance"}:
+            return unsure("the rule goes by more than distances, which is all that tables of plain items have")
+        likenesses = sight.likenesses()
+        if isinstance(likenesses, str):
+            return unsure(likenesses)
+        rehearsed = self._rehearsed(rule, likenesses, sight, settings)
+        return confident(result.tables, rehearsed.tables, [likeness.meant for likeness in likenesses])
+
+    def _rehearsed(
+        self, rule: RuleOf[EliminateRule], likenesses: Sequence[Likeness], sight: Sight, settings: Settings
+    ) -> Struck:
+        """What the rule does to tables of plain items."""
+        tables = [likeness.d for likeness in likenesses]
+        if _is_plain(rule):
+            return self.run(rule, replace(sight, distances=lambda: tables), settings)
+        with sight.elsewhere() as sandbox:
+            cells = ((number, d, cell) for number, d in enumerate(tables) for cell in np.ndindex(d.shape))
+            rows = [(number, *cell, None if np.isnan(d[cell]) else float(d[cell])) for number, d, cell in cells]
+            sandbox.fill("distance", _CELL, rows)
+            return self.run(rule, replace(sight, sandbox=sandbox), settings)
 
     def show(self, sandbox: Sandbox, attack: int, derives: Derives) -> None:
         findings.show_struck(sandbox, attack, derives)

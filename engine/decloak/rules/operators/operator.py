@@ -9,10 +9,12 @@ in the base class is what holds of rules whose findings are facts of a relation 
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any, Generic, TypeVar, get_args
 
 from decloak.attack.controls import Control
+from decloak.attack.selftrained import Likeness
 from decloak.data.assignment import Closer
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
@@ -22,6 +24,7 @@ from decloak.data.tables import Floats
 from decloak.digest import digest
 from decloak.errors import shown
 from decloak.rules.because import sentence_sql
+from decloak.rules.confidence import FACT, Confidence
 from decloak.rules.model import RuleModel, Settings, TestCase
 from decloak.store import evidence, findings
 from decloak.store.derivation import Derived
@@ -45,7 +48,9 @@ class Sight:
     which one items have that have nothing in common, where that is known. `shown` is the relation of that name as
     transactions, `distances` the relation distance by table, None where they have to be asked for. `added` learns from
     the release, and gives the probability of every cell of its distance tables, by their numbers, that the member was
-    added.
+    added. `likenesses` are distance tables of plain items, of which it is known which cells are meant, or why there are
+    none; `elsewhere` is a sandbox of nothing to try a rule on them in. `memory` is what attacks on one release leave
+    to each other.
     """
 
     sandbox: Sandbox
@@ -56,6 +61,9 @@ class Sight:
     shown: Callable[[], Dataset | None] = lambda: None
     added: Callable[[Control | None], Mapping[int, Floats]] = lambda control: {}
     distances: Callable[[], Sequence[Floats] | None] = lambda: None
+    likenesses: Callable[[], Sequence[Likeness] | str] = lambda: "there is nothing to try it on"
+    elsewhere: Callable[[], AbstractContextManager[Sandbox]] = lambda: nullcontext(Sandbox.empty({}))
+    memory: dict[str, Any] = field(default_factory=dict)
 
 
 _CALLED = ("release", "scores", "shown", "distances")
@@ -248,6 +256,10 @@ class Operator(ABC, Generic[ModelT]):
     @abstractmethod
     def run(self, rule: RuleOf[ModelT], sight: Sight, settings: Settings) -> Result:
         """Attack."""
+
+    def confidence(self, rule: RuleOf[ModelT], result: Any, sight: Sight, settings: Settings) -> Confidence:
+        """How likely each finding of `run` is right, by what the attacker sees."""
+        return FACT
 
     def show(self, sandbox: Sandbox, attack: int, derives: Derives) -> None:
         """Let a rule read what an earlier attack found."""

@@ -13,6 +13,7 @@ from decloak.attack.controls import Control
 from decloak.data.assignment import Assignment
 from decloak.data.forms import FormName
 from decloak.data.rungs import Rung
+from decloak.rules.confidence import Confidence, known, unsure
 from decloak.rules.model import RuleModel, Settings, TestCase, joined
 from decloak.rules.operators.operator import Explanation, Operator, Result, RuleOf, Sight
 from decloak.rules.reassociate.strategy import Reassociation
@@ -126,6 +127,20 @@ class ReassociateOperator(Operator[ReassociateRule]):
         # Clusters are attacked in batches of a size; findings are numbered as the release numbers its clusters.
         in_order = sorted(clusters, key=lambda attacked: attacked.case.number)
         return RankedAssignments([ranked for attacked in in_order for ranked in _ranked(attacked)])
+
+    def confidence(
+        self, rule: RuleOf[ReassociateRule], result: RankedAssignments, sight: Sight, settings: Settings
+    ) -> Confidence:
+        from decloak.rules.reassociate.posterior import posterior
+
+        if self.by_probability(rule):
+            return known(np.array([np.nan if p is None else p for _, ranks in result.ranked for p in ranks]))
+        release = sight.release()
+        if release.k is None:
+            return unsure("the release does not say its k, without which nobody knows how many records have a term")
+        if "posterior" not in sight.memory:
+            sight.memory["posterior"] = posterior(release, sight.scores(), sight.closer, sight.unrelated)
+        return known(sight.memory["posterior"].of(assignment for assignment, _ in result.ranked))
 
     def show(self, sandbox: Sandbox, attack: int, derives: Derives) -> None:
         assigned.show_assigned(sandbox, attack, derives)

@@ -1,0 +1,51 @@
+"""How likely a row has a unit, whichever attack says so: by the expectation that the release itself teaches.
+
+The probabilities of `expectation` add up to what is published and are right as often as they say; so what any attack
+gives to a row is as likely right as they have it, on the scores that the attacker has.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from decloak.data.assignment import Assignment, ChunkNumber, Closer
+from decloak.data.disassociated import Disassociated
+from decloak.data.tables import Floats
+from decloak.rules.reassociate.kernel import attack
+from decloak.rules.reassociate.strategy import Reassociation
+
+__all__ = ["Posterior", "posterior"]
+
+EXPECTATION = Reassociation.build(combine="fitted", give="expected", match="expectation", consistent=True)
+
+
+class Posterior(NamedTuple):
+    """The probability of every row of a cluster, by cluster, chunk and items of a unit."""
+
+    rows: Mapping[tuple[int, ChunkNumber, tuple[str, ...]], Floats]
+
+    def of(self, assignments: Iterable[Assignment]) -> Floats:
+        """Of every row that something was given to, in order; NaN where nothing is known."""
+        parts = [
+            self.rows[cluster, chunk, unit][list(rows)]
+            if (cluster, chunk, unit) in self.rows
+            else np.full(len(rows), np.nan)
+            for cluster, chunk, unit, rows in assignments
+        ]
+        return np.concatenate([np.zeros(0), *parts])
+
+
+def posterior(
+    release: Disassociated,
+    scores: Mapping[tuple[str, str], float | None],
+    closer: Closer,
+    unrelated: float | None,
+) -> Posterior:
+    """Work out the probability of every row of every unit."""
+    rows = {}
+    for part in attack(release, scores, EXPECTATION, closer=closer, unrelated=unrelated):
+        of_row = np.array(part.case.rows.of_row)
+        for unit, p in zip(part.case.units, part.values, strict=True):
+            rows[part.case.number, unit.chunk, unit.items] = p[of_row]
+    return Posterior(rows)

@@ -1,0 +1,158 @@
+"""How likely findings are right: calibrated on what the training never saw, for attacks that learn and that do not."""
+
+import json
+from contextlib import closing
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import decloak
+from decloak.anonymisers.kernels.disassociation import disassociate
+from decloak.attack.selftrained import likenesses
+from decloak.attack.tables import tables
+from decloak.counting.ascending import among
+from decloak.data.assignment import Assignment
+from decloak.data.disassociated import Disassociated
+from decloak.data.generators.clinic import generate
+from decloak.measure.kernels.true_rows import TrueRows
+from decloak.relate.clusters import company
+from decloak.releases.disassociated import DisassociatedForm
+from decloak.rules.eliminate.confidence import FEWEST, _before, confident
+from decloak.rules.eliminate.kernel import eliminate
+from decloak.rules.load import Catalogue
+from decloak.rules.reassociate.kernel import reassociate
+from decloak.rules.reassociate.posterior import posterior
+from decloak.store.opening import connect_readonly
+from decloak.store.probabilities import no_probabilities, probabilities
+from test_selftrained import frequent_and_rare, generalised, themed
+
+CATALOGUE = Catalogue()
+CLINIC = "data: {generate: clinic, transactions: 300, seed: 7}\nrelate: {measure: ngd, source: clinic-counts}\n"
+COAT = "anonymise: {method: coat, k: 10, privacy: {count: 20, sizes: [3]}}\nattacker: {context: all}\n"
+
+
+def assert_calibrated(p, right, deciles):
+    """Of every decile with 200 strikes a share is right that lies in it, or .05 beside it."""
+    p, right = np.asarray(p), np.asarray(right)
+    reached = 0
+    for low in np.arange(0, 1, 0.1):
+        within = (p >= low) & (p < low + 0.1)
+        if within.sum() >= 200:
+            reached += 1
+            assert low - 0.05 <= right[within].mean() <= low + 0.15, (low, within.sum(), right[within].mean())
+    assert reached >= deciles
+
+
+def _struck(distances, strategy, name):
+    seeds = list(range(len(distances))) if name == "ra" else None
+    return dict(enumerate(eliminate(distances, strategy, seeds=seeds)))
+
+
+@pytest.mark.parametrize(("name", "deciles"), [("rba", 2), ("tba", 2), ("gba", 2), ("wba", 2), ("ra", 1)])
+def test_strikes_of_rules_that_do_not_learn_are_right_as_often_as_they_say(name, deciles):
+    strategy = CATALOGUE.rule(name).compiled
+    p, right = [], []
+    for seed in range(5):
+        rows, distance, sets = frequent_and_rare(seed)
+        published = generalised(rows, sets)
+        attacked = tables(published, distance, None)
+        tried = likenesses(published, attacked, lambda pairs, d=distance: {pair: d[pair] for pair in pairs}, None)
+        done, rehearsed = (_struck([table.d for table in every], strategy, name) for every in (attacked, tried))
+        sure = confident(done, rehearsed, [likeness.meant for likeness in tried])
+        p += sure.p.tolist()
+        for number, table in enumerate(attacked):
+            meant = [[member in rows[row] for member in table.columns] for row in table.transactions]
+            steps = done[number].steps
+            right += [not meant[row][col] for row, col in zip(steps.row.tolist(), steps.col.tolist(), strict=True)]
+    assert_calibrated(p, right, deciles)
+
+
+class Held(NamedTuple):
+    """A release as its form reads it."""
+
+    published: Disassociated
+
+
+@pytest.fixture(scope="module")
+def disassociated():
+    """Releases with the relatedness they show, their records, and how likely each row has each unit."""
+    releases = []
+    for seed in range(8):
+        records = [tuple(row) for row in generate(1500, seed).transactions]
+        made = disassociate(records, k=3, m=2, max_cluster=25)
+        vectors = company([one.items for one in made.release.clusters], [one.size for one in made.release.clusters], 20)
+        near = {
+            (a, b): 1 - float(vectors[a] @ vectors[b]) for a, b in DisassociatedForm().pairs(Held(made.release), None)
+        }
+        releases.append((made.release, near, TrueRows(made.release, records, made.truth)))
+    return [(*release, posterior(*release[:2], "smaller", 1.0)) for release in releases]
+
+
+@pytest.mark.parametrize("name", ["random", "aba", "bayes", "expectation"])
+def test_what_rows_are_given_is_right_as_often_as_it_says(name, disassociated):
+    rule = CATALOGUE.rule(name).compiled
+    p, right = [], []
+    for release, near, behind, sure in disassociated:
+        given_rows = reassociate(release, near, rule, closer="smaller", unrelated=1.0)
+        each = [Assignment(c, chunk, unit, (row,)) for c, chunk, unit, rows in given_rows for row in rows]
+        place = behind.given(each).row
+        right += among(behind.units(each) * behind.rows + place, behind.true).tolist()
+        p += sure.of(given_rows).tolist()
+    assert_calibrated(p, right, 4)
+
+
+@given(st.lists(st.integers(0, 4), max_size=12))
+def test_what_came_before_is_counted(places):
+    assert _before(np.array(places, np.int64)).tolist() == [places[:at].count(place) for at, place in enumerate(places)]
+
+
+def test_too_few_strikes_on_plain_items_say_nothing():
+    rows, distance = themed(count=60)
+    published = generalised(rows)
+    attacked = tables(published, distance, None)
+    strategy = CATALOGUE.rule("mda").compiled
+    done = dict(enumerate(eliminate([table.d for table in attacked], strategy)))
+    sure = confident(done, done, [np.zeros(table.d.shape) for table in attacked])
+    assert sure.p is None
+    assert f"{sum(len(each.steps.row) for each in done.values())} strikes were right and 0 wrong" in sure.reason
+    assert FEWEST > 1
+
+
+def attacked_by(tmp_path, attacks, method=COAT, more="measure: [recovery, certain]\n"):
+    (tmp_path / "s.yaml").write_text(f"scenario: sure\n{CLINIC}{method}attack: {attacks}\n{more}")
+    return decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+
+
+def test_every_attack_says_how_sure_it_is_or_why_not(tmp_path, call):
+    expect = 'expect: ["certain_50(rba) > 0", "brier(rba) < brier_chance(rba) + 0.02"]\n'
+    attacks = "[mda, tba, rba, centred, {rule: km_violation, k: 3, m: 2}]"
+    done = attacked_by(tmp_path, attacks, more=f"measure: [recovery, certain]\n{expect}")
+    with closing(connect_readonly(tmp_path / "s.db")) as connection:
+        numbers = dict(connection.execute("select label, attack from run_attack").fetchall())
+        for name in ("tba", "rba", "centred"):
+            p = probabilities(connection, numbers[name])
+            assert ((p > 0) & (p < 1)).all()
+        assert probabilities(connection, numbers["mda"]) is None
+        assert "too few to go by" in no_probabilities(connection, numbers["mda"])
+        assert "guesses nothing" in no_probabilities(connection, numbers["km_violation"])
+    assert done.ok
+    listed = json.loads(call("explain", "last", "--attack", "rba", "--store", tmp_path / "s.db", "--json").out)
+    assert all("; right with probability 0." in row["because"] for row in listed)
+
+
+def test_the_truth_has_no_part_in_it(tmp_path, call):
+    """The same release without its originals gives the same probabilities."""
+    attacked_by(tmp_path, "[rba]", more="")
+    with closing(connect_readonly(tmp_path / "s.db")) as connection:
+        known = probabilities(connection, 1)
+    assert call("publish", "1", tmp_path / "r.txt", "--store", tmp_path / "s.db").code == 0
+    (tmp_path / "t.yaml").write_text(
+        "scenario: sure\ndata: {published: r.txt}\nrelate: {measure: ngd, source: clinic-counts}\n"
+        "attacker: {context: all}\nattack: [rba]\n"
+    )
+    decloak.run(tmp_path / "t.yaml", store=tmp_path / "t.db")
+    with closing(connect_readonly(tmp_path / "t.db")) as connection:
+        assert probabilities(connection, 1) == pytest.approx(known)
