@@ -6,7 +6,7 @@ What a stage made is handed on in memory; only what an earlier run has made is r
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from decloak.anonymisers.method import Method, NewRelease, Stopwatch
