@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 from pathlib import Path
+from shutil import copyfile
 
 import pytest
 import yaml
@@ -18,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
 
 BLOCK = re.compile(r"(?:<!-- file: (?P<file>\S+) -->\n)?```(?P<kind>\w+)\n(?P<text>.*?)```", re.DOTALL)
-PAGES = sorted((ROOT / "docs" / "how-to").glob("*.md"))
+PAGES = sorted(page for folder in ("how-to", "tutorial") for page in (ROOT / "docs" / folder).glob("*.md"))
 
 
 @pytest.fixture(autouse=True)
@@ -36,8 +37,10 @@ def run(command: str, capsys) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_file_and_command_of_a_how_to_does_what_the_page_says(page, tmp_path, monkeypatch, capsys):
+def test_every_file_and_command_of_a_page_does_what_the_page_says(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    for data in page.parent.glob("*.csv"):
+        copyfile(data, data.name)
     commands = 0
     for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
         if block["file"]:

@@ -1,6 +1,7 @@
 """The page of `decloak report`: names are inert, nothing is fetched, nothing of persons is on it unless asked for."""
 
 import csv
+import html
 import io
 import json
 import re
@@ -138,6 +139,47 @@ def test_a_page_of_a_store_that_shows_no_rows_is_the_same_and_leaves_it_as_it_is
     moments = r"first started [^;]*;"
     assert re.sub(moments, "", pages[0]) == re.sub(moments, "", pages[1])
     assert "Weakest records" in pages[0]
+
+
+METHODS = """\
+scenario: Which method?
+data: {generate: clinic, transactions: 150, seed: 7}
+relate: {measure: ngd, source: clinic-counts}
+attack: [rba, mra]
+measure: [recovery, accuracy]
+vary:
+  anonymise:
+    - {method: coat, k: 5, privacy: {count: 10, sizes: [3]}}
+    - {method: disassociation, k: 3, m: 2, max_cluster: 15}
+"""
+
+
+def test_a_page_of_several_methods_tells_of_whom_in_one_table_and_what_to_make_of_it(call, tmp_path):
+    (tmp_path / "s.yaml").write_text(METHODS)
+    printed = call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").out
+    page = report(call, tmp_path / "s.db", tmp_path / "page.html")
+    section = re.search(r'<section id="people".*?</section>', page, re.S)[0]
+    rows = re.findall(r"<tr><th scope=.row.>(.*?)</th>(.*?)</tr>", section, re.S)
+    assert [name for name, _ in rows] == ["raw data", "coat", "disassociation"]
+    for name, cells in rows:
+        line = next(line for line in printed.splitlines() if line.startswith(f"{name} "))
+        assert re.findall(r">([^<]*)</td>", cells) == re.split(r" {2,}", line.strip())[2:]
+    assert "Of 150 people: as published" in section
+    advice = printed.split("\n\n")[2]
+    assert "other" in advice
+    assert " ".join(advice.split()) in html.unescape(page)
+    assert "vary:" in page
+
+
+def test_a_page_of_one_release_has_three_cards_with_the_numbers_of_the_run(call, tmp_path):
+    (tmp_path / "s.yaml").write_text(SWEEP.format(title="One").split("vary")[0])
+    printed = call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").out
+    page = report(call, tmp_path / "s.db", tmp_path / "page.html")
+    cards = re.findall(r'<section class="card"><h2>(.*?)</h2>\s*<p class="value">(.*?)</p>', page)
+    assert [title for title, _ in cards] == ["Singling out", "Linkability", "Inference"]
+    for (_, value), row in zip(cards, ("by 2 items", "linked", "inferred"), strict=True):
+        cells = re.split(r" {2,}", next(line for line in printed.splitlines() if line.startswith(f"{row} ")))
+        assert value == (f"{cells[2]} → {cells[3]}" if cells[2] != "–" else "–")
 
 
 PLOTS = "[{x: anonymise.k, y: recall}, {x: attack, y: precision, by: anonymise.k}]"

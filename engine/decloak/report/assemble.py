@@ -11,6 +11,7 @@ from decloak.report import charts
 from decloak.report.ci import MARKS
 from decloak.report.drawing import comparison_svg
 from decloak.report.page import Drawn, Findings, Page, Section, Table
+from decloak.report.risk_section import risk_parts
 from decloak.report.sections import attacks_section, costs_section, limits_section, making_section, sweep_section
 from decloak.report.study import Study
 from decloak.report.verdict import Outcome, conclusion
@@ -32,8 +33,10 @@ def page_of(
 ) -> Page:
     """The page; names of items are on it with `evidence`, and which of them were won back with `originals`."""
     study, verdict = Study.of(connection, runs), conclusion(connection, runs)
+    risk = risk_parts(connection, study)
     notes = list(dict.fromkeys(note for run in runs for note in notes_of(connection, run.run)))
     sections = (
+        risk.section,
         attacks_section(study),
         sweep_section(study),
         costs_section(study),
@@ -48,7 +51,8 @@ def page_of(
         title=runs[0].scenario,
         word=verdict.heading,
         tone=TONES.get(verdict.outcome, "open"),
-        sentences=verdict.sentences,
+        sentences=[*verdict.sentences, *risk.advice],
+        cards=risk.cards,
         expectations=_expectations(study),
         sections=[section for section in sections if section is not None],
         figures=_figures(study),

@@ -78,7 +78,7 @@ def panel(series: Series, x: str, y: str, top: float, about: str = "") -> dict[s
         across |= {"scale": {"zero": False, "nice": False, "padding": 6, "type": _scale(series.points)}, "axis": axis}
     else:
         across |= {"sort": None, "axis": {"labelAngle": 0, "labelLimit": 90}}
-    up = {"field": "y", "type": "quantitative", "title": y, "scale": {"domain": [0, top], "nice": True}}
+    up = {"field": "y", "type": "quantitative", "title": y, "scale": {"domainMax": top, "zero": True, "nice": True}}
     low, high = {"field": "low", "type": "quantitative", "title": y}, {"field": "high"}
     band: dict[str, Any] = {"type": "area" if numeric else "rule", "color": BLUE, "opacity": 0.25 if numeric else 0.8}
     level: dict[str, Any] = {"color": GREY, "type": "line" if numeric else "tick"}

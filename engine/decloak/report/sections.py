@@ -177,11 +177,12 @@ def making_section(study: Study, store: str) -> Section:
     """The scenario as it ran, versions, seeds, and the command that repeats it."""
     seeds = ", ".join(str(seed) for seed in dict.fromkeys(run.seed for run in study.runs))
     first = study.runs[0]
+    counted = "1 run" if len(study.runs) == 1 else f"{len(study.runs)} runs"
     lines = [
-        f"decloak {__version__}; {len(study.runs)} runs, first started {first.started} UTC; seeds {seeds}.",
+        f"decloak {__version__}; {counted}, first started {first.started} UTC; seeds {seeds}.",
         f"To see it again: decloak report {' '.join(str(run.run) for run in study.runs[:1])} --store {store}",
     ]
-    config = _said(first.config)
+    config = _said({**first.config, "vary": study.varied})
     text = yaml.safe_dump(config, default_flow_style=None, sort_keys=False, allow_unicode=True, width=100)
     return Section("making", "How it was made", lines, code=text)
 
@@ -199,6 +200,8 @@ def _said(value: Any) -> Any:
 
 def _usual(study: Study) -> Iterator[tuple[str, str]]:
     headline = next((name for name in HEADLINES if name in study.measures), None)
+    if study.measures >= set(SHARES):  # of several published forms: what says the same of all of them
+        headline = "gain"
     if headline is not None:
         yield from ((key, headline) for key in study.varied)
 

@@ -1,0 +1,73 @@
+"""The risk card on a page: three cards about one release, or a table of several with what to make of them."""
+
+import sqlite3
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from decloak.report.card import ROWS, RiskCard, risk_cards
+from decloak.report.comparison import advice, called_shortly, card_rows, comparison_rows, costs_of, reasons, remark
+from decloak.report.page import Card, Section, Table
+from decloak.report.study import Study
+
+__all__ = ["RiskParts", "risk_parts"]
+
+HEADLINES = {"singling out": "singled_2", "linkability": "linked", "inference": "inferred"}
+"""The row of each group whose numbers are the largest on the page."""
+
+
+class RiskParts(NamedTuple):
+    """What a page says of people: cards, a section, and a paragraph for whoever must choose."""
+
+    cards: Sequence[Card]
+    section: Section | None
+    advice: Sequence[str]
+
+
+def risk_parts(connection: sqlite3.Connection, study: Study) -> RiskParts:
+    """All of it; nothing where no people were counted."""
+    cards = called_shortly(risk_cards(connection, study))
+    if len(cards) == 1:
+        return RiskParts(list(_groups(cards[0])), None, [])
+    return RiskParts([], _comparison(study, cards) if cards else None, [said] if (said := advice(cards)) else [])
+
+
+def _groups(card: RiskCard) -> list[Card]:
+    _, lines = card_rows(card)
+    cells = {row.figure: line for row, line in zip(ROWS, lines, strict=True)}
+    groups = []
+    for group, headline in HEADLINES.items():
+        _, _, published, attacked, _, said = cells[headline]
+        value = f"{published} → {attacked}" if attacked else published or "–"
+        about = [f"people of {card.people:,}, as published → after the attack"] if published else [said or "–"]
+        lines_of = [_told(cells[row.figure]) for row in ROWS if row.group == group and published]
+        groups.append(Card(group.capitalize(), value, [*about, *lines_of]))
+    hidden = _bare(remark([card]))
+    last = groups.pop()
+    return [*groups, last._replace(lines=[*last.lines, *([hidden] if hidden else [])])]
+
+
+def _told(line: Sequence[str | None]) -> str:
+    """A row of the card as a line: what it is, in the raw data, as published, attacked, by chance, by which attack."""
+    title, raw, published, attacked, chance, said = line
+    parts = [f"{raw} in the raw data" if raw else None, f"{chance} by chance" if chance else None, _bare(said)]
+    beside = "; ".join(part for part in parts if part)
+    way = f"{published} → {attacked}" if attacked else published or "–"
+    return f"{title}: {way}" + (f" ({beside})" if beside else "")
+
+
+def _bare(text: str | None) -> str | None:
+    """A remark without the brackets it has in a terminal."""
+    return text[1:-1] if text and text[0] == "(" and text[-1] == ")" else text
+
+
+def _comparison(study: Study, cards: Sequence[RiskCard]) -> Section:
+    columns, rows = comparison_rows(cards, costs_of(study))
+    caption = "People as published → after the attack that finds most (by chance)"
+    counts = {card.people for card in cards}
+    if len(counts) == 1:  # one number for all of them needs no column
+        columns, rows = [columns[0], *columns[2:]], [[row[0], *row[2:]] for row in rows]
+        caption = f"Of {counts.pop():,} people: as published → after the attack that finds most (by chance)"
+    cells = [[cell or "–" for cell in row] for row in rows]
+    table = Table(caption, columns, cells, frozenset(range(1, len(columns))))
+    notes = [*reasons(cards), *([said] if (said := _bare(remark(cards))) else [])]
+    return Section("people", "Whom these releases tell of", tables=[table], items=notes)
