@@ -9,7 +9,7 @@ records that hold g and z, and z counts only when it comes after the last item o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,8 @@ from decloak.data.rows import CodedRows
 from decloak.lazy import sparse
 
 __all__ = [
-    "Alike", "Coded", "ItemsetBlock", "alike", "coded_items", "cost_runs", "item_sets", "itemset_supports", "sizes",
+    "Alike", "Coded", "ItemsetBlock", "alike", "coded_items", "cost_runs", "item_sets", "itemset_supports",
+    "kinds_of", "sizes",
 ]  # fmt: skip
 
 PIECE = 1 << 21
@@ -50,7 +51,7 @@ class Alike(NamedTuple):
 
 class _Search(NamedTuple):
     matrix: sparse.csr_array[Any]
-    weights: NDArray[np.int64]
+    weights: NDArray[np.signedinteger[Any]]
     leading: int
     low: int
     high: int | None
@@ -86,10 +87,17 @@ def coded_items(transactions: Iterable[Iterable[str]]) -> Coded:
 def alike(records: sparse.csr_array[Any]) -> Alike:
     """Which rows are the same to the order of their entries: the first of each kind, and how many there are of it.
 
-    Rows are told apart by their beginnings, one entry more at a time.
-
     >>> alike(sparse.csr_array([[1, 1, 0], [0, 1, 1], [1, 1, 0]]))
     Alike(first=array([0, 1]), size=array([2, 1]))
+    """
+    _, first, count = np.unique(kinds_of(records), return_index=True, return_counts=True)
+    return Alike(first, count)
+
+
+def kinds_of(records: sparse.csr_array[Any]) -> NDArray[np.int64]:
+    """A number for each row, the same for rows that are the same to the order of their entries.
+
+    Rows are told apart by their beginnings, one entry more at a time.
     """
     begin, lengths = records.indptr[:-1], np.diff(records.indptr)
     kind, kinds = np.zeros(len(lengths), np.int64), 1
@@ -99,8 +107,7 @@ def alike(records: sparse.csr_array[Any]) -> Alike:
         different, kind_of = np.unique(key, return_inverse=True)
         kind[longer] = kinds + kind_of
         kinds += len(different)
-    _, first, count = np.unique(kind, return_index=True, return_counts=True)
-    return Alike(first, count)
+    return kind
 
 
 def item_sets(transactions: Iterable[Iterable[str]]) -> list[Set[str]]:
@@ -108,12 +115,12 @@ def item_sets(transactions: Iterable[Iterable[str]]) -> list[Set[str]]:
     return [row if isinstance(row, set | frozenset) else frozenset(row) for row in rows_of(transactions)]
 
 
-def _binary(records: sparse.csr_array[Any]) -> sparse.csr_array[Any]:
-    """A copy with ascending items in each record and 1 for every item held."""
+def _binary(records: sparse.csr_array[Any], number: np.dtype[np.signedinteger[Any]]) -> sparse.csr_array[Any]:
+    """A copy with ascending items in each record and 1, a number of this kind, for every item held."""
     matrix = sparse.csr_array(records, copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
-    matrix.data = np.ones(matrix.nnz, np.int64)
+    matrix.data = np.ones(matrix.nnz, number)
     return matrix
 
 
@@ -144,8 +151,10 @@ def itemset_supports(
     """
     if size < 1:
         raise ValueError(f"itemsets of {size} items")
-    matrix = _binary(records)
-    weights = np.ones(matrix.shape[0], np.int64) if weights is None else weights
+    weights = np.ones(records.shape[0], np.int32) if weights is None else weights
+    weights = weights.astype(np.int32 if weights.sum() < 1 << 31 else np.int64, copy=False)  # no support is larger
+    matrix = _binary(records, weights.dtype)
+    del records  # who asked may have let go of them, and they are as large as the matrix
     search = _Search(matrix, weights, matrix.shape[1] if leading is None else leading, low, high, piece)
     if matrix.nnz and search.leading:
         yield from _blocks(search, _nothing(matrix) if size == 1 else _singles(search), size)
@@ -161,33 +170,44 @@ def _nothing(matrix: sparse.csr_array[Any]) -> _Places:
 def _singles(search: _Search) -> _Places:
     """The places of the items that lead to anything reported: the columns of the matrix."""
     matrix = search.matrix
-    entries = np.arange(matrix.nnz, dtype=matrix.indices.dtype)
-    columns = sparse.csr_array((entries, matrix.indices, matrix.indptr), matrix.shape).tocsc()
+    columns = _numbered(matrix).tocsc()
     held = np.flatnonzero(np.diff(columns.indptr))
     start = np.append(columns.indptr[held], columns.nnz).astype(np.int64)
     return _promising(search, _Places(held[:, None], start, columns.indices, columns.data))
 
 
+def _numbered(matrix: sparse.csr_array[Any]) -> sparse.csr_array[Any]:
+    """The matrix with the place of each entry in it."""
+    entries = np.arange(matrix.nnz, dtype=matrix.indices.dtype)
+    return sparse.csr_array((entries, matrix.indices, matrix.indptr), matrix.shape)
+
+
 def _blocks(search: _Search, places: _Places, size: int) -> Iterator[ItemsetBlock]:
     if places.itemsets.shape[1] == size - 1:
-        lengths = np.diff(search.matrix.indptr)[places.record]
-        for part in _parts(places, np.minimum(_sums(lengths, places), search.matrix.shape[1]), search.piece):
+        lengths = np.diff(search.matrix.indptr)
+        sums = _sums(lambda part: lengths[places.record[part]], places, search.piece)
+        for part in _parts(places, np.minimum(sums, search.matrix.shape[1]), search.piece):
             block = _counted(search, part)
             if len(block.supports):
                 yield block
     else:
-        for part in _parts(places, _sums(_tails(search.matrix, places), places), search.piece):
+        sums = _sums(lambda part: _tails(search.matrix, places, part), places, search.piece)
+        for part in _parts(places, sums, search.piece):
             yield from _blocks(search, _extended(search, part), size)
 
 
-def _sums(values: NDArray[np.int64], places: _Places) -> NDArray[np.int64]:
-    """The sum of one value per place for each itemset; every itemset has a place."""
-    return np.add.reduceat(values, places.start[:-1], dtype=np.int64)
+def _sums(values: Callable[[slice], NDArray[np.signedinteger[Any]]], places: _Places, piece: int) -> NDArray[np.int64]:
+    """The sum of one value per place for each itemset, a piece at a time; every itemset has a place."""
+    sums = np.empty(len(places.itemsets), np.int64)
+    for run in cost_runs(np.diff(places.start), piece):
+        first, stop = places.start[[run.start, run.stop]]
+        sums[run] = np.add.reduceat(values(slice(first, stop)), places.start[run] - first, dtype=np.int64)
+    return sums
 
 
-def _tails(matrix: sparse.csr_array[Any], places: _Places) -> NDArray[np.int64]:
-    """How many items follow in the record of each place."""
-    tails: NDArray[np.int64] = matrix.indptr[places.record + 1] - places.last - 1
+def _tails(matrix: sparse.csr_array[Any], places: _Places, part: slice) -> NDArray[np.int64]:
+    """How many items follow in the record of each place of a part."""
+    tails: NDArray[np.int64] = matrix.indptr[places.record[part] + 1] - places.last[part] - 1
     return tails
 
 
@@ -211,7 +231,7 @@ def cost_runs(costs: NDArray[np.int64], most: int) -> Iterator[slice]:
 def _extended(search: _Search, places: _Places) -> _Places:
     """The places of the itemsets of one item more, without those that cannot lead to anything reported."""
     n = search.matrix.shape[1]
-    tails = _tails(search.matrix, places)
+    tails = _tails(search.matrix, places, slice(None))
     itemset = np.repeat(np.arange(len(places.itemsets)), np.diff(places.start))
     ends = np.cumsum(tails)
     last = np.arange(ends[-1]) + np.repeat(places.last + 1 - (ends - tails), tails)
@@ -226,8 +246,10 @@ def _extended(search: _Search, places: _Places) -> _Places:
 
 def _promising(search: _Search, places: _Places) -> _Places:
     """Only itemsets of support >= low, which no superset exceeds, and of a leading first item."""
-    keep = _sums(search.weights[places.record], places) >= search.low
+    keep = _sums(lambda part: search.weights[places.record[part]], places, search.piece) >= search.low
     keep &= places.itemsets[:, 0] < search.leading
+    if keep.all():
+        return places
     counts = np.diff(places.start)
     held = np.repeat(keep, counts)
     start = np.concatenate(([0], np.cumsum(counts[keep])))
@@ -247,4 +269,4 @@ def _counted(search: _Search, places: _Places) -> ItemsetBlock:
     itemsets = np.column_stack((places.itemsets[row[keep]], product.indices[keep]))
     order = np.argsort(row[keep] * n + itemsets[:, -1])
     order = order[itemsets[order, 0] < search.leading]
-    return ItemsetBlock(itemsets[order], product.data[keep][order])
+    return ItemsetBlock(itemsets[order], product.data[keep][order].astype(np.int64))

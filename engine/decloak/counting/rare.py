@@ -39,12 +39,19 @@ def rare_itemsets(
     weights = np.ones(records.shape[0], np.int64) if weights is None else weights
     k = min(k, int(weights.sum()) + 1)  # no support is larger, and a huge k would not fit into an array
     rarest = np.argsort(np.bincount(records.indices, minlength=records.shape[1]), kind="stable")
-    place = np.empty_like(rarest)
-    place[rarest] = np.arange(len(rarest))
-    renamed = sparse.csr_array((records.data, place[records.indices], records.indptr), records.shape)
-    remaining, weights, leading = _narrowed(renamed, weights, size, k, parts)
-    for block in itemset_supports(remaining, size, weights=weights, leading=leading, high=k - 1):
+    # Nothing keeps the renamed records while what is left of them is counted.
+    remaining, weights, leading = _narrowed(_renamed(records, rarest), weights, size, k, parts)
+    blocks = itemset_supports(remaining, size, weights=weights, leading=leading, high=k - 1)
+    del remaining
+    for block in blocks:
         yield ItemsetBlock(np.sort(rarest[block.itemsets], axis=1), block.supports)
+
+
+def _renamed(records: Records, order: Ints) -> Records:
+    """The same with items numbered in this order."""
+    place = np.empty(len(order), records.indices.dtype)
+    place[order] = np.arange(len(order))
+    return sparse.csr_array((records.data, place[records.indices], records.indptr), records.shape)
 
 
 def _narrowed(records: Records, weights: Ints, size: int, k: int, parts: Sequence[int]) -> tuple[Records, Ints, int]:
@@ -68,5 +75,5 @@ def _unsettled(part: Records, weights: Ints, size: int, k: int, leading: int) ->
 
 def _holding(records: Records, leading: int) -> Ints:
     """The records that hold an item before `leading`."""
-    total = np.append(0, np.cumsum(records.indices < leading))
-    return np.flatnonzero(total[records.indptr[1:]] > total[records.indptr[:-1]])
+    (filled,) = np.diff(records.indptr).nonzero()
+    return filled[np.logical_or.reduceat(records.indices < leading, records.indptr[filled])] if filled.size else filled

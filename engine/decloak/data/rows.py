@@ -108,11 +108,7 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
     @cached_property
     def compact(self) -> "CodedRows[T_co]":
         """The same with names that a row has and no others, in order of first appearance."""
-        first = np.full(len(self.names), len(self.codes), np.int64)
-        for stop in range(len(self.codes), 0, -BLOCK):  # from behind: of several values the last assigned stays
-            begin = max(0, stop - BLOCK)
-            first[self.codes[begin:stop][::-1]] = np.arange(begin, stop)[::-1]
-        order = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(self.codes))]
+        order = self._appearing
         if np.array_equal(order, np.arange(len(self.names))):
             return self
         place = np.zeros(len(self.names), np.int32)
@@ -124,7 +120,17 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
     @property
     def used(self) -> tuple[T_co, ...]:
         """Every name that a row has, once, in order of first appearance."""
-        return self.compact.names
+        return tuple(self.names[code] for code in self._appearing.tolist())
+
+    @cached_property
+    def _appearing(self) -> NDArray[np.int64]:
+        """The numbers of the names that a row has, in order of first appearance."""
+        first = np.full(len(self.names), len(self.codes), np.int64)
+        for stop in range(len(self.codes), 0, -BLOCK):  # from behind: of several values the last assigned stays
+            begin = max(0, stop - BLOCK)
+            first[self.codes[begin:stop][::-1]] = np.arange(begin, stop)[::-1]
+        order: NDArray[np.int64] = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(self.codes))]
+        return order
 
     def _run(self, first: int, stop: int) -> "CodedRows[T_co]":
         """Neighbouring rows: their codes are not copied."""
@@ -139,8 +145,12 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
         """Some of the rows, in the order that is given."""
         lengths = self.lengths[rows]
         start = np.concatenate(([0], np.cumsum(lengths)))
-        places = np.repeat(self.start[:-1][rows] - start[:-1], lengths) + np.arange(start[-1])
-        return CodedRows(start, self.codes[places], self.names)
+        codes, away = np.empty(start[-1], np.int32), self.start[:-1][rows] - start[:-1]
+        for first in range(0, len(rows), BLOCK):  # the places of all codes at once would take six times their memory
+            block = slice(first, first + BLOCK)
+            begin, end = start[first], start[min(first + BLOCK, len(rows))]
+            codes[begin:end] = self.codes[np.repeat(away[block], lengths[block]) + np.arange(begin, end)]
+        return CodedRows(start, codes, self.names)
 
     def named(self, name: "Callable[[T_co], U]") -> "CodedRows[U]":
         """The same rows with other names; names that become the same stay apart in number."""
@@ -168,7 +178,10 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
         from scipy import sparse
 
         indices = np.asarray(column, np.int32)[self.codes]
-        records = sparse.csr_array((np.ones(len(indices), np.int8), indices, self.start.copy()), (len(self), columns))
+        # scipy makes all numbers as large as the largest: half the memory where starts are small.
+        small = len(indices) < 1 << 31
+        start: NDArray[np.integer[Any]] = self.start.astype(np.int32) if small else self.start.copy()
+        records = sparse.csr_array((np.ones(len(indices), np.int8), indices, start), (len(self), columns))
         records.sum_duplicates()
         records.data[:] = 1
         return records

@@ -7,13 +7,13 @@ that is asked for likewise.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decloak.counting.ascending import Ints, among, distinct
+from decloak.counting.itemsets import kinds_of
 from decloak.data.rows import CodedRows, Coding
 from decloak.measure.family import AttackedRelease
 from decloak.measure.kernels.by_chance import random_strikes
@@ -258,11 +258,7 @@ def _holders(rows: CodedRows[Any], groups: Sequence[Ints]) -> Holders:
 
 def _alike(rows: CodedRows[Any]) -> Ints:
     """A number for each row, the same of rows that show the same."""
-    names = max(1, len(rows.names))
-    codes = (np.sort(rows.row * names + rows.codes) % names).astype(np.int32)
-    numbers: Coding[bytes] = Coding()
-    places = (numbers[codes[begin:end].tobytes()] for begin, end in pairwise(rows.start.tolist()))
-    return np.fromiter(places, np.int64, len(rows))
+    return kinds_of(rows.matrix(np.arange(len(rows.names)), len(rows.names)))
 
 
 def _hidden(elements: _Elements, taken: CodedRows[Any], people: Ints, true: Ints, shown: Ints) -> _Hidden:
