@@ -703,3 +703,75 @@ def test_the_store_may_be_named_by_the_environment(store, call, monkeypatch):
 def test_python_m_decloak_is_the_command():
     done = program("--version")
     assert (done.returncode, done.stdout) == (0, f"decloak, version {__version__}\n".encode())
+
+
+# What a run tells.
+
+
+def test_a_quiet_run_prints_its_verdict_and_what_does_not_hold(call, example, tmp_path):
+    run = ["run", example / "scenario.yaml", "--store", tmp_path / "s.db"]
+    said = call(*run, "-q", "--set", "expect=['precision(rba) > 0', 'precision(rba) > 2']")
+    assert said.code == 3
+    verdict = json.loads(call(*run, "--json").out)["verdict"]
+    assert " ".join(said.out.split()) == f"{verdict['heading']}. {' '.join(verdict['sentences'])}"
+    told = [line for line in said.err.splitlines() if "holds the original data" not in line]
+    assert [line.partition(":")[0] for line in told] == ["expect"]
+    assert told[0].endswith("> 2 does not hold")
+    assert one_line(call(*run, "-q", "-v")).startswith("--quiet and --verbose say the opposite")
+
+
+def test_a_verbose_run_tells_of_every_stage_what_it_took(call, example, tmp_path):
+    run = ["run", example / "scenario.yaml", "--store", tmp_path / "s.db", "-v"]
+    (line,) = (line for line in call(*run).err.splitlines() if line.startswith("base: "))
+    stages = r"base: (\w+ \d+\.\d\d s( \(\d+\))?, )+measurement \d+\.\d\d s \(\d+\)"
+    assert re.fullmatch(stages, line)
+    assert "attack" in line
+    assert "base: there already" in call(*run).err.splitlines()
+
+
+@pytest.mark.parametrize("command", [["show"], ["compare", "1", "last"], ["runs"]])
+def test_markdown_has_numbers_as_numbers_and_names_as_text(call, store, command):
+    said = call(*command, "--format", "md", "--store", store)
+    head, rule, *rows = (line.strip("|").split(" | ") for line in said.out.splitlines())
+    values = json.loads(call(*command, "--json", "--store", store).out)
+    assert [cell.strip().replace("\\", "") for cell in head] == list(values[0])
+    assert "---:" in "".join(rule)
+    assert len(rows) == len(values)
+    for row, value in zip(rows, values, strict=True):
+        for cell, wanted in zip(row, value.values(), strict=True):
+            text = cell.strip().replace("\\", "")
+            assert text == "" if wanted is None else text == str(wanted) or float(text) == wanted
+
+
+def test_markdown_takes_hostile_names_as_text(call, tmp_path):
+    call("sql", "select 1", "--store", tmp_path / "s.db")
+    said = call("sql", "select 'a|b\n<script>*x*' as \"n|m\"", "--format", "md", "--store", tmp_path / "s.db")
+    if said.code == 0:
+        assert said.out == "| n\\|m |\n| --- |\n| a\\|b \\<script\\>\\*x\\* |\n"
+
+
+def test_attacks_with_nothing_to_go_by_are_a_line_and_no_rows(call, tmp_path):
+    (tmp_path / "s.yaml").write_text(
+        "scenario: s\ndata: {generate: clinic, transactions: 60, seed: 7}\n"
+        "relate: {measure: ngd, source: clinic-counts}\nattack: [ra, tba]\nvary:\n  anonymise:\n"
+        "    - {method: coat, k: 5, privacy: {count: 5, sizes: [3]}}\n"
+        "    - {method: cut, k: 5, m: 2, hierarchy: {by: random, fanout: 4}}\n"
+    )
+    said = call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db")
+    assert "anonymise=cut: nothing to go by for ra and tba" in said.out.splitlines()
+    assert not any(line.startswith("anonymise=cut ") for line in said.out.splitlines())
+
+
+def test_what_is_compared_ends_with_what_to_make_of_it(call, tmp_path):
+    (tmp_path / "s.yaml").write_text(
+        "scenario: s\ndata: {generate: clinic, transactions: 60, seed: 7}\n"
+        "relate: {measure: ngd, source: clinic-counts}\nattack: [tba]\nvary:\n  anonymise:\n"
+        "    - {method: sets, size: 2, share: 0.2}\n    - {method: sets, size: 4, share: 0.6}\n"
+    )
+    assert call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").code == 0
+    said = call("compare", 1, 2, "--store", tmp_path / "s.db")
+    assert said.code == 0
+    assert said.out.rstrip().endswith("Attacks that were not tried may win back more.")
+    assert re.search(r"^\d+ figures differ, \d+ others are the same, of one run alone, or of people\.$", said.out, re.M)
+    assert "raw data" in said.out
+    assert not any(line.startswith("risk ") for line in said.out.splitlines())

@@ -34,7 +34,9 @@ def print_cards(store: Path, numbers: Iterable[int]) -> None:
         if len(cards) == 1:
             _print_card(cards[0])
         elif cards:
-            print_comparison(connection, runs)
+            said = print_comparison(connection, runs)
+            if said:
+                say(f"\n{said}")
     if cards:
         say("")
 
@@ -50,8 +52,8 @@ def _print_card(card: RiskCard) -> None:
         say(said)
 
 
-def print_comparison(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> None:
-    """Several variants in one table: people before → after an attack, by chance in brackets."""
+def print_comparison(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> str:
+    """Several variants in one table: people before → after an attack, by chance in brackets; what to make of it."""
     study = Study.of(connection, runs)
     cards = called_shortly(risk_cards(connection, study))
     columns, rows = comparison_rows(cards, costs_of(study))
@@ -59,5 +61,4 @@ def print_comparison(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -
     emit(columns, rows, "table")
     for reason in filter(None, [*reasons(cards), remark(cards)]):
         say(f"– {reason}")
-    if said := advice(cards):
-        say(f"\n{fill(said, WIDTH, break_on_hyphens=False)}")
+    return fill(advice(cards), WIDTH, break_on_hyphens=False)

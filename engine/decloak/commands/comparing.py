@@ -40,16 +40,23 @@ def compare_command(runs: tuple[str, ...], store: Path, form: str) -> None:
         from decloak.report.comparison import compared_runs
 
         measured = {family for number in numbers for family in results.measured_families(connection, number)}
-        print_comparison(connection, compared_runs(connection, list(zip(titles, runs, numbers, strict=True))))
+        said = print_comparison(connection, compared_runs(connection, list(zip(titles, runs, numbers, strict=True))))
     _print_differences(names, figures, measured)
+    if said:
+        say(f"\n{said}")
 
 
 def _measures(
     names: Sequence[str], figures: Sequence[dict[tuple[str, str], results.PooledFigure]]
 ) -> tuple[Sequence[str], list[list[object]]]:
+    from decloak.measure.registry import figure_titles
+
     rows: list[list[object]] = []
+    counts = {title.name for title in figure_titles().values() if title.count}
     for measure, attack in dict.fromkeys(key for of_run in figures for key in of_run):
         values = [None if (figure := of_run.get((measure, attack))) is None else figure.value for of_run in figures]
+        if measure in counts:
+            values = [int(value) if value is not None and value.is_integer() else value for value in values]
         rows.append([attack, measure, *values, *_change(values)])
     return ("attack", "measure", *names, *(["change"] if len(names) == 2 else [])), rows
 
@@ -73,5 +80,5 @@ def _print_differences(
         say("")
         rows = [[one.family, one.attack, one.title, *one.values, *_change(one.values)] for one in found]
         emit(("family", "attack", "figure", *names, *(["change"] if len(names) == 2 else [])), rows, "table")
-    say(f"\n{len(found)} figures differ, {alike} others are the same or of people." if found else
+    say(f"\n{len(found)} figures differ, {alike} others are the same, of one run alone, or of people." if found else
         f"\nNone of the {alike} figures differs.")  # fmt: skip

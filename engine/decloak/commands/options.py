@@ -52,11 +52,11 @@ def _form(context: click.Context, parameter: click.Parameter, value: str) -> str
 
 
 def form_option(command: click.decorators.FC) -> click.decorators.FC:
-    """`--format table|json|csv`, and `--json` for short."""
+    """`--format table|json|csv|md`, and `--json` for short."""
     command = click.option(
         "--format",
         "form",
-        type=click.Choice(["table", "json", "csv"]),
+        type=click.Choice(["table", "json", "csv", "md"]),
         default="table",
         show_default=True,
         callback=_form,

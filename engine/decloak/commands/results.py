@@ -96,7 +96,7 @@ def _explain_item(
         _print_graph(connection, run, findings)
     elif form == "json":
         emit_json([explained.as_json() for explained in explanations])
-    elif form == "csv":
+    elif form in ("csv", "md"):
         rows = [(explained.attack, explained.finding, explained.sentence) for explained in explanations]
         emit(FINDING_COLUMNS, rows, form)
     else:

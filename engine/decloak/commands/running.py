@@ -18,7 +18,7 @@ from decloak.commands.options import (
     told_of_originals,
 )
 from decloak.data.formats.lines import place
-from decloak.errors import shown
+from decloak.errors import DecloakError, shown
 from decloak.report.ci import Judged
 from decloak.report.table import emit, emit_json
 from decloak.report.terminal import say
@@ -53,6 +53,8 @@ set_option = click.option(
 @click.option("--memory", metavar="SIZE", help="What they may take together, such as 4G: fewer work at a time then.")
 @click.option("--dask", metavar="ADDRESS", help="Send heavy pieces to the workers of this Dask scheduler.")
 @click.option("-k", "only", metavar="TEXT", help="Only the variants that have this in their names.")
+@click.option("-q", "--quiet", is_flag=True, help="Print the verdict and what does not hold, and nothing else.")
+@click.option("-v", "--verbose", is_flag=True, help="Tell on stderr what seconds the stages of each variant took.")
 @ci_options
 @form_option
 def run_command(
@@ -66,6 +68,8 @@ def run_command(
     memory: str | None,
     dask: str | None,
     only: str | None,
+    quiet: bool,
+    verbose: bool,
     junit: Path | None,
     sarif: Path | None,
     form: str,
@@ -79,15 +83,17 @@ def run_command(
     from decloak.cells.memory import read_size
     from decloak.commands.carding import cards_as_json, print_cards
     from decloak.commands.rehearsing import print_rehearsal
-    from decloak.report.run_table import measure_rows
+    from decloak.report.run_table import idle_lines, measure_rows
     from decloak.report.verdict import conclude
     from decloak.runs.runner import Measure, run
 
+    if quiet and verbose:
+        raise DecloakError("--quiet and --verbose say the opposite of each other", hint="give one")
     if dry_run:
         print_rehearsal(scenario, store, overrides, allow_send, only, form)
         return 0
     with told_of_originals(store):
-        with _progress() as progress:
+        with _progress(quiet, verbose) as progress:
             done = run(
                 scenario,
                 store=store,
@@ -104,15 +110,19 @@ def run_command(
         verdict = conclude(done.store, numbers)
         if form == "json":
             emit_json({"verdict": verdict.as_json(), "cards": cards_as_json(done.store, numbers)} | _as_json(done))
+        elif form != "table":
+            emit(Measure._fields, done.measures, form)
+        elif quiet:
+            say(verdict.text)
         else:
-            if form == "table":
-                say(f"{verdict.text}\n")
-                print_cards(done.store, numbers)
-            columns, shown = measure_rows(done) if form == "table" else (Measure._fields, done.measures)
-            emit(columns, shown, form)
-            if form == "table":
-                _say_what_intervals_are(done)
-        _talk(done)
+            say(f"{verdict.text}\n")
+            print_cards(done.store, numbers)
+            columns, rows_shown = measure_rows(done)
+            if rows_shown:
+                emit(columns, rows_shown)
+            for line in (*idle_lines(done), *_intervals(done)):
+                say(line)
+        _talk(done, quiet)
         write_ci(done.scenario, [verdict.text], [_judged(verdict, scenario) for verdict in done.verdicts], junit, sarif)
     return 0 if done.ok else EXIT_EXPECTATION
 
@@ -130,12 +140,13 @@ def validate_command(scenarios: tuple[Path, ...], overrides: tuple[str, ...]) ->
         say(f"{scenario}: valid, {count} {'run' if count == 1 else 'runs'}")
 
 
-def _say_what_intervals_are(done: "Run") -> None:
+def _intervals(done: "Run") -> Iterator[str]:
+    """What the intervals of a table are about."""
     from decloak.report.verdict_words import times
 
     n = max((measure.n for measure in done.measures if measure.low is not None), default=0)
     if n:
-        say(f"(in brackets 95% intervals, {times(n)}: about further draws of one data set, not about other data)")
+        yield f"(in brackets 95% intervals, {times(n)}: about further draws of one data set, not about other data)"
 
 
 def _judged(verdict: "Verdict", scenario: Path) -> Judged:
@@ -174,14 +185,18 @@ def _first(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
-def _talk(done: "Run") -> None:
-    """What goes to stderr: notes, expectations, and where the results are."""
-    for note in notes(done):
+def _talk(done: "Run", quiet: bool) -> None:
+    """What goes to stderr: notes, expectations, and where the results are; when quiet what does not hold."""
+    for note in () if quiet else notes(done):
         say(f"note: {shown(note, 300)[1:-1]}", err=True)
     several = len({verdict.variant for verdict in done.verdicts}) > 1
     for verdict in done.verdicts:
+        if quiet and verdict.holds:
+            continue
         where = f"{shown(verdict.variant)[1:-1]}: " if several else ""
         say(f"expect: {where}{verdict.text}", err=True)
+    if quiet:
+        return
     numbers = [variant.run for variant in done.variants]
     which = f"run {numbers[0]}" if len(numbers) == 1 else f"runs {min(numbers)} to {max(numbers)}"
     fresh = sum(variant.fresh for variant in done.variants)
@@ -192,10 +207,14 @@ def _talk(done: "Run") -> None:
 
 
 @contextmanager
-def _progress() -> Iterator["Progress"]:
-    """How far a run is, on stderr: drawn where somebody can see it, else in lines."""
-    from decloak.report.progress import Lines, Screen
+def _progress(quiet: bool, verbose: bool) -> Iterator["Progress"]:
+    """How far a run is, on stderr: drawn where somebody can see it, else in lines; or every stage, or nothing."""
+    from decloak.report.progress import Lines, Screen, Stages
+    from decloak.runs.progress import Progress
 
+    if quiet or verbose:
+        yield Stages() if verbose else Progress()
+        return
     if not sys.stderr.isatty():
         yield Lines()
         return

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
+from decloak.report.markdown import markdown_text
 from decloak.version import __version__
 
 __all__ = ["Judged", "junit", "markdown", "sarif"]
@@ -90,5 +91,4 @@ def _text(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that Markdown and HTML take as text."""
-    return re.sub(r"([\\`*_{}\[\]()#+|~<>&!-])", r"\\\1", " ".join(_text(text).split()))
+    return markdown_text(_text(text))

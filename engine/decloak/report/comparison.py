@@ -42,7 +42,7 @@ RANKED = ("singled_2", "inferred", "implied")
 _WORDS = {
     "singled_2": "two known items single out",
     "inferred": "a guess at one of their items is right for",
-    "implied": "two known items give a third away for certain of",
+    "implied": "from two known items a third follows for certain for",
 }
 FEW = 4
 """Releases whose numbers a sentence has room for."""

@@ -71,9 +71,9 @@ def _value(figure: PooledFigure | None, title: FigureTitle) -> float | int | str
 
 
 def differences(runs: Sequence[Figures], measured: Collection[str]) -> list[Difference]:
-    """What is not the same in all runs, by family, attack and figure; but whom they tell of, which cards say, and
-    seconds, which no two runs have in common.
+    """What is not the same in all runs that have it, several, by family, attack and figure.
 
+    Whom they tell of cards say, and seconds no two runs have in common.
     Of what strikes or gives everything is a finding, so that findings say nothing more of it.
     """
     attacks = list(dict.fromkeys(attack for figures in runs for _, attack in figures))
@@ -84,7 +84,7 @@ def differences(runs: Sequence[Figures], measured: Collection[str]) -> list[Diff
             titles = family.figures if family.name != "findings" or not struck_or_given else ()
             for title in (title for title in titles if not title.clock):
                 values = tuple(_number(figures.get((title.name, attack)), title) for figures in runs)
-                if len(set(values)) > 1:
+                if len(set(values)) > 1 and sum(value is not None for value in values) > 1:
                     found.append(Difference(family.name, attack, title.title, values))
     return found
 

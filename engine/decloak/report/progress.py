@@ -16,7 +16,7 @@ from decloak.store.results import PooledFigure
 if TYPE_CHECKING:
     from rich.live import Live
 
-__all__ = ["Lines", "Screen", "result_line", "time_left"]
+__all__ = ["Lines", "Screen", "Stages", "result_line", "time_left"]
 
 SOON = 5.0
 """Seconds for which nobody wants to be told anything."""
@@ -68,6 +68,39 @@ class Lines(Progress):
             for line in self._waiting:
                 say(line, err=True)
             self._waiting.clear()
+
+
+class Stages(Progress):
+    """A line for each variant that is done: how many stages of each kind it had, and what seconds they took."""
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
+        self._number = 0
+        self._begun: dict[int, tuple[str, float]] = {}
+        self._took: dict[int, dict[str, list[float]]] = {}
+
+    def begin(self, variant: str, number: int, of: int) -> None:
+        self._number = number
+
+    def turn(self, number: int) -> None:
+        self._number = number
+
+    def stage(self, name: str) -> None:
+        self._end(self._number)
+        self._begun[self._number] = name, self._clock()
+
+    def done(self, variant: str, number: int, of: int, ran: RunVariant) -> None:
+        self._end(number)
+        took = [
+            f"{shown(name)[1:-1]} {sum(seconds):.2f} s" + (f" ({len(seconds)})" if len(seconds) > 1 else "")
+            for name, seconds in self._took.pop(number, {}).items()
+        ]
+        say(f"{shown(variant, 80)[1:-1]}: {', '.join(took) or 'there already'}", err=True)
+
+    def _end(self, number: int) -> None:
+        if number in self._begun:
+            name, begun = self._begun.pop(number)
+            self._took.setdefault(number, {}).setdefault(name, []).append(self._clock() - begun)
 
 
 class Screen(Progress):

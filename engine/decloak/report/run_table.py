@@ -1,16 +1,17 @@
 """The figures of a run as a table for people: a row for each variant and attack, a column for each figure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 from decloak.measure.registry import figure_titles
+from decloak.report.knowledge import listed
 
 if TYPE_CHECKING:
     from decloak.measure.family import FigureTitle
     from decloak.runs.runner import Measure, Run
 
-__all__ = ["measure_rows"]
+__all__ = ["idle_lines", "measure_rows"]
 
 
 def measure_rows(done: "Run") -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
@@ -30,8 +31,27 @@ def measure_rows(done: "Run") -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
             return cells.get((variant, attack, name))
 
         values = [_cell(figure, measured_as) for figure in present]
+        if all(value is None for value in values):
+            continue  # said in a line below the table
         rows.append([*([variant] if several else []), attack, knows or None, *values])
     return columns, rows
+
+
+def idle_lines(done: "Run") -> Iterator[str]:
+    """Which attacks have no row in the table, for they had nothing to go by."""
+    titles = figure_titles()
+    shown = {
+        (measure.variant, measure.attack)
+        for measure in done.measures
+        if measure.value is not None and titles[measure.measure].column
+    }
+    idle: dict[str, dict[str, None]] = {}
+    for measure in done.measures:
+        if (measure.variant, measure.attack) not in shown:
+            idle.setdefault(measure.variant, {})[measure.attack] = None
+    for variant, attacks in idle.items():
+        where = f"{variant}: " if len({one.name for one in done.variants}) > 1 else ""
+        yield f"{where}nothing to go by for {listed(list(attacks))}"
 
 
 def _cell(figure: "FigureTitle", measured_as: "Callable[[str], Measure | None]") -> str | float | None:

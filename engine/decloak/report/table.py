@@ -1,4 +1,4 @@
-"""Rows on standard output: an aligned table for people, CSV for spreadsheets, JSON for programs."""
+"""Rows on standard output: an aligned table for people, CSV for spreadsheets, JSON for programs, Markdown for pages."""
 
 import csv
 import math
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decloak.data.formats.jsonvalue import json_text
 from decloak.errors import DecloakError, harmless, shown
+from decloak.report.markdown import table_lines
 from decloak.report.terminal import say_data
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?: ±[\d.]+)?",
 
 
 def emit(columns: Sequence[str], rows: Iterable[Sequence[Any]], form: str = "table") -> None:
-    """Print rows in one of the forms table, json and csv."""
+    """Print rows in one of the forms table, json, csv and md."""
     if form == "json":
         if len(set(columns)) < len(columns):
             raise DecloakError("two columns have one name, which JSON cannot hold", hint="name one: select a as b")
@@ -37,6 +38,8 @@ def emit(columns: Sequence[str], rows: Iterable[Sequence[Any]], form: str = "tab
         writer = csv.writer(_Lines(), lineterminator="\r\n")
         writer.writerow(map(_spread, columns))
         writer.writerows(map(_spread, row) for row in rows)
+    elif form == "md":
+        sys.stdout.writelines(f"{line}\n" for line in table_lines(columns, rows))
     else:
         _table(columns, [list(row) for row in rows])
 

@@ -26,7 +26,8 @@ def deed(tried: float, struck: bool) -> str:
 def considered(attacks: Sequence[str], study: Study) -> str:
     """How many attacks the level of an interval allows for."""
     count, variants = len(attacks), len({run.variant for run in study.runs})
-    among = f" in all {spelt(variants)} variants" if variants > 1 else ""
+    all_of_them = "both" if variants == 2 else f"all {spelt(variants)}"
+    among = f" in {all_of_them} variants" if variants > 1 else ""
     if count == 1:
         return f"one attack considered{among}"
     every = "both" if count == 2 else f"all {spelt(count)}"
