@@ -12,7 +12,7 @@ JUDGED = (
     Judged("b < 1", False, "b = 2 < 1 does not hold", "s.yaml", 8, 3),
     Judged("c < 1", None, "c is undefined", "s.yaml", 9, 3),
 )
-HOSTILE = "<script>]]>&amp; \x00\x1b[31m\ud800 *_`|\n# [x](javascript:1)"
+HOSTILE = "<script>]]>&amp; \x00\x1b[31m\x9b31m\u202e\u2066\ud800 *_`|\n# [x](javascript:1)"
 
 
 def test_junit_has_a_case_each_and_counts_what_is_undefined_as_an_error():
@@ -46,6 +46,8 @@ def test_hostile_text_stays_text(holds):
     assert "\n#" not in text
     assert "<script" not in text.replace("\\<", "")
     assert "](" not in text
+    for written in (junit(HOSTILE, judged), sarif(judged), text):
+        assert not set("\x1b\x9b\u202e\u2066") & set(written)
 
 
 SCENARIO = """\

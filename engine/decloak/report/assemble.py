@@ -8,7 +8,7 @@ from typing import Any
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import figure_titles
 from decloak.report import charts
-from decloak.report.ci import MARKS
+from decloak.report.ci import SIGNS
 from decloak.report.drawing import comparison_svg
 from decloak.report.page import Drawn, Findings, Page, Section, Table
 from decloak.report.risk_section import risk_parts
@@ -71,7 +71,7 @@ def _expectations(study: Study) -> list[tuple[str, str]]:
         for text in config.get("expect") or ():
             expectation = Expectation.parse(text)
             where = f"{name}: " if len(study.variants) > 1 else ""
-            judged.append((MARKS[expectation.holds(means)], f"{where}{expectation.explain(means)}"))
+            judged.append((SIGNS[expectation.holds(means)], f"{where}{expectation.explain(means)}"))
     return judged
 
 

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
+from decloak.errors import MARKS
 from decloak.report.markdown import markdown_text
 from decloak.version import __version__
 
-__all__ = ["Judged", "junit", "markdown", "sarif"]
+__all__ = ["SIGNS", "Judged", "junit", "markdown", "sarif"]
 
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-MARKS = {True: "✓", False: "✗", None: "?"}
+SIGNS = {True: "✓", False: "✗", None: "?"}
 
 
 class Judged(NamedTuple):
@@ -49,7 +50,8 @@ def junit(suite: str, judged: Sequence[Judged]) -> str:
             kind = "failure" if entry.holds is False else "error"
             ElementTree.SubElement(case, kind, message=_text(entry.said))
     ElementTree.indent(root)
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+    text = MARKS.sub(lambda match: f"&#x{ord(match[0]):x};", ElementTree.tostring(root, encoding="unicode"))
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
 
 
 def sarif(judged: Iterable[Judged]) -> str:
@@ -81,7 +83,7 @@ def _result(entry: Judged) -> dict[str, Any]:
 def markdown(title: str, sentences: Sequence[str], judged: Sequence[Judged]) -> str:
     """A heading, what was found in sentences, and a line for each expectation."""
     lines = [f"### {_plain(title)}", *(f"\n{_plain(sentence)}" for sentence in sentences)]
-    lines += ["", *(f"- {MARKS[entry.holds]} {_plain(entry.said)}" for entry in judged)] if judged else []
+    lines += ["", *(f"- {SIGNS[entry.holds]} {_plain(entry.said)}" for entry in judged)] if judged else []
     return "\n".join(lines) + "\n"
 
 
