@@ -3,7 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all trust lint types bench bench-check docs gallery clean
+LOWEST := .venv-lowest
+
+.PHONY: demo test test-all test-lowest test-edges trust lint types bench bench-check docs gallery clean
 
 demo: $(VENV)/shown
 	$(BIN)/decloak run scenarios/quickstart.yaml --store store.db
@@ -17,6 +19,18 @@ test: $(VENV)/tested
 
 test-all: $(VENV)/tested
 	$(BIN)/python -m pytest -m ""
+
+# With the least versions that pyproject.toml declares of everything; TESTS may name files, all of them otherwise.
+test-lowest: $(LOWEST)/tested
+	$(LOWEST)/bin/python -m pytest $(TESTS)
+
+# The files that meet other packages at their edges: pydantic, click and rich, sqlite-utils and networkx, pandas, polars,
+# pyarrow and openpyxl, HanTa and wn, jinja2 and vl-convert, dask, numba, numpy and scipy. The others go by arrays alone.
+EDGES := $(addprefix tests/test_,$(addsuffix .py,pydantic scenario bad_input rules_load cli store stored_arrays graph \
+	readers tables writing text wordnet searchlog report dask generalise strategies recovery lead transport \
+	statistics mining quickstart worked_example))
+test-edges: $(LOWEST)/tested
+	$(LOWEST)/bin/python -m pytest $(EDGES)
 
 # The promises of docs/explanation/trust.md, SECONDS each, some half an hour in all; writes how often each was tried.
 SECONDS ?= 60
@@ -79,10 +93,17 @@ $(VENV)/shown $(VENV)/tested $(VENV)/developed $(VENV)/benched $(VENV)/sited: py
 	@touch $@ $(VENV)/installed
 
 $(VENV)/shown: EXTRA := report
+
+$(LOWEST)/tested: pyproject.toml tests/lowest.py | $(BIN)/python
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python tests/lowest.py >$(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(LOWEST)/lowest.txt --editable '.[test]'
+	@touch $@
+
 $(VENV)/tested: EXTRA := test
 $(VENV)/developed: EXTRA := dev
 $(VENV)/benched: EXTRA := test,bench
 $(VENV)/sited: EXTRA := docs,test
 
 clean:
-	rm -rf $(VENV) store.db store.db-wal store.db-shm demo.html dist
+	rm -rf $(VENV) $(LOWEST) store.db store.db-wal store.db-shm demo.html dist
