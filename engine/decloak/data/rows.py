@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from scipy import sparse
 
-__all__ = ["BLOCK", "CodedRows", "Coding", "Numbers", "lean_labels", "picked_labels"]
+__all__ = ["BLOCK", "CodedRows", "Coding", "Numbers", "lean_labels", "narrow", "picked_labels"]
 
 T_co = TypeVar("T_co", bound=Hashable, covariant=True)
 U = TypeVar("U", bound=Hashable)
@@ -32,6 +32,11 @@ class Coding(dict[U, int]):
     def __missing__(self, name: U) -> int:
         number = self[name] = len(self)
         return number
+
+
+def narrow(start: Starts) -> NDArray[np.signedinteger[Any]]:
+    """A copy of starts in four bytes each where they fit: scipy makes all places in a matrix as large as these."""
+    return start.astype(np.int32 if start[-1] < 1 << 31 else np.int64)
 
 
 class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
@@ -178,10 +183,8 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
         from scipy import sparse
 
         indices = np.asarray(column, np.int32)[self.codes]
-        # scipy makes all numbers as large as the largest: half the memory where starts are small.
-        small = len(indices) < 1 << 31
-        start: NDArray[np.integer[Any]] = self.start.astype(np.int32) if small else self.start.copy()
-        records = sparse.csr_array((np.ones(len(indices), np.int8), indices, start), (len(self), columns))
+        shape = (len(self), columns)
+        records = sparse.csr_array((np.ones(len(indices), np.int8), indices, narrow(self.start)), shape)
         records.sum_duplicates()
         records.data[:] = 1
         return records

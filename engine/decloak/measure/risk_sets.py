@@ -176,7 +176,7 @@ class _People:
         """Without the originals somebody knows what a record shows for certain."""
         rows = held.published.rows.compact
         true = None if held.behind is None else held.behind.rows.compact
-        elements = _Elements(rows.names, () if true is None else true.names)
+        elements, classes = _Elements(rows.names, () if true is None else true.names), _alike(rows)
         plainly = np.bincount(rows.row[elements.plain[rows.codes]], minlength=len(rows))
         people = asked(plainly if true is None else true.lengths, len(rows))
         taken = rows.take(people)
@@ -202,7 +202,7 @@ class _People:
         may = of_elements.any_of(having)
         shows = of_elements.any_of([of_item[elements.plain[of_item]] for of_item in having])
         told = implied(may, shows, crowd, _placed(shown, place))
-        return cls(elements, place, crowd, may, _alike(rows), raw, told, hidden)
+        return cls(elements, place, crowd, may, classes, raw, told, hidden)
 
     def struck(self, tables: Sequence[TrueTable], masks: Sequence[Mask]) -> _Struck:
         """What was struck of tables."""
@@ -233,13 +233,13 @@ class _Raw(NamedTuple):
 
     @classmethod
     def of(cls, people: Ints, known: Ints, elements: _Elements, true: CodedRows[str]) -> "_Raw":
-        items = np.unique(known % elements.items)
+        items, classes = np.unique(known % elements.items), _alike(true)  # told apart before what else takes memory
         place = np.full(elements.items, -1, np.int64)
         place[items] = np.arange(len(items))
         crowd = Crowd(people, len(items), _placed(known, place))
         item = place[elements.further[true.codes]]
         raw = Holders.of(len(true), len(items), item[item >= 0], true.row[item >= 0])
-        return cls(singled_out(raw, crowd, _alike(true)), implied(raw, raw, crowd, crowd.known))
+        return cls(singled_out(raw, crowd, classes), implied(raw, raw, crowd, crowd.known))
 
 
 def _placed(known: Ints, place: Ints) -> Ints:

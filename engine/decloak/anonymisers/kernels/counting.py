@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from decloak.anonymisers.kernels.records import Mask, Records, entries_of, matrix_of, starts
 from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.data.rows import narrow
 from decloak.errors import DecloakError, shown
 from decloak.lazy import sparse
 
@@ -82,7 +83,7 @@ def places_of(records: Records, labels: int) -> Places:
     """Where each of the labels 0..labels - 1 stands."""
     shape = (len(records.weight), labels)
     numbers = np.arange(len(records.held), dtype=np.int32)
-    matrix = sparse.csr_array((numbers, records.held, records.start), shape).tocsc()
+    matrix = sparse.csr_array((numbers, records.held, narrow(records.start)), shape).tocsc()
     return Places(matrix.indptr, matrix.indices, matrix.data)
 
 

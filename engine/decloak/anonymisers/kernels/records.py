@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.data.rows import narrow
 from decloak.lazy import sparse
 
 __all__ = [
@@ -70,7 +71,7 @@ def renamed(records: Records, name: Ints, labels: int) -> Records:
 def matrix_of(records: Records, labels: int) -> sparse.csr_array[Any]:
     """Records × labels, 1 where a record holds a label."""
     ones = np.ones(len(records.held), np.int8)
-    return sparse.csr_array((ones, records.held, records.start), (len(records.weight), labels))
+    return sparse.csr_array((ones, records.held, narrow(records.start)), (len(records.weight), labels))
 
 
 def merged(records: Records, keys: NDArray[np.uint64] | None = None) -> Records:
