@@ -208,7 +208,8 @@ def test_the_command_lists_names_and_tells(call):
     wrong = call("gallery", "fig99")
     assert wrong.code == 2
     assert "no figure 'fig99'" in wrong.err
-    assert "--store, --set and --write go with --run" in call("gallery", "--write", ".").err
+    assert "--store and --set go with --run" in call("gallery", "--set", "data.seed=2").err
+    assert "without --set" in call("gallery", "fig13d", "--run", "--write", ".", "--set", "data.seed=2").err
 
 
 def test_a_figure_on_data_of_ones_own(tmp_path, call):

@@ -188,7 +188,7 @@ KINDS = {
     "a measure": Kind(
         "measure/volume.py",
         MEASURE,
-        {"measure/registry.py": {"    wmd,\n)": "    volume,\n", "utility, wmd)\nFAM": "volume, "}},
+        {"measure/registry.py": {"    wmd,\n)": "    volume,\n", "utility, wmd,\n)  # fmt": "volume, "}},
         "data: {published: published.txt}\nattack: [{rule: km_violation, k: 2, m: 1}]\nmeasure: [volume]\n",
         ("rows", "3"),
         ("volume", "volumes"),

@@ -220,7 +220,7 @@ def test_the_formats_are_those_that_can_be_read() -> None:
         (["attack: [rba, {rul: gba, rule: x}]"], "s.yaml:6:16: unknown key 'rul'; did you mean 'rule'?"),
         (["measure: [recover]"],
          ("s.yaml:7:11: expected 'recovery', 'link', 'loss', 'cost', 'mining', 'accuracy', 'certain', 'breakage', "
-          "'breach', 'time' or "
+          "'breach', 'identified', 'time' or "
          "'utility', a mapping with link, a mapping with mining, a mapping with breach, a mapping with utility, or a "
          "mapping with wmd, found 'recover'; "
          "did you mean 'recovery'?")),
@@ -413,7 +413,7 @@ DISASSOCIATED = """\
 scenario: x
 data: {release: r.jsonl}
 attack: [aba, cover]
-measure: [accuracy, certain, breakage, breach, time, utility, {wmd: {vectors: v.csv}}]
+measure: [accuracy, certain, breakage, breach, identified, time, utility, {wmd: {vectors: v.csv}}]
 """
 
 

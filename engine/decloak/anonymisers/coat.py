@@ -22,13 +22,14 @@ from decloak.counting.constraints import broken_privacy, broken_utility
 from decloak.counting.promises import Constrained
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
+from decloak.data.formats.readers import read
 from decloak.data.forms import FormName
 from decloak.data.pair import check_pair
 from decloak.errors import DecloakError
 from decloak.relate.counting import Cache
 from decloak.relate.registry import Relate
 from decloak.relate.relatedness import Supplies
-from decloak.yaml.part import Found, Generalised, Item, Part, disjoint
+from decloak.yaml.part import File, Found, Generalised, Item, Part, disjoint
 
 __all__ = ["CoatMethod"]
 
@@ -106,6 +107,19 @@ class RelatedUtility(Part):
         return related_sets(data.items, privacy, similar, sign * self.within), related.warnings
 
 
+class ListedSets(Part):
+    """Sets of items in a file."""
+
+    FILES: ClassVar = ("file",)
+
+    file: File
+    """The path of the file: a set a line, commas between its items."""
+
+    def of(self, folder: Folder) -> Sets:
+        """The sets."""
+        return [row for row in read(folder / self.file, "basket").transactions if row]
+
+
 class CoatMethod(Method):
     """COAT: chosen combinations of items are hidden, by generalising within chosen sets or suppressing."""
 
@@ -117,20 +131,27 @@ class CoatMethod(Method):
     """The name of the method."""
     k: int = Field(ge=1)
     """How many transactions must hold a protected combination that occurs."""
-    privacy: Annotated[tuple[Annotated[tuple[Item, ...], Field(min_length=1)], ...], Field(min_length=1)] | DrawnPrivacy
-    """The sets of items somebody may know of a person, or how they are drawn."""
+    privacy: (
+        Annotated[tuple[Annotated[tuple[Item, ...], Field(min_length=1)], ...], Field(min_length=1)]
+        | DrawnPrivacy
+        | ListedSets
+    )
+    """The sets of items somebody may know of a person, a file of them, or how they are drawn."""
     utility: (
         Literal["all"]
         | Annotated[tuple[Generalised, ...], Field(min_length=1), AfterValidator(disjoint)]
         | RelatedUtility
+        | ListedSets
     ) = "all"
-    """The sets of items that may be generalised together."""
+    """The sets of items that may be generalised together, or a file of them."""
     suppress: float = Field(1.0, ge=0, le=1)
     """The share of the items that may be suppressed."""
 
     @property
     def promise(self) -> Constrained:
         """Of the constraints that are listed."""
+        if isinstance(self.privacy, ListedSets) or isinstance(self.utility, ListedSets):
+            raise DecloakError("the constraints are in a file", hint="list them to check")
         if isinstance(self.privacy, DrawnPrivacy) or isinstance(self.utility, RelatedUtility):
             drawn = "privacy" if isinstance(self.privacy, DrawnPrivacy) else "utility"
             raise DecloakError(f"the {drawn} constraints are drawn from the original data", hint="list them to check")
@@ -143,16 +164,17 @@ class CoatMethod(Method):
 
     def check(self, data: Dataset, folder: Folder) -> None:
         """Refuse constraints that do not fit, and too few transactions."""
-        privacy_constraints(self._privacy(data, 0), data.items)
+        privacy_constraints(self._privacy(data, folder, 0), data.items)
         if isinstance(self.utility, RelatedUtility):
             self.utility.relate.check(folder)
         elif self.utility != "all":
-            utility_constraints(self.utility, data.items)
+            listed = self.utility.of(folder) if isinstance(self.utility, ListedSets) else self.utility
+            utility_constraints(listed, data.items)
         check_enough(sum(map(bool, data.transactions)), self.k)
 
     def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease:
         """Publish under listed constraints, or constraints drawn at random or worked out from what is related."""
-        privacy = self._privacy(data, seed)
+        privacy = self._privacy(data, folder, seed)
         utility, notes = self._utility(privacy, data, folder, cache)
         options = {"k": self.k, "privacy": privacy, "utility": utility, "suppress": self.suppress}
         clock = Stopwatch()
@@ -161,12 +183,16 @@ class CoatMethod(Method):
         parameters = {**options, "privacy": len(privacy), "utility": len(utility)}
         return NewRelease(release.published, self.method, parameters, loss, suppressed=release.suppressed, notes=notes)
 
-    def _privacy(self, data: Dataset, seed: int) -> Sets:
+    def _privacy(self, data: Dataset, folder: Folder, seed: int) -> Sets:
+        if isinstance(self.privacy, ListedSets):
+            return self.privacy.of(folder)
         return self.privacy.of(data.items, seed) if isinstance(self.privacy, DrawnPrivacy) else self.privacy
 
     def _utility(self, privacy: Sets, data: Dataset, folder: Folder, cache: Cache | None) -> tuple[Sets, Sequence[str]]:
         if isinstance(self.utility, RelatedUtility):
             return self.utility.of(privacy, data, folder, cache)
+        if isinstance(self.utility, ListedSets):
+            return self.utility.of(folder), ()
         return (all_items(data.items) if self.utility == "all" else self.utility), ()
 
 

@@ -20,10 +20,13 @@ __all__ = ["gallery_command"]
 @click.option("--run", "running", is_flag=True, help="Run them now, and judge by that.")
 @click.option("--quick", is_flag=True, help="Only those that take seconds.")
 @click.option("--store", type=click.Path(path_type=Path), help="Where runs are kept; forgotten if not said.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), metavar="N", help="Processes that work at a time; all cores unless said."
+)
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Put a value on top, such as data=...")
 @click.option(
     "--write", type=click.Path(file_okay=False, exists=True, path_type=Path), metavar="FOLDER",
-    help="With --run: write gallery.md and its pictures there.",
+    help="Write gallery.md there; with --run, what came of the figures and their pictures as well.",
 )  # fmt: skip
 @form_option
 def gallery_command(
@@ -31,6 +34,7 @@ def gallery_command(
     running: bool,
     quick: bool,
     store: Path | None,
+    jobs: int | None,
     overrides: tuple[str, ...],
     write: Path | None,
     form: str,
@@ -41,16 +45,19 @@ def gallery_command(
     those that come with decloak; --run takes them anew.
     """
     from decloak.report.gallery import entries, known_outcomes
+    from decloak.report.gallery_page import folder_of_pictures, write_outcomes
     from decloak.report.table import emit
 
-    if not running and (store or overrides or write):
-        raise click.UsageError("--store, --set and --write go with --run", click.get_current_context())
+    if not running and (store or overrides):
+        raise click.UsageError("--store and --set go with --run", click.get_current_context())
     if overrides and write:
         raise click.UsageError("the page shows the scenarios as they are, without --set", click.get_current_context())
     chosen = entries(names, quick=quick)
     outcomes = known_outcomes()
     if running:
-        outcomes |= _run(chosen, store, overrides, write)
+        outcomes |= _run(chosen, store, jobs, overrides, write)
+    elif write is not None:
+        write_outcomes(entries(), known_outcomes(folder_of_pictures(write)), write)
     if names and form == "table":
         for entry in chosen:
             _tell(entry, outcomes.get(entry.name))
@@ -84,15 +91,16 @@ def _verdict(entry: "Entry", known: "Outcome | None") -> str:
 
 
 def _run(
-    chosen: Sequence["Entry"], store: Path | None, overrides: Sequence[str], write: Path | None
+    chosen: Sequence["Entry"], store: Path | None, jobs: int | None, overrides: Sequence[str], write: Path | None
 ) -> dict[str, "Outcome"]:
+    from decloak.cells.mapping import cores
     from decloak.report.gallery import entries, known_outcomes, outcome
     from decloak.report.gallery_page import folder_of_pictures, write_outcomes, write_picture
 
     outcomes = {}
     for number, entry in enumerate(chosen, 1):
         say(f"{number} of {len(chosen)}: {entry.name}", err=True)
-        outcomes[entry.name], panels = outcome(entry, store, overrides=overrides)
+        outcomes[entry.name], panels = outcome(entry, store, jobs=jobs or cores(), overrides=overrides)
         if write is not None:
             folder_of_pictures(write).mkdir(exist_ok=True)
             write_picture(entry, panels, write)

@@ -8,6 +8,7 @@ from decloak.measure import (
     certain,
     cost,
     findings,
+    identified,
     link,
     loss,
     mining,
@@ -25,7 +26,8 @@ __all__ = [
 ]  # fmt: skip
 
 _MODULES = (
-    findings, risk, recovery, link, loss, cost, mining, accuracy, certain, breakage, breach, timing, utility, wmd,
+    findings, risk, recovery, link, loss, cost, mining, accuracy, certain, breakage, breach, identified,
+    timing, utility, wmd,
 )  # fmt: skip
 FAMILIES: tuple[Family, ...] = tuple(module.FAMILY for module in _MODULES)
 

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 from decloak.digest import digest
 from decloak.errors import DecloakError, nearest, shown
+from decloak.measure.registry import figure_titles
 from decloak.report import charts
 from decloak.report.study import Study
 from decloak.report.trends import Judged, judged
 from decloak.resources import bundled
-from decloak.runs.runner import Progress, run
+from decloak.runs.runner import run
 from decloak.scenario.figure import Figure
 from decloak.scenario.plots import Plot, Plots
 from decloak.store.opening import connect_readonly
@@ -47,6 +48,7 @@ PAPERS = {
 """The papers by their folders, in the order in which they are shown."""
 
 AGREES, HALF, DIFFERS = "agrees", "half", "does not"
+WORDS = ("number", "saw", "why", "quick")
 VERDICTS = "verdicts.json"
 """The file in which outcomes are kept, beside the papers and beside the pictures."""
 
@@ -120,7 +122,13 @@ def _entry(path: Path) -> Entry | None:
     figure = check(source, Figure, ("figure",))
     plots = check(source, Plots, ("report",)).plot if "report" in source.value else None
     name = f"{path.parent.name}/{path.stem}"
-    return Entry(name, path, str(source.value.get("scenario", "")), figure, plots or (), digest(source.value))
+    return Entry(name, path, str(source.value.get("scenario", "")), figure, plots or (), _digest(source.value))
+
+
+def _digest(said: Mapping[str, Any]) -> str:
+    """The digest of what decides an outcome: of words about it the outcome stays what it is."""
+    figure = {key: value for key, value in said["figure"].items() if key not in WORDS}
+    return digest({**said, "figure": figure})
 
 
 def known_outcomes(folder: Path | None = None) -> dict[str, Outcome]:
@@ -133,11 +141,14 @@ def known_outcomes(folder: Path | None = None) -> dict[str, Outcome]:
 
 
 def outcome(
-    entry: Entry, store: Path | None, progress: Progress | None = None, overrides: Sequence[str] = ()
+    entry: Entry, store: Path | None, *, jobs: int = 1, overrides: Sequence[str] = ()
 ) -> tuple[Outcome, list[dict[str, Any]]]:
-    """Run a figure and judge its trends; with it the panels that show it."""
+    """Run a figure and judge its trends; with it the panels that show it. What is timed is run in one process."""
+    titles = figure_titles()
+    if any(titles[trend.of].clock for trend in entry.figure.trends):
+        jobs = 1
     with tempfile.TemporaryDirectory() as folder:
-        finished = run(entry.path, store=store or Path(folder) / "gallery.db", progress=progress, overrides=overrides)
+        finished = run(entry.path, store=store or Path(folder) / "gallery.db", jobs=jobs, overrides=overrides)
         with closing(connect_readonly(finished.store)) as connection:
             study = Study.of(connection, read_runs(connection, [variant.run for variant in finished.variants]))
     trends = tuple(judged(study, trend) for trend in entry.figure.trends)

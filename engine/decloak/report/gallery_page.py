@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from decloak.data.formats.writing import write_bytes, write_text
+from decloak.measure.kernels.agreement import agreement
+from decloak.relate.judgements import PRINTED, thirty_pairs
 from decloak.report.charts import drawn, grid
 from decloak.report.gallery import AGREES, DIFFERS, HALF, PAPERS, VERDICTS, Entry, Outcome
 from decloak.report.trends import Judged
@@ -74,6 +76,8 @@ def _papers(listed: Sequence[Entry], outcomes: Mapping[str, Outcome], folder: Pa
         for entry in listed:
             if entry.paper == paper:
                 yield from _figure(entry, outcomes.get(entry.name), folder)
+        if paper == "set-generalisation-thesis":
+            yield from _table_of_judgements()
 
 
 def _figure(entry: Entry, known: Outcome | None, folder: Path) -> Iterator[str]:
@@ -87,6 +91,18 @@ def _figure(entry: Entry, known: Outcome | None, folder: Path) -> Iterator[str]:
     picture = folder_of_pictures(folder) / picture_of(entry.name)
     if picture.is_file():
         yield from (f"![{_alt(entry, known)}](gallery/{picture.name})", "")
+
+
+def _table_of_judgements() -> Iterator[str]:
+    """The one table of results that is about a measure and not about a release, so that no scenario repeats it."""
+    data = thirty_pairs()
+    worked_out = {name: agreement(data.human, scores).pearson.value or 0.0 for name, scores in data.others.items()}
+    same = all(abs(worked_out[name] - printed) < 0.01 for name, printed in PRINTED.items())
+    seen = "; ".join(f"{name} {value:.3f}, printed {PRINTED[name]:.2f}" for name, value in worked_out.items())
+    yield from (f"### Table 3.1: {AGREES if same else DIFFERS}", "")
+    yield from ("No scenario: `decloak relate benchmark`, which compares any measure with the same people.", "")
+    yield from ("The paper: NGD agrees with people's judgements of thirty pairs of words as well as other methods.", "")
+    yield from (f"We see, from the scores it prints, as correlations with the judgements: {seen}.", "")
 
 
 def _trend(trend: Judged) -> str:

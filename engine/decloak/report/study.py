@@ -145,7 +145,8 @@ def setting(config: Mapping[str, Any], key: str) -> Any:
     value: Any = config
     for name in key.split("."):
         if isinstance(value, list):
-            value = value[int(name)] if name.isdecimal() and int(name) < len(value) else None
+            place = "0" if name == "*" else name  # of what is put into every entry any one tells
+            value = value[int(place)] if place.isdecimal() and int(place) < len(value) else None
         else:
             value = value.get(name) if isinstance(value, Mapping) else None
     return value

@@ -12,6 +12,7 @@ from decloak.data.formats.readers import FORMATS
 from decloak.data.formats.record import Options
 from decloak.data.generators.baskets import baskets
 from decloak.data.generators.clinic import generate as clinic
+from decloak.data.sampling import sampled
 from decloak.data.text.headers import check_pattern
 from decloak.errors import DecloakError, shown
 from decloak.scenario.data_part import DataPart, Progress
@@ -32,7 +33,21 @@ def _pattern(text: str) -> str:
 Pattern = Annotated[str, Field(min_length=1), AfterValidator(_pattern)]
 
 
-class Original(DataPart):
+class _Sampled(DataPart):
+    """Data of which a part may be taken."""
+
+    sample: int | None = Field(None, ge=1)
+    """How many transactions are taken, drawn at random; with a density, those that are alike."""
+    density: float | None = Field(None, gt=0, le=1)
+    """What share of the items that are kept a transaction has on average: the fewer are kept, the higher."""
+
+    def _part(self, data: Dataset, seed: int) -> Dataset:
+        if self.sample is None and self.density is None:
+            return data
+        return sampled(data, self.sample, self.density, seed)
+
+
+class Original(_Sampled):
     """Transactions as they were collected."""
 
     collected: ClassVar = True
@@ -58,6 +73,8 @@ class Original(DataPart):
     """Whether the first line names columns and is no transaction (format basket; others know by themselves)."""
     as_said: bool = False
     """Whether to read the file as said even where it does not look so."""
+    seed: int = Field(1, ge=0)
+    """What a sample is drawn from."""
 
     def mistakes(self) -> Found:
         """Options that mean nothing to the format."""
@@ -71,6 +88,8 @@ class Original(DataPart):
         if self.transaction == self.item:
             message = f"{shown(self.item)} cannot hold both the transaction and the item"
             yield ("item",), DecloakError(message, hint="name two columns")
+        if "seed" in self.model_fields_set and self.sample is None and self.density is None:
+            yield ("seed",), DecloakError("no sample is drawn here", hint="delete it, or add sample: NUMBER")
         for key, character in (("separator", self.separator), ("within", self.within)):
             if character is not None:
                 try:
@@ -87,10 +106,10 @@ class Original(DataPart):
         """The transactions of the file."""
         options = Options(*(getattr(self, option) for option in Options._fields))
         data = read_fitting(folder / self.file, self.format, options, as_said=self.as_said)
-        return Dataset(data.transactions, data.labels, self.file)
+        return self._part(Dataset(data.transactions, data.labels, self.file), self.seed)
 
 
-class Generated(DataPart):
+class Generated(_Sampled):
     """Transactions that are made up, the same for the same seed."""
 
     collected: ClassVar = True
@@ -106,7 +125,7 @@ class Generated(DataPart):
     length: float = Field(6.5, ge=1)
     """Baskets: items in a transaction, on average."""
     seed: int = Field(1, ge=0)
-    """What they are drawn from."""
+    """What they are drawn from, and a sample of them."""
 
     def mistakes(self) -> Found:
         """The clinic has its own items."""
@@ -119,8 +138,10 @@ class Generated(DataPart):
     def read_original(self, folder: Folder, progress: Progress | None = None) -> Dataset:
         """The transactions, made anew."""
         if self.generate == "clinic":
-            return clinic(self.transactions, self.seed)
-        return baskets(self.transactions, self.items, self.length, self.seed)
+            made = clinic(self.transactions, self.seed)
+        else:
+            made = baskets(self.transactions, self.items, self.length, self.seed)
+        return self._part(made, self.seed)
 
 
 class _Words(DataPart):

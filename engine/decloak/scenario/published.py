@@ -131,6 +131,13 @@ class PairData(_WithRelease, Original):
 
     FILES: ClassVar = ("file", "published")
 
+    def mistakes(self) -> Found:
+        """A part of what was published together."""
+        yield from super().mistakes()
+        for key in ("sample", "density"):
+            if key in self.model_fields_set:
+                yield (key,), DecloakError("a sample would not be what was published of the data", hint="delete it")
+
 
 class PublishedData(_WithRelease):
     """Only what was published."""

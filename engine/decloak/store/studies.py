@@ -11,7 +11,7 @@ from decloak.store.results import find_run
 __all__ = ["StudyRun", "chosen_runs", "read_runs", "sweep_of"]
 
 # A variant is called `key=value, key=value`; only parts of a scenario vary, and values hold no such key.
-_KEY = re.compile(r"(?:^|, )((?:data|anonymise|relate|attacker|attack|measure)(?:\.[\w.]+)?)=")
+_KEY = re.compile(r"(?:^|, )((?:data|anonymise|relate|attacker|attack|measure)(?:\.[\w.*]+)?)=")
 
 
 class StudyRun(NamedTuple):
@@ -68,7 +68,9 @@ def _fixed(run: StudyRun) -> dict[str, Any]:
 
 def _without(config: Mapping[str, Any], paths: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, Any]]:
     for key, value in config.items():
-        inside = [path[1:] for path in paths if path[0] == key]
+        inside = [path[1:] for path in paths if path[0] in (key, "*")]
         if () in inside:
             continue
-        yield key, dict(_without(value, inside)) if inside and isinstance(value, dict) else value
+        # A key that varies may lie inside an entry of a list.
+        inner = dict(zip(map(str, range(len(value))), value, strict=True)) if isinstance(value, list) else value
+        yield key, dict(_without(inner, inside)) if inside and isinstance(inner, dict) else value

@@ -84,10 +84,13 @@ class Node:
         return 1 + max((child.height for child in self.children.values()), default=0)
 
     def put(self, keys: tuple[str, ...], node: "Node", key_place: Place) -> "Node":
-        """This tree with `node` under the given keys; absent mappings on the way are made."""
+        """This tree with `node` under the given keys, * for every entry of a list; mappings on the way are made."""
         if not keys:
             return node
         head, rest = keys[0], keys[1:]
+        if isinstance(self.value, list) and head == "*":
+            every = [child.put(rest, node, key_place) for child in self.children.values()]
+            return Node.sequence(self.place, every)
         if isinstance(self.value, list):
             index = self._index(head, key_place)
             items = self.children | {index: self.children[index].put(rest, node, key_place)}
