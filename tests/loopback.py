@@ -159,7 +159,23 @@ def other(handler: Handler, _: bytes) -> tuple[str, object]:
     return query, {"hits": [{"total": {"value": hits(query)}}]}
 
 
-FACES = {"/wiki/api.php?": mediawiki, "/texts/_count": elasticsearch, "/search?": searxng, "/json?": other}
+def model(handler: Handler, body: bytes) -> tuple[str, object]:
+    """Vectors that have a place for every letter: terms of the same letters are near each other."""
+    asked = json.loads(body)
+    vectors = [
+        [float(term.lower().count(letter)) for letter in "abcdefghijklmnopqrstuvwxyz"] for term in asked["input"]
+    ]
+    data = [{"object": "embedding", "index": place, "embedding": vector} for place, vector in enumerate(vectors)]
+    return ", ".join(asked["input"]), {"object": "list", "model": asked["model"], "data": data[::-1]}
+
+
+FACES = {
+    "/v1/embeddings": model,
+    "/wiki/api.php?": mediawiki,
+    "/texts/_count": elasticsearch,
+    "/search?": searxng,
+    "/json?": other,
+}
 
 
 def status(code: int, **headers: str) -> Fault:

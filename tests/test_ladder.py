@@ -236,7 +236,22 @@ def test_the_step_stands_in_every_table(held_out, call):
     shown = json.loads(call("show", "1", "--store", held_out.store, "--json").out)
     assert {(row["attack"], row["knows"]) for row in shown} == {("ra", "nothing"), ("rba", "language + sample")}
     call("report", "1", "--store", held_out.store, "-o", held_out.store.parent / "page.html")
-    assert "language + sample" in (held_out.store.parent / "page.html").read_text()
+    page = (held_out.store.parent / "page.html").read_text()
+    assert "language + sample" in page
+    who = page[page.index("Who attacks") : page.index("Attacks beside chance")]
+    assert "knows other records of the same population" in who
+    assert "this is a marketer" in who
+    assert "Not tried: release and person." in who
+
+
+@pytest.mark.parametrize(("model", "target"), [("strong", "a prosecutor"), ("moderate", "a journalist")])
+def test_a_page_says_after_whom_somebody_is_who_knows_persons(tmp_path, call, model, target):
+    path = written(tmp_path, CLINIC, CHUNKS, f"attacker: {{model: {model}}}\nattack: [random, cover]\n")
+    assert call("run", path, "--store", tmp_path / "s.db").code == 0
+    assert call("report", "1", "--store", tmp_path / "s.db", "-o", tmp_path / "page.html").code == 0
+    page = (tmp_path / "page.html").read_text()
+    assert f"Who knows something of persons is {target}, who knows" in page
+    assert "Not tried: language, release and sample." in page
 
 
 def test_the_verdict_says_which_step_won(tmp_path):

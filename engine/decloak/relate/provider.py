@@ -21,7 +21,7 @@ from decloak.relate.relatedness import CountedSource, Supplies
 from decloak.yaml.part import Found
 from decloak.yaml.source import Mistakes
 
-__all__ = ["Provider", "ProviderSettings", "ProviderSource"]
+__all__ = ["Provider", "ProviderSettings", "ProviderSource", "Variable", "check_header_names", "header_values"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +48,7 @@ class ProviderSettings:
             raise DecloakError(f"unknown kind of service {shown(self.kind)}", "kind", hint)
         check_url(self.url.replace("{query}", "") if self.kind == "json" else self.url)
         _check_shape(self)
-        _check_header_names(self.headers)
+        check_header_names(self.headers)
         _check_number("rate", self.rate, 0.001, 1000)
         _check_number("timeout", self.timeout, 0.001, 3600)
         if not 0 <= self.retries <= 20:
@@ -77,7 +77,7 @@ class Provider:
         self._service = settings.service
         self._client = Client(
             # Offline no key is needed, so that none has to be set.
-            {} if settings.offline else _headers(settings.headers),
+            {} if settings.offline else header_values(settings.headers),
             rate=settings.rate,
             timeout=settings.timeout,
             retries=settings.retries,
@@ -145,7 +145,8 @@ def _check_shape(settings: ProviderSettings) -> None:
 EXAMPLES = {"field": "the one that is searched, such as field: text", "path": "where the count is, such as hits.total"}
 
 
-def _check_header_names(headers: Mapping[str, str]) -> None:
+def check_header_names(headers: Mapping[str, str]) -> None:
+    """Refuse what is no header, or names no environment variable."""
     for name, variable in headers.items():
         if not re.fullmatch(r"[A-Za-z0-9-]+", name):
             raise DecloakError(f"{shown(name)} is not the name of a header", "headers", "write one such as X-Api-Key")
@@ -154,7 +155,7 @@ def _check_header_names(headers: Mapping[str, str]) -> None:
             raise DecloakError(message, "headers", "write the name of one that holds its value, never the value itself")
 
 
-def _headers(headers: Mapping[str, str]) -> dict[str, str]:
+def header_values(headers: Mapping[str, str]) -> dict[str, str]:
     """The headers with the values their environment variables hold."""
     values = {}
     for name, variable in headers.items():

@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Discriminator, Field
 from decloak.relate.clinic import ClinicSource
 from decloak.relate.clusters import ClustersSource
 from decloak.relate.combined import CombinedBase
+from decloak.relate.model_source import ModelSource
 from decloak.relate.ngd_sources import CorpusSource, CountsSource, ReleaseSource, SampleSource, ScoresSource
 from decloak.relate.provider import ProviderSource
 from decloak.relate.relatedness import Relatedness
@@ -16,7 +17,7 @@ __all__ = ["NGD", "SIMILARITIES", "Relate"]
 
 NGD = (CountsSource, CorpusSource, ClinicSource, SampleSource, ReleaseSource, ProviderSource, ScoresSource)
 """The sources of normalised Google distances, told apart by `source`."""
-SIMILARITIES = (EmbeddingSource, WordnetSource, ClustersSource)
+SIMILARITIES = (EmbeddingSource, WordnetSource, ClustersSource, ModelSource)
 """The sources that are a measure of their own."""
 
 

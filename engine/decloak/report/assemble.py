@@ -15,6 +15,7 @@ from decloak.report.risk_section import risk_parts
 from decloak.report.sections import attacks_section, costs_section, limits_section, making_section, sweep_section
 from decloak.report.study import Study
 from decloak.report.verdict import Outcome, conclusion
+from decloak.report.who import who_section
 from decloak.rules.explain import compared, list_findings
 from decloak.rules.load import parse_rule
 from decloak.scenario.expect import Expectation
@@ -37,6 +38,7 @@ def page_of(
     notes = list(dict.fromkeys(note for run in runs for note in notes_of(connection, run.run)))
     sections = (
         risk.section,
+        who_section(study),
         attacks_section(study),
         sweep_section(study),
         costs_section(study),

@@ -5,7 +5,7 @@ from typing import Any
 
 from decloak.data.rungs import Rung
 
-__all__ = ["attacker_phrase", "listed"]
+__all__ = ["attacker_phrase", "language_of", "listed"]
 
 _TEXTS = "knows how often texts mention two terms together"
 _SOURCES = {
@@ -18,6 +18,7 @@ _SOURCES = {
 _MEASURES = {
     "embedding": "knows how near terms are as vectors of words",
     "wordnet": "has a dictionary of how terms are related",
+    "model": "asks a language model how near terms are",
 }
 _RUNGS = {"clusters": Rung.RELEASE, "release": Rung.RELEASE, "sample": Rung.SAMPLE}
 _ALWAYS = {
@@ -43,6 +44,12 @@ def attacker_phrase(config: Mapping[str, Any], knows: str = "") -> str:
         known.append(_PERSONS["explicit" if attacker.get("knowledge") else attacker.get("model", "strong")])
     known = list(dict.fromkeys(known))
     return f"An attacker who has the release and {listed(known)}" if known else "An attacker who has only the release"
+
+
+def language_of(config: Mapping[str, Any]) -> list[str]:
+    """What somebody knows of language who goes by the measures of a scenario."""
+    phrases = (phrase for rung, phrase in _related(config.get("relate")) if rung == Rung.LANGUAGE)
+    return list(dict.fromkeys(phrases))
 
 
 def _related(relate: Any) -> Iterator[tuple[Rung, str]]:

@@ -1,0 +1,86 @@
+"""What each source of knowledge brings to `selftrained`: F with all of them, and with each left out.
+
+    python benchmarks/effect_features.py INPUTS.json.gz FOLDER INDEX WORDNET
+
+INPUTS, FOLDER and INDEX are those of effect_selftrained.py; WORDNET is the folder of WordNet's files. Language is NGD
+by the corpus, GloVe and WordNet; spelling the number of words that items share. A row is the mean over the samples with
+half of its 95% interval, and the mean difference from all, sample by sample.
+"""
+
+import argparse
+import gzip
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from decloak.attack.controls import Control
+from decloak.attack.selftrained import added_probabilities
+from decloak.attack.tables import needed_pairs, tables
+from decloak.data.published import Published
+from decloak.data.tables import Pair
+from decloak.measure.kernels.statistics import interval, paired_difference
+from decloak.relate.corpus_index import Corpus
+from decloak.relate.similar import apart
+from decloak.relate.wordnet_similarity import WordNet
+from effect_selftrained import FILES, Measure, glove, ngd, struck_well, vectors
+
+
+def by_wordnet(folder: Path) -> Measure:
+    nouns = WordNet.read(folder)
+    return lambda pairs: apart(nouns.scores(pairs)).distances
+
+
+def figures(published: Published, truth: list[frozenset[str]], language: dict[str, Measure]) -> dict[str, float]:
+    attacked = tables(published, dict.fromkeys(needed_pairs(published, None), 0.0), None)
+
+    def learned(names: Sequence[str], control: Control | None = None) -> float:
+        def relate(asked: Sequence[Pair]) -> list[object]:
+            return [language[name](asked) for name in names]
+
+        p = added_probabilities(published, attacked, relate, control=control)  # type: ignore[arg-type]
+        return struck_well(p, attacked, truth)
+
+    f = {"all": learned(list(language))}
+    f |= {f"without {name}": learned([other for other in language if other != name]) for name in language}
+    return f | {"without spelling": learned(list(language), "words"), "spelling alone": learned([])}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name in ("inputs", "folder", "index", "wordnet"):
+        parser.add_argument(name, type=Path)
+    arguments = parser.parse_args()
+    with gzip.open(arguments.inputs, "rt", encoding="utf-8") as file:
+        inputs = json.load(file)
+    with Corpus.open(arguments.index) as index:
+        language = {
+            "ngd": ngd(index),
+            "glove": glove(vectors(arguments.folder)),
+            "wordnet": by_wordnet(arguments.wordnet),
+        }
+        for name, k in (("mts", "k=3"), ("mts", "k=5"), ("recipes", "k=3")):
+            with gzip.open(arguments.folder / FILES[name], "rt", encoding="utf-8") as lines:
+                every = [tuple(dict.fromkeys(line.rstrip("\n").split("\t")[1].split("|"))) for line in lines]
+            results = []
+            for key, numbers in inputs["lines"].items():
+                sample = " ".join(key.split()[:2])
+                if sample.split()[0] == name:
+                    sets = {item: tuple(sorted(items)) for items in inputs["releases"][sample][k] for item in items}
+                    rows = [every[number] for number in numbers]
+                    shown = tuple(tuple(dict.fromkeys(sets.get(item, item) for item in row)) for row in rows)
+                    published = Published(shown, tuple(map(str, range(len(rows)))))
+                    results.append(figures(published, list(map(frozenset, rows)), language))
+            report(f"{name} {k}", results)
+
+
+def report(title: str, results: Sequence[dict[str, float]]) -> None:
+    print(f"{title}, {len(results)} samples", flush=True)
+    for name in results[0]:
+        ours, whole = [one[name] for one in results], [one["all"] for one in results]
+        mean, _, high, *_ = interval(ours)
+        change = "" if name == "all" else f"  {paired_difference(ours, whole)[0] or 0:+.3f}"
+        print(f"  {name:18} {mean or 0:.3f} ±{(high or 0) - (mean or 0):.3f}{change}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
