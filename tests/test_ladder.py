@@ -196,7 +196,11 @@ RECORDS = "milk, bread, tea\nmilk, bread\ntea, rice\nrice, milk\nbread, rice\nte
 
 
 def test_a_sample_that_has_all_that_is_published_is_the_answers(tmp_path, call):
-    for name, text in (("d.txt", RECORDS), ("more.txt", RECORDS + "oats, milk\n"), ("others.txt", "tea, milk\n" * 3)):
+    for name, text in (
+        ("d.txt", RECORDS),
+        ("more.txt", RECORDS + "oats, milk\n"),
+        ("others.txt", "tea, milk\nbread, rice\nmilk, bread\ntea, rice\nmilk\n"),
+    ):
         (tmp_path / name).write_text(text)
     head = "scenario: s\ndata: {file: d.txt, format: basket}\nanonymise: {method: sets, size: 2}\nattack: [rba]\n"
     for name in ("d.txt", "more.txt"):
