@@ -1,6 +1,6 @@
 """What whole runs cost: CPU seconds, peak memory, the size of the store, and what share of the CPU every stage takes.
 
-    python benchmarks/bench_whole.py [--works WORDS] [--data FOLDER] [--write | --check]
+    python benchmarks/bench_whole.py [--works WORDS] [--data FOLDER] [--write | --check | --jobs N]
 
 Each work is a scenario run into a new store, in a process of its own; all that a user waits for is in it, from the
 start of Python on (Linux alone tells the memory). A unit is a fixed work of Python, numpy and SQLite, measured before
@@ -10,6 +10,8 @@ bms_webview2.dat.gz.
 
 `--write` puts the results into results.md, those of works that were not run stay. `--check` runs the works of
 results.md that take less than FEW units there, and fails where one takes 25% more units than it did, the best of two.
+`--jobs` runs the works with `decloak run --jobs 1` and with N by turns, and prints the seconds by the clock, the best
+of three, the ratio, the CPU, and how many programs wanted the cores: the clock tells something on idle cores alone.
 """
 
 import argparse
@@ -155,6 +157,40 @@ def measured(text: str) -> Cost:
     return Cost(seconds, seconds / yardstick, told["peak"] / 1024, size, shares(told["stages"]))
 
 
+class Lasted(NamedTuple):
+    """Seconds by the clock, and of CPU, processes included."""
+
+    wall: float
+    cpu: float
+
+
+def lasted(text: str, jobs: int) -> Lasted:
+    """Run a scenario as users do, with a number of processes."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "work.yaml").write_text(text, encoding="utf-8")
+        command = [sys.executable, "-m", "decloak", "run", "work.yaml", "--jobs", str(jobs)]
+        begun = time.perf_counter()
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        process = subprocess.Popen(command, cwd=folder, **quiet)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - begun
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"the run ended with {process.returncode}:\n{text}")
+    return Lasted(wall, usage.ru_utime + usage.ru_stime)
+
+
+def compare_jobs(chosen: Mapping[str, str], jobs: int) -> None:
+    """Print what several processes gain."""
+    for name, text in chosen.items():
+        pairs = [(lasted(text, 1), lasted(text, jobs)) for _ in range(3)]
+        one, several = (min(side) for side in zip(*pairs, strict=True))
+        clock = f"{one.wall:.1f} s by one process, {several.wall:.1f} s by {jobs}: {one.wall / several.wall:.2f} times"
+        load = f"load {os.getloadavg()[0]:.1f} of {os.cpu_count()} cores"
+        print(f"{name}: {clock}; CPU {one.cpu:.1f} and {several.cpu:.1f} s; {load}", flush=True)
+
+
 def shares(stages: Mapping[str, float]) -> str:
     """The stages that took a twentieth or more, the largest first."""
     total = sum(stages.values())
@@ -219,11 +255,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, help="a folder with real data")
     parser.add_argument("--write", action="store_true", help="put the results into results.md")
     parser.add_argument("--check", action="store_true", help="compare with results.md")
+    parser.add_argument("--jobs", type=int, help="compare one process with so many")
     options = parser.parse_args(arguments)
     everything = dict(works(options.data))
     chosen = {name: text for name, text in everything.items() if all(word in name for word in options.works)}
     if options.check:
         return check(chosen)
+    if options.jobs is not None:
+        compare_jobs(chosen, options.jobs)
+        return 0
     rows = read_lines(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     for name, text in chosen.items():
         rows[name] = line(name, measured(text))

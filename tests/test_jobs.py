@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -215,6 +216,22 @@ def test_memory_bounds_how_many_work_at_a_time_and_what_they_take(tmp_path):
     assert little.stderr.startswith("decloak: --memory: a part of this run takes about ")
     enough = run(path, tmp_path / "s.db", 2, "--memory", "2G")
     assert enough.returncode == 0, enough.stderr
+
+
+def test_a_process_that_takes_more_than_its_share_ends_in_a_line(tmp_path):
+    large = CUT.replace("transactions: 300, items: 40", "transactions: 60000, items: 400").split("vary:")[0]
+    path = written(tmp_path, large)
+    said = run(path, tmp_path / "s.db", 2, "--memory", "64M")
+    needed = re.search(r"takes about (\d+)M of memory", said.stderr)
+    assert needed, said.stderr
+    script = "import sys; import decloak.runs.carrying as c; c.PROCESS, c.OCCURRENCE = 1 << 20, 1; "
+    script += "from decloak.cli import main; main(sys.argv[1:])"
+    arguments = ["run", str(path), "--store", str(tmp_path / "s.db"), "--memory", f"{int(needed[1]) // 2}M"]
+    command = [sys.executable, "-c", script, *arguments]
+    low = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert low.returncode == 2
+    assert "its share of the memory that is allowed; allow more" in low.stderr
+    assert "Traceback" not in low.stderr
 
 
 @pytest.mark.parametrize("size", ["", "4", "4X", "-1G", "1e9G", "G", "63M", "٤G", "4G\x1b[31m"])

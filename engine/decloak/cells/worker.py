@@ -15,6 +15,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
+from decloak.cells.memory import data_bytes, size_of
 from decloak.errors import DecloakError
 
 __all__ = ["Worker", "share"]
@@ -83,7 +84,7 @@ class Worker:
             for pipe in (self.pipe, *others):
                 pipe.close()
             _settle(home, most)
-            _serve(far, work, cells)
+            _serve(far, work, cells, most)
             code = 0
         except (KeyboardInterrupt, _HomeGone):
             pass
@@ -175,13 +176,13 @@ def _limit(most: int) -> None:
     """Let this process have so many bytes more than it has."""
     import resource
 
-    from decloak.cells.memory import data_bytes
-
     limit = data_bytes() + most
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
-def _serve(pipe: Connection, work: Callable[[Any, Callable[[Any], Any]], Any], cells: Sequence[Any]) -> None:
+def _serve(
+    pipe: Connection, work: Callable[[Any, Callable[[Any], Any]], Any], cells: Sequence[Any], most: int | None
+) -> None:
     """Work on the cells whose numbers come, until nobody sends one any more."""
 
     def say(message: bytes) -> None:
@@ -205,12 +206,16 @@ def _serve(pipe: Connection, work: Callable[[Any, Callable[[Any], Any]], Any], c
         try:
             message = _written(("done", work(cells[cell], ask)))
         except Exception as error:
-            message = _failure(error)
+            message = _failure(error, most)
         say(message)
 
 
-def _failure(error: Exception) -> bytes:
+def _failure(error: Exception, most: int | None) -> bytes:
     """What went wrong, for the home to raise."""
+    if isinstance(error, MemoryError) and most is not None:
+        message = f"a part of this run takes over {size_of(most)}, its share of the memory that is allowed"
+        hint = "allow more, or use fewer --jobs; what was finished is kept"
+        return _written(("failed", DecloakError(message, "--memory", hint)))
     if not isinstance(error, DecloakError):
         error.add_note(traceback.format_exc())
     try:

@@ -56,6 +56,8 @@ class _Enough(Exception):
 def carried_out(plans: Sequence[Plan], session: Session, team: Team, teller: Teller) -> Iterator[tuple[int, bool]]:
     """The number of the run of each plan, in order, and whether anything had to be done for it."""
     done = 0
+    if team.memory is not None:
+        _check_bounded(session)
     if session.cluster is not None:
         yield from _by_cluster(plans, session, session.cluster, teller)
         return
@@ -69,6 +71,16 @@ def carried_out(plans: Sequence[Plan], session: Session, team: Team, teller: Tel
         return
     desk = Desk(session.store, lambda cell, text: teller.tell(plans[cell], text))
     yield from map_cells(partial(_whole, session), plans, desk)
+
+
+def _check_bounded(session: Session) -> None:
+    """Refuse a bound of memory that nobody would keep."""
+    if session.cluster is not None:
+        hint = "leave it out, and start workers with --memory-limit"
+        raise DecloakError("the workers of a cluster bound their memory themselves", "--memory", hint)
+    if not can_fork():
+        message = "memory is bounded on Linux alone, in a program without threads"
+        raise DecloakError(message, "--memory", "leave it out")
 
 
 def _whole(session: Session, plan: Plan, ask: Ask) -> tuple[int, bool]:
@@ -225,7 +237,8 @@ def _processes(plans: Sequence[Plan], session: Session, team: Team) -> Processes
     shared = [*rules, *families, *session.inputs.held()]
     jobs, most = team.jobs, None
     if team.memory is not None:
-        jobs, most = _within(team.memory, team.jobs, session)
+        side_by_side = sum(len(plan.attacks) for plan in plans) if len(plans) < 2 * team.jobs else len(plans)
+        jobs, most = _within(team.memory, min(team.jobs, side_by_side), session)
     return Processes(jobs, shared, session.apart, most, spare=0 if most else None)
 
 
