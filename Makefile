@@ -33,9 +33,10 @@ test-edges: $(LOWEST)/tested
 	$(LOWEST)/bin/python -m pytest $(EDGES)
 
 # The promises of docs/explanation/trust.md, SECONDS each, some half an hour in all; writes how often each was tried.
+# TESTS may name some of them: `make trust TESTS="-k 'damaged or refused'"`.
 SECONDS ?= 60
 trust: $(VENV)/tested
-	DECLOAK_TRUST_SECONDS=$(SECONDS) $(BIN)/python -m pytest -m "" tests/trust
+	DECLOAK_TRUST_SECONDS=$(SECONDS) $(BIN)/python -m pytest -m "" tests/trust $(TESTS)
 
 lint: $(VENV)/developed
 	$(BIN)/ruff check

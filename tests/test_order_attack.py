@@ -271,3 +271,29 @@ def test_hostile_names_steer_nothing_where_places_tell(tmp_path, call):
     assert "cannot stand between" in page
     assert not {"\x1b", "\u202e", "\x9b"} & set(page)
     assert "<script>alert" not in page
+
+
+TREE = "hierarchy: {by: cooccurrence, fanout: 4}"
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "{method: sets, size: 4, share: 0.4}",
+        "{method: coat, k: 5, privacy: {count: 20, sizes: [2]}}",
+        f"{{method: cut, k: 3, m: 2, {TREE}}}",
+        f"{{method: partition, k: 3, {TREE}}}",
+        f"{{method: lra, k: 3, m: 2, {TREE}}}",
+    ],
+)
+def test_what_a_method_has_sorted_gives_nothing_away_by_place(tmp_path, method):
+    rng = random.Random(5)
+    names = [f"{first}{number:02}" for first in ("!", "#", "(", "0", "a", "~") for number in range(8)]
+    rows = [sorted(rng.sample(names, 6)) for _ in range(300)]
+    decloak.write(decloak.Dataset.of(rows), tmp_path / "rows.jsonl", "jsonl")
+    (tmp_path / "s.yaml").write_text(
+        f"scenario: s\ndata: {{file: rows.jsonl, format: jsonl}}\nanonymise: {method}\nattack: [order]\n"
+    )
+    run = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+    assert figures(run)["struck"] is None
+    assert "records are sorted by what they show" in notes(run)
