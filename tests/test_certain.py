@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import decloak
-from decloak.measure.kernels.certainty import brier, certain
+from decloak.measure.kernels.certainty import brier, certain, miscalibration
 from decloak.store.opening import connect_readonly
 from decloak.store.probabilities import probabilities, probable_gifts, probable_strikes
 
@@ -84,3 +84,14 @@ def test_links_of_shared_chunks_count_as_well(tmp_path):
     assert any(str(gift.assignment.chunk).startswith("S") for gift in gifts)
     assert np.all([0 <= gift.probability <= 1 + 1e-6 for gift in gifts])
     connection.close()
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=30))
+def test_miscalibration_is_the_mean_over_tenths_of_how_far_they_are_off(drawn):
+    parts = {}
+    for chance, truly in drawn:
+        parts.setdefault(min(int(chance * 10), 9), []).append((chance, truly))
+    off = sum(abs(sum(chance - truly for chance, truly in part)) for part in parts.values())
+    p, right = zip(*drawn, strict=True)
+    assert miscalibration(p, right) == pytest.approx(off / len(drawn), abs=1e-9)
+    assert miscalibration([], []) is None

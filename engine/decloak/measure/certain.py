@@ -18,7 +18,7 @@ Links = list[tuple[float, bool, int]]
 
 
 def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
-    from decloak.measure.kernels.certainty import brier, certain
+    from decloak.measure.kernels.certainty import brier, certain, miscalibration
 
     if probabilities(attacked.connection, attacked.number) is None:
         return [], NOTHING.format(no_probabilities(attacked.connection, attacked.number))
@@ -34,7 +34,8 @@ def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
         figures.append((POOLED, f"{name}_right", truly / findings if findings else None, truly, findings))
         figures.append((POOLED, f"{name}_people", persons / people if people else None, persons, people))
     score, of_share = brier(p, right)
-    return [*figures, (POOLED, "brier", score, None, None), (POOLED, "brier_chance", of_share, None, None)], None
+    scores = {"brier": score, "brier_chance": of_share, "miscalibration": miscalibration(p, right)}
+    return [*figures, *((POOLED, name, value, None, None) for name, value in scores.items())], None
 
 
 def _strikes(attacked: AttackedRelease[HeldRelease]) -> Iterator[tuple[float, bool, int]]:
@@ -70,6 +71,9 @@ def _titles() -> Iterator[FigureTitle]:
         yield FigureTitle(f"{name}_people", "of people", f"people with a link of p ≥ .{percent}", column=column)
     yield FigureTitle("brier", "Brier", "mean square of what p is off, 0 is best", column=False)
     yield FigureTitle("brier_chance", "Brier by chance", "the same of saying the mean of all", column=False)
+    yield FigureTitle(
+        "miscalibration", "off", "how far tenths of p are from the share that is right, 0 is best", column=False
+    )
 
 
 FAMILY = Family(

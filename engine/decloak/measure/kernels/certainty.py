@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["LEVELS", "Certain", "brier", "certain"]
+__all__ = ["LEVELS", "Certain", "brier", "certain", "miscalibration"]
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 
@@ -45,3 +45,17 @@ def brier(p: ArrayLike, right: ArrayLike) -> tuple[float | None, float | None]:
         return None, None
     share = float(truly.mean())
     return float(np.mean((chances - truly) ** 2)), share * (1 - share)
+
+
+def miscalibration(p: ArrayLike, right: ArrayLike, parts: int = 10) -> float | None:
+    """How far the share that is right is from the mean probability, in each tenth of probability, weighed by findings.
+
+    >>> miscalibration([0.95, 0.95, 0.15, 0.15], [True, True, True, False])
+    0.2
+    """
+    chances, truly = np.asarray(p, float), np.asarray(right, float)
+    if not len(chances):
+        return None
+    part = np.minimum((chances * parts).astype(int), parts - 1)
+    off = np.bincount(part, chances - truly, parts)
+    return float(np.round(np.abs(off).sum() / len(chances), 12))
