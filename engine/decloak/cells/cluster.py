@@ -17,10 +17,11 @@ from importlib.metadata import PackageNotFoundError, version
 from platform import python_version
 from typing import Any
 
-from decloak.errors import DecloakError, shown
+from decloak.cells.shapes import ClusterError
+from decloak.errors import shown
 from decloak.version import __version__
 
-__all__ = ["Cluster", "ClusterError"]
+__all__ = ["Cluster"]
 
 CHUNK = 1 << 24
 """Bytes of a chunk."""
@@ -39,10 +40,6 @@ def _versions() -> dict[str, str]:
         with suppress(PackageNotFoundError):
             versions[package] = version(package)
     return versions
-
-
-class ClusterError(DecloakError):
-    """Something is amiss with the cluster, and not with what was asked of it."""
 
 
 def piece(versions: dict[str, str], parts: Sequence[int], content: bytes, *chunks: bytes) -> bytes:

@@ -4,12 +4,18 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-__all__ = ["Ask", "Hand", "Home", "Processes", "Work"]
+from decloak.errors import DecloakError
+
+__all__ = ["Ask", "ClusterError", "Hand", "Home", "Processes", "Work"]
 
 Cell = TypeVar("Cell")
 Result = TypeVar("Result")
 Ask = Callable[[Any], Any]
 Work = Callable[[Cell, Ask], Result]
+
+
+class ClusterError(DecloakError):
+    """Something is amiss with the cluster, and not with what was asked of it."""
 
 
 class Home(Protocol):

@@ -9,9 +9,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from decloak.cells.cluster import Cluster
 from decloak.cells.mapping import can_fork, map_cells
 from decloak.cells.memory import resident_bytes, size_of
 from decloak.cells.shapes import Ask, Processes
@@ -24,6 +23,9 @@ from decloak.runs.progress import Teller
 from decloak.runs.session import Session
 from decloak.store import inserting
 from decloak.store.sandbox_guard import forget_processes
+
+if TYPE_CHECKING:
+    from decloak.cells.cluster import Cluster
 
 __all__ = ["Cell", "Team", "carried_out"]
 
@@ -137,7 +139,7 @@ def _together(plans: Sequence[Plan], session: Session, team: Team, teller: Telle
 
 
 def _by_cluster(
-    plans: Sequence[Plan], session: Session, cluster: Cluster, teller: Teller
+    plans: Sequence[Plan], session: Session, cluster: "Cluster", teller: Teller
 ) -> Iterator[tuple[int, bool]]:
     """The same by threads that let a cluster do the heavy pieces."""
     left = [plan for plan in plans if inserting.find(session.store, "run", plan.run) is None]

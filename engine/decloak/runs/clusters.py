@@ -4,10 +4,13 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 
-from decloak.cells.cluster import Cluster
 from decloak.errors import DecloakError, shown
 from decloak.relate.sending import check_resolved, is_allowed
+
+if TYPE_CHECKING:
+    from decloak.cells.cluster import Cluster
 
 __all__ = ["check_address", "cluster_at"]
 
@@ -48,11 +51,13 @@ def _is_here(host: str) -> bool:
 
 
 @contextmanager
-def cluster_at(address: str | None, allow_send: Sequence[str]) -> Iterator[Cluster | None]:
+def cluster_at(address: str | None, allow_send: Sequence[str]) -> Iterator["Cluster | None"]:
     """A cluster to work with, None where none is named."""
     if address is None:
         yield None
         return
+    from decloak.cells.cluster import Cluster  # most runs have none
+
     cluster = Cluster(check_address(address, allow_send))
     try:
         yield cluster

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from decloak.cells.cluster import Cluster
 from decloak.cells.shapes import Ask
 from decloak.data.query import Both, Query
 from decloak.relate.counting import Cache, Memory
@@ -15,6 +14,9 @@ from decloak.runs.plan import Plan
 from decloak.store.counts import StoredCounts
 from decloak.store.inserting import find
 from decloak.store.opening import Store, connect_readonly
+
+if TYPE_CHECKING:
+    from decloak.cells.cluster import Cluster
 
 __all__ = ["Kept", "NotedCounts", "Session"]
 
@@ -69,7 +71,7 @@ class Session:
 
     store: Store
     inputs: Inputs
-    cluster: Cluster | None = None
+    cluster: "Cluster | None" = None
     """Who works on heavy pieces, None where this process does."""
     ask: Ask = field(default=lambda question: None)
     noted: NotedCounts | None = None

@@ -12,7 +12,7 @@ from typing import Any
 from decloak.anonymisers.method import Method, NewRelease, Stopwatch
 from decloak.attack.controls import Control
 from decloak.attack.selftrained import Likeness, added_probabilities, likenesses
-from decloak.cells.cluster import ClusterError
+from decloak.cells.shapes import ClusterError
 from decloak.data.dataset import Dataset
 from decloak.data.rungs import Rung, step_name
 from decloak.data.tables import AttackTable, Floats, Pair
