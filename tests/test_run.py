@@ -667,3 +667,27 @@ def test_other_content_under_the_same_path_is_another_study(example, tmp_path):
     again = decloak.run(example / "scenario.yaml", store=tmp_path / "store.db")
     assert again.variants[0].fresh
     assert again.variants[0].seed != first.variants[0].seed
+
+
+def test_variants_that_differ_in_their_data_set_alone_are_summed_up_over_those(tmp_path, call):
+    (tmp_path / "s.yaml").write_text(
+        "scenario: s\ndata: {generate: clinic, transactions: 60, seed: 7}\n"
+        "anonymise: {method: sets, size: 2, share: 0.5}\nrelate: {measure: ngd, source: clinic-counts}\n"
+        "attack: [tba]\nvary: {data.seed: [1, 2, 3], anonymise.size: [2, 3]}\n"
+    )
+    run = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+    values = {(one.variant, one.measure): one for one in run.measures if one.attack == "tba"}
+    for size in (2, 3):
+        each = [values[f"data.seed={seed}, anonymise.size={size}", "precision"].value for seed in (1, 2, 3)]
+        pooled = values[f"anonymise.size={size}, over 3 data sets", "precision"]
+        assert pooled.value == pytest.approx(sum(each) / 3)
+        assert pooled.n == 3
+        assert pooled.low < pooled.value < pooled.high
+    assert {variant.name for variant in run.variants} == {
+        f"data.seed={seed}, anonymise.size={size}" for seed in (1, 2, 3) for size in (2, 3)
+    }
+    said = call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").out
+    assert "(over data sets: about further data sets of the kind, each by the mean of its repetitions)" in said
+    assert "These releases are of different people: their numbers say nothing of each other." in " ".join(said.split())
+    sizes = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db", overrides=["vary={data.transactions: [50, 60]}"])
+    assert not any("over" in one.variant for one in sizes.measures)  # sizes are not of one kind

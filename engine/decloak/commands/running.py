@@ -53,7 +53,12 @@ set_option = click.option(
 @click.option("--memory", metavar="SIZE", help="What they may take together, such as 4G: fewer work at a time then.")
 @click.option("--dask", metavar="ADDRESS", help="Send heavy pieces to the workers of this Dask scheduler.")
 @click.option("-k", "only", metavar="TEXT", help="Only the variants that have this in their names.")
-@click.option("-q", "--quiet", is_flag=True, help="Print the verdict and what does not hold, and nothing else.")
+@click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    help="Print the verdict, whom it concerns, and what was expected; no table of attacks, no notes.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Tell on stderr what seconds the stages of each variant took.")
 @ci_options
 @form_option
@@ -112,11 +117,10 @@ def run_command(
             emit_json({"verdict": verdict.as_json(), "cards": cards_as_json(done.store, numbers)} | _as_json(done))
         elif form != "table":
             emit(Measure._fields, done.measures, form)
-        elif quiet:
-            say(verdict.text)
         else:
             say(f"{verdict.text}\n")
             print_cards(done.store, numbers)
+        if form == "table" and not quiet:
             columns, rows_shown = measure_rows(done)
             if rows_shown:
                 emit(columns, rows_shown)
@@ -144,9 +148,13 @@ def _intervals(done: "Run") -> Iterator[str]:
     """What the intervals of a table are about."""
     from decloak.report.verdict_words import times
 
-    n = max((measure.n for measure in done.measures if measure.low is not None), default=0)
+    names = {variant.name for variant in done.variants}
+    with_interval = [measure for measure in done.measures if measure.low is not None]
+    n = max((measure.n for measure in with_interval if measure.variant in names), default=0)
     if n:
         yield f"(in brackets 95% intervals, {times(n)}: about further draws of one data set, not about other data)"
+    if any(measure.variant not in names for measure in with_interval):
+        yield "(over data sets: about further data sets of the kind, each by the mean of its repetitions)"
 
 
 def _judged(verdict: "Verdict", scenario: Path) -> Judged:
@@ -186,13 +194,11 @@ def _first(names: Sequence[str]) -> str:
 
 
 def _talk(done: "Run", quiet: bool) -> None:
-    """What goes to stderr: notes, expectations, and where the results are; when quiet what does not hold."""
+    """What goes to stderr: notes, expectations, and where the results are; when quiet expectations alone."""
     for note in () if quiet else notes(done):
         say(f"note: {shown(note, 300)[1:-1]}", err=True)
     several = len({verdict.variant for verdict in done.verdicts}) > 1
     for verdict in done.verdicts:
-        if quiet and verdict.holds:
-            continue
         where = f"{shown(verdict.variant)[1:-1]}: " if several else ""
         say(f"expect: {where}{verdict.text}", err=True)
     if quiet:

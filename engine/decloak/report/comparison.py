@@ -183,7 +183,7 @@ def advice(cards: Sequence[RiskCard]) -> str:
     """What somebody can do who must choose: which release tells of the fewest people, in what, and at what cost."""
     if len({card.releases for card in cards}) < max(2, len(cards)):
         return ""  # one release, looked at by several attackers, is no choice
-    if len({(card.people, card.records) for card in cards}) > 1:
+    if len(set(map(_whom, cards))) > 1:
         return "These releases are of different people: their numbers say nothing of each other."
     fewest = {figure: best for figure in RANKED if (best := _fewest(cards, figure))}
     winners = [card for card in cards if fewest and all(card in best for best in fewest.values())]
@@ -200,12 +200,20 @@ def advice(cards: Sequence[RiskCard]) -> str:
     return " ".join([*sentences, *once, "Attacks that were not tried may win back more."])
 
 
+def _whom(card: RiskCard) -> tuple[float | None, ...]:
+    """What tells people apart: how many, and whom raw data tell of, unless some stand for all."""
+    raw = [card.cells[row.figure].raw for row in ROWS] if card.people == card.records else []
+    return (card.people, card.records, *raw)
+
+
 def _for_the_best(cards: Sequence[RiskCard], winners: Sequence[RiskCard], figures: Sequence[str]) -> list[str]:
     """That some are the best in all in which they differ; how good, and what is paid for the cheapest of them."""
     best = min(winners, key=lambda card: card.hidden or 0.0)
     others = [card for card in cards if card not in winners]
     counts = "; ".join(_against(best, others, figure) for figure in figures)
     names = listed([card.name for card in winners])
+    if len(winners) > FEW:
+        names = f"{len(winners)} of {len(cards)}, {best.name} among them,"
     verb = "tells" if len(winners) == 1 else "tell"
     sentences = [f"Of these releases {names} {verb} of the fewest people: of {best.people:,}, {counts}."]
     hidden = {card.name: card.hidden for card in others if card.hidden is not None}

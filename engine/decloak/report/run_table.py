@@ -45,12 +45,13 @@ def idle_lines(done: "Run") -> Iterator[str]:
         for measure in done.measures
         if measure.value is not None and titles[measure.measure].column
     }
+    names = {variant.name for variant in done.variants}
     idle: dict[str, dict[str, None]] = {}
     for measure in done.measures:
-        if (measure.variant, measure.attack) not in shown:
+        if (measure.variant, measure.attack) not in shown and measure.variant in names:
             idle.setdefault(measure.variant, {})[measure.attack] = None
     for variant, attacks in idle.items():
-        where = f"{variant}: " if len({one.name for one in done.variants}) > 1 else ""
+        where = f"{variant}: " if len(names) > 1 else ""
         yield f"{where}nothing to go by for {listed(list(attacks))}"
 
 

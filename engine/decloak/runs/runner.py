@@ -22,6 +22,7 @@ from decloak.runs.progress import Progress, RunVariant, Teller
 from decloak.runs.session import Session
 from decloak.scenario.expect import Expectation
 from decloak.scenario.model import Document, load
+from decloak.scenario.variant import pools
 from decloak.store.counts import kept_counts
 from decloak.store.inserting import find
 from decloak.store.opening import open_store
@@ -69,8 +70,8 @@ class Verdict(NamedTuple):
 class Run:
     """What a scenario came to.
 
-    `variants` are the runs in the store, `measures` their figures over repetitions with 95% intervals, `ok` tells
-    whether every expectation holds.
+    `variants` are the runs in the store, `measures` their figures over repetitions with 95% intervals, and of variants
+    that differ in their data set alone over those; `ok` tells whether every expectation holds.
     """
 
     scenario: str
@@ -167,6 +168,7 @@ def _summed_up(
         for expectation in expectations[name]
         for spot in [spots[expectation.text]]
     ]
+    measures += tuple(_over_data(measures, pools(document)))
     return Run(document.scenario.scenario, store, runs, measures, tuple(verdicts), shown)
 
 
@@ -178,6 +180,20 @@ def _over_repetitions(runs: Iterable[RunVariant]) -> Iterable[Measure]:
             figures = [figure for run in repetitions if (figure := run.figures.get((measure, attack))) is not None]
             chances = [chance.value for run in repetitions if (chance := run.figures.get(("chance", attack)))]
             yield _mean(name, attack, titles[measure], figures, chances)._replace(knows=repetitions[0].knows[attack])
+
+
+def _over_data(measures: Sequence[Measure], pools: Mapping[str, Sequence[str]]) -> Iterable[Measure]:
+    """The figures of variants that differ in their data set alone, each a mean over its repetitions, together."""
+    titles = figure_titles()
+    for pool, names in pools.items():
+        figures: dict[tuple[str, str], list[Measure]] = {}
+        for measure in measures:
+            if measure.variant in names:
+                figures.setdefault((measure.measure, measure.attack), []).append(measure)
+        for (name, attack), found in figures.items():
+            values = [PooledFigure(measure.value, measure.part, measure.of) for measure in found]
+            chances = [measure.value for measure in figures.get(("chance", attack), ())]
+            yield _mean(pool, attack, titles[name], values, chances)._replace(knows=found[0].knows)
 
 
 def _mean(

@@ -14,7 +14,7 @@ from decloak.scenario.by_form import SPLIT
 from decloak.scenario.model import Document, Scenario
 from decloak.scenario.sweep import compact, short_names
 
-__all__ = ["DataOf", "Variant", "seed_of", "variants"]
+__all__ = ["DataOf", "Variant", "pools", "seed_of", "variants"]
 
 DataOf = Callable[[Scenario], Mapping[str, Any]]
 
@@ -51,6 +51,33 @@ def variants(document: Document, data_of: DataOf) -> list[Variant]:
         for name, case in zip(names, document.cases, strict=True)
         for number in range(1, case.scenario.repeat.times + 1)
     ]  # fmt: skip
+
+
+OF_A_KIND = ("seed", "file")
+"""The keys under data that say which data set of a kind is meant."""
+
+
+def pools(document: Document) -> dict[str, list[str]]:
+    """What to call variants together that differ in nothing but the data set of a kind, and what each is called."""
+    cases = [case.settings for case in document.cases]
+    which = [key for key in cases[0] if key in {f"data.{name}" for name in OF_A_KIND} or _of_a_kind(key, cases)]
+    rest = _names([{key: value for key, value in case.items() if key not in which} for case in cases])
+    groups: dict[str, list[str]] = {}
+    for name, other in zip(_names(cases), rest, strict=True):
+        groups.setdefault(other, []).append(name)
+    return {
+        f"{'' if other == 'base' else f'{other}, '}over {len(names)} data sets": names
+        for other, names in groups.items()
+        if which and len(names) > 1
+    }
+
+
+def _of_a_kind(key: str, cases: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether data as a whole vary in nothing but which of a kind they are."""
+    if key != "data" or not all(isinstance(case[key], Mapping) for case in cases):
+        return False
+    rests = [{name: value for name, value in case[key].items() if name not in OF_A_KIND} for case in cases]
+    return all(rest == rests[0] for rest in rests)
 
 
 def _names(settings: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -1,0 +1,70 @@
+"""How often the intervals that runs print hold what they are about: every figure of 400 repetitions of small clinics.
+
+The repetitions stand for all there could be: their mean is what an interval should hold. 2,000 experiments take a few
+of them at random, and make the interval as a run does, with the bounds that it knows.
+"""
+
+import random
+from statistics import fmean
+
+import pytest
+
+import decloak
+from decloak.measure.kernels.statistics import interval
+from decloak.measure.registry import by_name, figure_titles
+
+pytestmark = pytest.mark.slow
+REPEATED, EXPERIMENTS = 400, 2000
+LOW, HIGH = 0.93, 0.97
+COARSE = 20
+"""Values that a figure takes at least for its mean to be anywhere: one that is 3 or 4 has intervals that hold it more
+often than need be, or none where all are equal."""
+CLINIC = (
+    "scenario: s\ndata: {generate: clinic, transactions: 120, seed: 7}\nrelate: {measure: ngd, source: clinic-counts}\n"
+)
+SCENARIOS = {
+    "sets": (
+        "anonymise: {method: sets, size: 3, share: 0.3}\nattack: [ra, mda, tba, wba, rba]\n"
+        "measure: [recovery, {link: {k: 3, m: 2}}]\n"
+    ),
+    "disassociation": (
+        "anonymise: {method: disassociation, k: 3, m: 2, max_cluster: 15}\nattack: [random, aba, cover]\n"
+        "attacker: {model: moderate, share: 0.3}\nmeasure: [accuracy, breakage, breach]\n"
+    ),
+}
+
+
+def printed(name: str) -> bool:
+    """Whether a table or a card shows an interval of it."""
+    card = {title.name for title in by_name("risk").figures}
+    return figure_titles()[name].column or (name in card and not name.endswith(("_chance", "_raw", "hidden", "people")))
+
+
+@pytest.mark.parametrize("kind", SCENARIOS)
+def test_every_interval_that_a_run_prints_holds_what_it_is_about(kind, tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text(f"{CLINIC}{SCENARIOS[kind]}repeat: {{times: {REPEATED}, seed: 1}}\n")
+    runs = decloak.run(path, store=tmp_path / "s.db").variants
+    tried, outside = 0, {}
+    for name, attack in runs[0].figures:
+        figures = [run.figures[name, attack] for run in runs]
+        values = [figure.value for figure in figures if figure.value is not None]
+        if not printed(name) or len(set(values)) < 2:
+            continue
+        chances = [run.figures["chance", attack].value for run in runs if ("chance", attack) in run.figures]
+        wholes = {figure.whole for figure in figures}
+        bounds = figure_titles()[name].bounds_of(wholes.pop() if len(wholes) == 1 else None, chances)
+        highest = HIGH if len(set(values)) >= COARSE else 1.0
+        for n in (3, 5, 10):
+            share = coverage(values, n, bounds)
+            tried += 1
+            if not LOW - 0.01 * (highest == 1.0) <= share <= highest:
+                outside[f"{name}({attack}), {n}"] = share
+    assert tried >= 30
+    assert outside == {}
+
+
+def coverage(values, n: int, bounds) -> float:
+    rng, mean = random.Random(1), fmean(values)
+    made = (interval([rng.choice(values) for _ in range(n)], bounds=bounds) for _ in range(EXPERIMENTS))
+    return fmean(one.low <= mean <= one.high for one in made if one.low is not None)
