@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decloak.errors import DecloakError
-from decloak.measure.kernels.statistics import COUNT, GAIN, SHARE, Bounds, Interval, interval, paired_difference
+from decloak.measure.kernels.statistics import (
+    COUNT,
+    GAIN,
+    SHARE,
+    Bounds,
+    Interval,
+    interval,
+    paired_difference,
+    quantile,
+)
 from decloak.measure.registry import figure_titles
 
 NUMBERS = st.floats(-1e6, 1e6)
@@ -136,3 +145,11 @@ def test_a_gain_is_never_said_to_be_below_what_all_wrong_would_be():
     chances, gains = [0.55, 0.5], [0.998, 0.2]
     mean = interval(gains, bounds=gain.bounds_of(None, chances))
     assert -0.55 / 0.45 <= mean.low < mean.mean < mean.high <= 1
+
+
+@pytest.mark.parametrize("tail", [0.025, 0.05, 0.005, 1e-4, 0.4])
+def test_the_quantile_of_few_repetitions_is_that_of_scipy(tail):
+    from scipy.special import stdtrit
+
+    quantiles = [quantile(freedom, tail) for freedom in range(1, 140)]
+    assert quantiles == pytest.approx([stdtrit(freedom, 1 - tail) for freedom in range(1, 140)], rel=1e-11)

@@ -51,11 +51,8 @@ class Holders(NamedTuple):
     def any_of(self, groups: Sequence[Ints]) -> "Holders":
         """Which records hold any of the items of each group."""
         words = np.zeros((len(groups), self.words.shape[1]), "<u8")
-        filled = [number for number, group in enumerate(groups) if len(group)]
-        if filled:
-            members = [groups[number] for number in filled]
-            start = np.cumsum([0, *map(len, members[:-1])])
-            words[filled] = np.bitwise_or.reduceat(self.words[np.concatenate(members)], start, axis=0)
+        for into, group in zip(words, groups, strict=True):  # one by one: a copy of all would be larger than the result
+            np.bitwise_or.reduce(self.words[group], axis=0, out=into)
         return Holders(words, self.records)
 
     def without(self, items: Ints, rows: Ints) -> "Holders":
