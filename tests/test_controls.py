@@ -186,3 +186,14 @@ def test_spoilt_labels_teach_nothing():
     pairs = fitted._pairs(chunks, len(vectors))
     learned, spoilt = (fitted._weights(chunks, pairs, coded, Spoiler(control)) for control in (None, "labels"))
     assert np.abs(spoilt).max() < np.abs(learned).max() / 4
+
+
+def test_a_lead_that_its_controls_have_too_is_told_as_such(tmp_path, monkeypatch):
+    (tmp_path / "s.yaml").write_text(f"{CLINIC}attack: [selftrained]\n")
+    done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+    monkeypatch.setattr("decloak.report.leads._survives", lambda *given: given[3] == "labels")
+    concluded = conclude(done.store, [1])
+    assert concluded.outcome == "cannot tell"
+    assert "and so was what had nothing to go by: that it learned anything is not shown" in " ".join(
+        concluded.sentences
+    )

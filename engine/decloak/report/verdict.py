@@ -151,7 +151,9 @@ def _undecided(study: Study, lead: Lead, attacks: Sequence[str], leads: Sequence
         f"{who} was right {in_hundred(pooled.right, pooled.tried, digits)} times in 100 with the attack "
         f"{lead.attack} where guessing would be {in_hundred(pooled.by_chance, pooled.tried, digits)}"
     )
-    if interval.low is None or interval.high is None:
+    if lead.survived and interval.low is not None and interval.low > 0:
+        between = f"{seen}, and so was what had nothing to go by: that it learned anything is not shown."
+    elif interval.low is None or interval.high is None:
         between = f"{seen}, which {'one release' if n == 1 else 'equal repetitions'} alone cannot tell from chance."
     else:
         between = (
