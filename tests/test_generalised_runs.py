@@ -15,6 +15,7 @@ from decloak.anonymisers import diversity, hierarchies, registry
 from decloak.anonymisers.hierarchies import everywhere
 from decloak.anonymisers.kernels.building import ORDERS
 from decloak.anonymisers.kernels.coat import coat
+from decloak.anonymisers.kernels.raised_cut import Walked
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.store.opening import connect_readonly
@@ -358,7 +359,7 @@ def as_it_is(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(diversity, "diversity", lambda tree, *_: tree.leaf)
     else:
         sound = registry.METHODS[method]
-        broken = sound._replace(make=partial(everywhere, lambda tree, *_, **__: tree.leaf, method))
+        broken = sound._replace(make=partial(everywhere, lambda tree, *_, **__: Walked(tree.leaf), method))
         monkeypatch.setitem(registry.METHODS, method, broken)
         entry = next(entry for entry in registry.ENTRIES if sound in entry.anonymisers)
         monkeypatch.setattr(entry, "anonymisers", (broken,))
