@@ -237,8 +237,7 @@ class _Raw(NamedTuple):
         place = np.full(elements.items, -1, np.int64)
         place[items] = np.arange(len(items))
         crowd = Crowd(people, len(items), _placed(known, place))
-        item = place[elements.further[true.codes]]
-        raw = Holders.of(len(true), len(items), item[item >= 0], true.row[item >= 0])
+        raw = _by_blocks(true, place[elements.further], len(items))
         return cls(singled_out(raw, crowd, classes), implied(raw, raw, crowd, crowd.known))
 
 
@@ -252,8 +251,18 @@ def _holders(rows: CodedRows[Any], groups: Sequence[Ints]) -> Holders:
     """The rows of names that are in any group."""
     grouped = np.zeros(len(rows.names), np.bool_)
     grouped[np.concatenate([np.zeros(0, np.int64), *groups])] = True
-    there = grouped[rows.codes]
-    return Holders.of(len(rows), len(rows.names), rows.codes[there].astype(np.int64), rows.row[there])
+    return _by_blocks(rows, np.where(grouped, np.arange(len(rows.names)), -1), len(rows.names))
+
+
+def _by_blocks(rows: CodedRows[Any], number: Ints, items: int) -> Holders:
+    """Which rows have names of a number, -1 of none: so many rows at a time, each a whole number of words."""
+    words, first = np.zeros((items, -(-len(rows) // 64)), "<u8"), 0
+    for block in rows.blocks():
+        item = number[block.codes]
+        part = Holders.of(len(block), items, item[item >= 0], block.row[item >= 0]).words
+        words[:, first : first + part.shape[1]] = part
+        first += part.shape[1]
+    return Holders(words, len(rows))
 
 
 def _alike(rows: CodedRows[Any]) -> Ints:
