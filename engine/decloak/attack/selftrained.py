@@ -35,7 +35,7 @@ LIKENESSES = 8
 TRIES = 20
 """How often plain items are drawn for one of them until all differ."""
 
-MOST = 500_000
+MOST = 20_000
 """Cells of the tables of plain items that an attack is tried on, about."""
 
 LABELLINGS = 20

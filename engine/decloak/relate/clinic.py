@@ -12,6 +12,7 @@ which is that of no term: N.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib.resources import files
 from typing import Literal
 
@@ -35,6 +36,7 @@ class ClinicSource(CountedSource):
         yield clinic_counts()
 
 
+@cache
 def clinic_counts() -> CountsFile:
     """The counts of every item and pair of items that `decloak.data.generators.clinic` can make.
 

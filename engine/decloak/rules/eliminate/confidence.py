@@ -32,7 +32,6 @@ def confident(
     done: Mapping[int, Elimination], rehearsed: Mapping[int, Elimination], meant: Sequence[Floats]
 ) -> Confidence:
     """The probability of every strike, table after table, by what came of the rule on tables whose truth is known."""
-    taught = [_features(elimination) for elimination in rehearsed.values()]
     right = [1 - meant[table][tried.steps.row, tried.steps.col] for table, tried in rehearsed.items()]
     kind = np.concatenate([np.zeros(0), *right])
     well, badly = int(kind.sum()), int(len(kind) - kind.sum())
@@ -41,17 +40,26 @@ def confident(
     half = np.concatenate([np.full(len(part), table % 2) for table, part in zip(rehearsed, right, strict=True)])
     if len(set(zip(half.tolist(), kind.tolist(), strict=True))) < 4:
         return unsure("on one half of the tables of plain items all strikes were alike: too little to go by")
-    classifier = learn_calibrated(np.concatenate(taught), kind, half)
-    return known(classifier.probability(np.concatenate([np.zeros((0, WIDTH)), *map(_features, done.values())])))
+    classifier = learn_calibrated(_features(list(rehearsed.values())), kind, half)
+    return known(classifier.probability(_features(list(done.values()))))
 
 
-def _features(done: Elimination) -> Floats:
-    steps, (rows, columns) = done.steps, done.kept.shape
-    count = len(steps.row)
-    in_row, in_column = (_before(places) / size for places, size in ((steps.row, columns), (steps.col, rows)))
-    told = [np.nan_to_num(np.asarray(part, np.float64)) for part in (steps.weight, steps.suspicion)]
-    sides = [np.full(count, np.log(side)) for side in (rows, columns)]
-    return np.stack([*told, np.arange(count) / max(1, done.scored.sum()), in_row, in_column, *sides], axis=1)
+def _features(done: Sequence[Elimination]) -> Floats:
+    """The features of all strikes, table after table."""
+    if not done:
+        return np.zeros((0, WIDTH))
+    counts = np.array([len(table.steps.row) for table in done])
+    table = np.repeat(np.arange(len(done)), counts)
+    rows, columns = np.array([table.kept.shape for table in done]).T[:, table]
+    scored = np.array([max(1, table.scored.sum()) for table in done])[table]
+    row, col, weight, suspicion = (
+        np.concatenate([getattr(each.steps, name) for each in done]) for name in ("row", "col", "weight", "suspicion")
+    )
+    early = _before(table) / scored
+    longest = max(max(table.kept.shape) for table in done)
+    in_row, in_column = (_before(table * longest + line) / size for line, size in ((row, columns), (col, rows)))
+    made = [np.nan_to_num(np.asarray(part, np.float64)) for part in (weight, suspicion)]
+    return np.stack([*made, early, in_row, in_column, np.log(rows), np.log(columns)], axis=1)
 
 
 def _before(places: Ints) -> Floats:
