@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from operator import mul
+from statistics import NormalDist
 from typing import NamedTuple
 
 from decloak.errors import DecloakError
@@ -90,9 +91,11 @@ def quantile(freedom: float, tail: float) -> float:
     """What Student's distribution exceeds with the probability of the tail; without end of freedom the normal one."""
     if freedom in range(1, FEW + 1) and 1e-4 <= tail < 0.5:
         return _of_few(int(freedom), tail)
-    from scipy.special import ndtri, stdtrit  # costs 0.1 s, which few repetitions need not pay
+    if math.isinf(freedom):
+        return -NormalDist().inv_cdf(tail)
+    from scipy.special import stdtrit  # costs 0.1 s, which few repetitions need not pay
 
-    return float(ndtri(1 - tail) if math.isinf(freedom) else stdtrit(freedom, 1 - tail))
+    return float(stdtrit(freedom, 1 - tail))
 
 
 def _of_few(freedom: int, tail: float) -> float:
