@@ -71,9 +71,7 @@ def _titles() -> Iterator[FigureTitle]:
         yield FigureTitle(f"{name}_people", "of people", f"people with a link of p ≥ .{percent}", column=column)
     yield FigureTitle("brier", "Brier", "mean square of what p is off, 0 is best", column=False)
     yield FigureTitle("brier_chance", "Brier by chance", "the same of saying the mean of all", column=False)
-    yield FigureTitle(
-        "miscalibration", "off", "how far tenths of p are from the share that is right, 0 is best", column=False
-    )
+    yield FigureTitle("miscalibration", "off", "how far p is from the share right, by tenths; 0 is best", column=False)
 
 
 FAMILY = Family(
