@@ -59,8 +59,8 @@ def page_text(listed: Sequence[Entry], outcomes: Mapping[str, Outcome], folder: 
 
 def _index(listed: Sequence[Entry], outcomes: Mapping[str, Outcome]) -> Iterator[str]:
     verdicts = [outcomes[entry.name].verdict for entry in listed if entry.name in outcomes]
-    counts = ", ".join(f"{verdicts.count(word)} {word}" for word in (AGREES, HALF, DIFFERS))
-    yield from (f"Of {len(listed)} scenarios: {counts}.", "", "| figure | verdict | reason |", "|---|---|---|")
+    counts = ", ".join(f"{word}: {verdicts.count(word)}" for word in (AGREES, HALF, DIFFERS))
+    yield from (f"{len(listed)} scenarios; {counts}.", "", "| figure | verdict | reason |", "|---|---|---|")
     for entry in listed:
         known = outcomes.get(entry.name)
         verdict = known.verdict if known else "not run"
