@@ -120,9 +120,7 @@ class Scenario(_Plan):
     """How the relatedness of two items is found."""
     attacker: Attacker = Attacker()
     """What the attacker knows, and how far the attacker looks."""
-    attack: (
-        Literal["all"] | Annotated[tuple[Annotated[str, Field(min_length=1)] | Attack, ...], Field(min_length=1)]
-    ) = "all"
+    attack: Literal["all"] | Attacks = "all"
     """The attacks: names of rules, paths of rule files, or rules with settings; all that come with decloak and can run
     here, if not said. Where variants publish in several forms, each is attacked and measured by what fits it."""
     measure: Annotated[tuple[Measure, ...], Field(min_length=1)] | None = None
