@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from decloak.errors import DecloakError
 
-__all__ = ["Ask", "ClusterError", "Hand", "Home", "Processes", "Work"]
+__all__ = ["Ask", "ClusterError", "Hand", "Home", "HomeGone", "Processes", "Work"]
 
 Cell = TypeVar("Cell")
 Result = TypeVar("Result")
@@ -16,6 +16,10 @@ Work = Callable[[Cell, Ask], Result]
 
 class ClusterError(DecloakError):
     """Something is amiss with the cluster, and not with what was asked of it."""
+
+
+class HomeGone(BaseException):
+    """There is nobody left to work for."""
 
 
 class Home(Protocol):

@@ -7,7 +7,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from decloak.cells.crew import Crew
-from decloak.cells.shapes import Ask, Hand, Processes, Work
+from decloak.cells.shapes import Ask, Hand, HomeGone, Processes, Work
 
 __all__ = ["ThreadCrew"]
 
@@ -24,10 +24,6 @@ class ThreadCrew(Crew):
             return [self._outbox.get(timeout=1)]
         except Empty:
             return []
-
-
-class _HomeGone(BaseException):
-    """There is nobody left to work for."""
 
 
 class ThreadWorker:
@@ -62,7 +58,7 @@ class ThreadWorker:
     def ask_to_end(self) -> None:
         """Let it come to an end when it asks next."""
         self.gone = True
-        self._inbox.put(_HomeGone)
+        self._inbox.put(HomeGone)
 
     def end(self) -> None:
         """The same."""
@@ -78,7 +74,7 @@ class ThreadWorker:
                 except Exception as error:
                     message = ("failed", error)
                 self._say(message)
-        except _HomeGone:
+        except HomeGone:
             return
 
     def _ask(self, question: Any) -> Any:
@@ -87,12 +83,12 @@ class ThreadWorker:
 
     def _say(self, message: tuple[str, Any]) -> None:
         if self.gone:
-            raise _HomeGone
+            raise HomeGone
         self._message = message
         self._outbox.put(self)
 
     def _hear(self) -> Any:
         answer = self._inbox.get()
-        if answer is _HomeGone or self.gone:
-            raise _HomeGone
+        if answer is HomeGone or self.gone:
+            raise HomeGone
         return answer

@@ -10,12 +10,13 @@ import pickle
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
 from decloak.cells.memory import data_bytes, size_of
+from decloak.cells.shapes import HomeGone, Work
 from decloak.errors import DecloakError
 
 __all__ = ["Worker", "share"]
@@ -41,10 +42,6 @@ def _common(place: int) -> object:
     return _COMMON[place]
 
 
-class _HomeGone(BaseException):
-    """There is nobody left to work for."""
-
-
 class _Pickler(pickle.Pickler):
     """Writes what both sides have as its place."""
 
@@ -64,11 +61,7 @@ class Worker:
     """A process as its home sees it: what it works on, and whether it does or waits for an answer."""
 
     def __init__(
-        self,
-        work: Callable[[Any, Callable[[Any], Any]], Any],
-        cells: Sequence[Any],
-        most: int | None,
-        others: Iterable[Connection],
+        self, work: Work[Any, Any], cells: Sequence[Any], most: int | None, others: Iterable[Connection]
     ) -> None:
         self.pipe, far = Pipe()
         self.cell: int | None = None
@@ -86,7 +79,7 @@ class Worker:
             _settle(home, most)
             _serve(far, work, cells, most)
             code = 0
-        except (KeyboardInterrupt, _HomeGone):
+        except (KeyboardInterrupt, HomeGone):
             pass
         finally:
             os._exit(code)  # nothing of the home is tidied up here: its files, its store, its tests
@@ -180,22 +173,20 @@ def _limit(most: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
-def _serve(
-    pipe: Connection, work: Callable[[Any, Callable[[Any], Any]], Any], cells: Sequence[Any], most: int | None
-) -> None:
+def _serve(pipe: Connection, work: Work[Any, Any], cells: Sequence[Any], most: int | None) -> None:
     """Work on the cells whose numbers come, until nobody sends one any more."""
 
     def say(message: bytes) -> None:
         try:
             pipe.send_bytes(message)
         except (BrokenPipeError, ConnectionResetError):
-            raise _HomeGone from None
+            raise HomeGone from None
 
     def hear() -> Any:
         try:
             return pickle.loads(pipe.recv_bytes())
         except (EOFError, ConnectionResetError):
-            raise _HomeGone from None
+            raise HomeGone from None
 
     def ask(question: Any) -> Any:
         say(_written(("asks", question)))
