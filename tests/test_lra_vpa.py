@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_generalise as naive
-from decloak.anonymisers.kernels.apriori import aa
-from decloak.anonymisers.kernels.lra_vpa import gray_order, lra, runs_of_classes, vpa
+from decloak.anonymisers.kernels import apriori, lra_vpa
+from decloak.anonymisers.kernels.lra_vpa import gray_order, lra, runs_of_classes
 from decloak.anonymisers.kernels.optimal import oa
 from decloak.anonymisers.kernels.parallel import in_parallel
 from decloak.data.hierarchy import Hierarchy
@@ -23,6 +23,14 @@ from trees import local_ncp, loss, tree_of
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "generalisation.json").read_text())
 EXAMPLES = GOLDEN["worked_examples"]
 PARTS = st.integers(1, 4) | st.integers(5, 60)
+
+
+def aa(*given):
+    return apriori.aa(*given).cut
+
+
+def vpa(*given, **options):
+    return lra_vpa.vpa(*given, **options).cut
 
 
 def labels(tree, cut):
@@ -159,7 +167,7 @@ def test_processes_change_nothing():
 def test_what_goes_wrong_in_a_process_is_told():
     tree = Hierarchy.balanced("ab", 2)
     with pytest.raises(DecloakError, match=r"^infeasible: 1 record with items, k is 2; "):
-        in_parallel(aa, [(tree, tree.code([["a"]]), 2, 1)] * 2, 2)
+        in_parallel(apriori.aa, [(tree, tree.code([["a"]]), 2, 1)] * 2, 2)
     with pytest.raises(DecloakError, match="a parallel process could not start or was killed; use processes 1"):
         in_parallel(os._exit, [(1,), (1,)], 2)
 

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from decloak.anonymisers.hierarchies import KM, Guarded, Records, everywhere, km_faults
 from decloak.anonymisers.kernels import fast_cut
-from decloak.anonymisers.kernels.apriori import walked_aa, walked_da
+from decloak.anonymisers.kernels.apriori import aa, da
 from decloak.anonymisers.kernels.optimal import oa
 from decloak.anonymisers.kernels.raised_cut import Walked
 from decloak.anonymisers.method import Anonymiser
@@ -35,7 +35,7 @@ class GeneralisationMethod(Guarded):
         Anonymiser("cut", partial(everywhere, _cut, "cut"), km_faults, KM, {"refine"}),
         *(
             Anonymiser(name, partial(everywhere, find, name), km_faults, KM)
-            for name, find in {"aa": walked_aa, "da": walked_da, "oa": _oa}.items()
+            for name, find in {"aa": aa, "da": da, "oa": _oa}.items()
         ),
     )
 

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from decloak.anonymisers.hierarchies import KM, Guarded, everywhere, in_parts, km_faults
-from decloak.anonymisers.kernels.lra_vpa import lra, walked_vpa
+from decloak.anonymisers.kernels.lra_vpa import lra, vpa
 from decloak.anonymisers.method import Anonymiser
 
 __all__ = ["LraMethod", "VpaMethod"]
@@ -36,7 +36,7 @@ class VpaMethod(Guarded):
     one_cut: ClassVar = True
     cut_apart: ClassVar = True
     anonymisers: ClassVar = (
-        Anonymiser("vpa", partial(everywhere, walked_vpa, "vpa"), km_faults, KM, {"parts", "level", "processes"}),
+        Anonymiser("vpa", partial(everywhere, vpa, "vpa"), km_faults, KM, {"parts", "level", "processes"}),
     )
 
     method: Literal["vpa"]

@@ -18,38 +18,28 @@ from decloak.checks import check_feasible, check_km, longest
 from decloak.data.hierarchy import Hierarchy, Ints
 from decloak.lazy import sparse
 
-__all__ = ["aa", "da", "walked_aa", "walked_da"]
+__all__ = ["aa", "da"]
 
 
-def da(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> Ints:
-    """The cut that direct anonymisation finds, as ascending nodes.
+def da(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> Walked:
+    """The cut that direct anonymisation finds, with the size of its count tree.
 
     >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
-    >>> [tree.labels[node] for node in da(tree, tree.code([["a1", "b"], ["a2", "b"]]), 2, 2)]
+    >>> [tree.labels[node] for node in da(tree, tree.code([["a1", "b"], ["a2", "b"]]), 2, 2).cut]
     ['A', 'b']
     """
-    return walked_da(tree, records, k, m).cut
-
-
-def walked_da(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> Walked:
-    """The same with the size of its count tree."""
     check_km(k, m)
     check_feasible(records, k)
     return _Search(tree, records, k).raised_by([longest(records, m)])
 
 
-def aa(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, start: Ints | None = None) -> Ints:
-    """The cut that apriori-based anonymisation finds, from the leaves or from the cut `start`.
+def aa(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, start: Ints | None = None) -> Walked:
+    """The cut that apriori-based anonymisation finds, from the leaves or from the cut `start`; its largest count tree.
 
     >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
-    >>> [tree.labels[node] for node in aa(tree, tree.code([["a1", "b"], ["a2", "b"]]), 2, 2)]
+    >>> [tree.labels[node] for node in aa(tree, tree.code([["a1", "b"], ["a2", "b"]]), 2, 2).cut]
     ['A', 'b']
     """
-    return walked_aa(tree, records, k, m, start).cut
-
-
-def walked_aa(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, start: Ints | None = None) -> Walked:
-    """The same with the size of its largest count tree."""
     check_km(k, m)
     check_feasible(records, k)
     return _Search(tree, records, k, start).raised_by(range(1, longest(records, m) + 1))

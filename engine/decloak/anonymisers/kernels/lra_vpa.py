@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from decloak.anonymisers.kernels.apriori import walked_aa
+from decloak.anonymisers.kernels.apriori import aa
 from decloak.anonymisers.kernels.parallel import in_parallel
 from decloak.anonymisers.kernels.raised_cut import Walked
 from decloak.anonymisers.kernels.release import Local
@@ -26,7 +26,7 @@ from decloak.checks import check_feasible, check_km, check_whole
 from decloak.data.hierarchy import Hierarchy, Ints
 from decloak.lazy import sparse
 
-__all__ = ["gray_order", "lra", "runs_of_classes", "vpa", "walked_vpa"]
+__all__ = ["gray_order", "lra", "runs_of_classes", "vpa"]
 
 
 def vpa(
@@ -38,25 +38,11 @@ def vpa(
     parts: int = 3,
     level: int = 1,
     processes: int = 1,
-) -> Ints:
-    """The cut that vertical partitioning finds, as ascending nodes.
+) -> Walked:
+    """The cut that vertical partitioning finds, with the size of the largest count tree.
 
     AA runs on each part of the items by itself, then on all from what the parts were raised to.
     """
-    return walked_vpa(tree, records, k, m, parts=parts, level=level, processes=processes).cut
-
-
-def walked_vpa(
-    tree: Hierarchy,
-    records: sparse.csr_array[Any],
-    k: int,
-    m: int,
-    *,
-    parts: int = 3,
-    level: int = 1,
-    processes: int = 1,
-) -> Walked:
-    """The same with the size of the largest count tree."""
     check_km(k, m)
     check_whole(1, parts=parts, processes=processes)
     check_whole(0, level=level)
@@ -64,10 +50,10 @@ def walked_vpa(
     shares = [_of_items(records, first, end) for first, end in runs_of_classes(tree, parts, level)]
     # What fewer than k records hold anything of, no rule cures: it is left to the walk over all items.
     tasks = [(tree, share, k, m) for share in shares if np.count_nonzero(np.diff(share.indptr)) >= k]
-    walks = in_parallel(walked_aa, tasks, processes)
+    walks = in_parallel(aa, tasks, processes)
     covers = [tree.above(walk.cut) for walk in walks]
     # Nodes come after the nodes above them: of those above a leaf, the least is the widest.
-    last = walked_aa(tree, records, k, m, np.unique(np.min([tree.leaf, *covers], axis=0)))
+    last = aa(tree, records, k, m, np.unique(np.min([tree.leaf, *covers], axis=0)))
     return Walked(last.cut, largest([*walks, last]))
 
 
@@ -119,7 +105,7 @@ def lra(
     for number, chunk in enumerate(chunks):
         part[chunk] = number
     tasks = [(tree, records[chunk], k, m) for chunk in chunks]
-    walks = in_parallel(walked_aa, tasks, processes)
+    walks = in_parallel(aa, tasks, processes)
     return Local(part, tuple(walk.cut for walk in walks), largest(walks))
 
 
