@@ -146,7 +146,7 @@ scenario: Which method?
 data: {generate: clinic, transactions: 150, seed: 7}
 relate: {measure: ngd, source: clinic-counts}
 attack: [rba, mra]
-measure: [recovery, accuracy]
+measure: [recovery, accuracy, loss, utility]
 vary:
   anonymise:
     - {method: coat, k: 5, privacy: {count: 10, sizes: [3]}}
@@ -169,6 +169,10 @@ def test_a_page_of_several_methods_tells_of_whom_in_one_table_and_what_to_make_o
     assert "other" in advice
     assert " ".join(advice.split()) in html.unescape(page)
     assert "vary:" in page
+    costs = re.search(r'<section id="costs".*?</section>', page, re.S)[0]
+    for name in ("coat", "disassociation"):  # of which no attack is of both
+        row = re.search(rf"<tr><th scope=.row.>anonymise={name}</th>(.*?)</tr>", costs, re.S)[1]
+        assert re.search(r">\d", row), name
 
 
 def test_a_page_of_one_release_has_three_cards_with_the_numbers_of_the_run(call, tmp_path):

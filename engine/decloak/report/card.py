@@ -118,52 +118,46 @@ def risk_card(
     connection: sqlite3.Connection, study: Study, variant: str, runs: Sequence[int], controls: set[str]
 ) -> RiskCard | None:
     """The card of one variant, over the runs that repeat it."""
-    figures = [study.figures[run] for run in runs]
-    people = _published(figures, "people").mean
+    people = _published(study, runs, "people").mean
     if people is None:
         return None
     release = release_of(connection, runs[-1])
     known, apart = knows_originals(connection, release), form_of(connection, release).apart
     of = round(people)
     attacks = [attack for attack in study.attacks if attack not in controls]
-    cells = {row.figure: _cell(row.figure, figures, attacks, of, known, apart) for row in ROWS}
+    cells = {row.figure: _cell(study, runs, row.figure, attacks, of, known, apart) for row in ROWS}
     records = study.sizes.get(runs[-1]) or of
     releases = frozenset(release_of(connection, run) for run in runs)
-    return RiskCard(variant, of, records, cells, _published(figures, "hidden").mean, releases, variant)
+    return RiskCard(variant, of, records, cells, _published(study, runs, "hidden").mean, releases, variant)
 
 
-Figures = Mapping[tuple[str, str], float | None]
+def _published(study: Study, runs: Sequence[int], name: str, of: int | None = None) -> Interval:
+    """The mean of a figure of the release alone."""
+    return interval(study.values(runs, name), bounds=REAL if of is None else Bounds(0.0, float(of)))
 
 
-def _published(figures: Sequence[Figures], name: str, of: int | None = None) -> Interval:
-    """The mean of a figure of the release alone: the same of every attack."""
-    values = [
-        next((value for (figure, _), value in of_run.items() if figure == name and value is not None), None)
-        for of_run in figures
-    ]
-    return interval(values, bounds=REAL if of is None else Bounds(0.0, float(of)))
-
-
-def _cell(figure: str, figures: Sequence[Figures], attacks: Sequence[str], of: int, known: bool, apart: bool) -> Cell:
-    raw = _published(figures, f"{figure}_raw").mean
+def _cell(
+    study: Study, runs: Sequence[int], figure: str, attacks: Sequence[str], of: int, known: bool, apart: bool
+) -> Cell:
+    raw = _published(study, runs, f"{figure}_raw").mean
     if figure == "linked" and not apart:
         return Cell(of, reason=WHOLE)
     if figure == "implied":
-        implied = _published(figures, figure, of)
+        implied = _published(study, runs, figure, of)
         return Cell(of, raw, reason=UNKNOWN) if implied.mean is None else Cell(of, raw, implied, reason=GUESSES)
-    before = _published(figures, f"{figure}_before", of)
+    before = _published(study, runs, f"{figure}_before", of)
     if before.mean is None:
         return Cell(of, reason=UNKNOWN)
-    reached = [attack for attack in attacks if any(of_run.get((figure, attack)) is not None for of_run in figures)]
+    of_attacks = {attack: study.values(runs, figure, attack) for attack in attacks}
+    reached = {attack: values for attack, values in of_attacks.items() if any(value is not None for value in values)}
     if not reached:
         return Cell(of, raw, before, reason=NOBODY)
-    means = {attack: _over(figures, figure, attack, of, len(reached)) for attack in reached}
+    means = {attack: _over(values, of, len(reached)) for attack, values in reached.items()}
     attack, after = max(means.items(), key=lambda entry: entry[1].mean or 0.0)
-    chance = interval([of_run.get((f"{figure}_chance", attack)) for of_run in figures]).mean
+    chance = interval(study.values(runs, f"{figure}_chance", attack)).mean
     return Cell(of, raw, before, after, chance, attack, None if known else f"at least: {UNKNOWN}")
 
 
-def _over(figures: Sequence[Figures], figure: str, attack: str, of: int, considered: int) -> Interval:
+def _over(values: Sequence[float | None], of: int, considered: int) -> Interval:
     """The mean over repetitions; of several attacks the one that finds most is shown, which its level allows for."""
-    values = [of_run.get((figure, attack)) for of_run in figures]
     return interval(values, 1 - 0.05 / considered, Bounds(0.0, float(of)))

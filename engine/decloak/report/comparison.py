@@ -58,10 +58,7 @@ def costs_of(study: Study) -> Costs:
     costs: dict[str, dict[str, float | None]] = {}
     for variant, runs in study.variants:
         for figure in COSTS:
-            values = [
-                next((value for (name, _), value in study.figures[run].items() if name == figure), None) for run in runs
-            ]
-            mean = interval(values).mean
+            mean = interval(study.values(runs, figure)).mean
             if mean is not None:
                 costs.setdefault(variant, {})[titles[figure].title] = mean
     return costs

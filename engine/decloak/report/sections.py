@@ -79,8 +79,8 @@ def _attack_table(study: Study, caption: str, titles: Sequence[FigureTitle], *, 
     return Table(caption, heads, rows, numeric, drawn if share else ())
 
 
-def _mean(study: Study, runs: Sequence[int], attack: str, measure: str | None) -> float | None:
-    return interval([study.figures[run].get((measure or "", attack)) for run in runs]).mean
+def _mean(study: Study, runs: Sequence[int], attack: str | None, measure: str | None) -> float | None:
+    return interval(study.values(runs, measure or "", attack)).mean
 
 
 def sweep_section(study: Study) -> Section | None:
@@ -106,10 +106,9 @@ def costs_section(study: Study) -> Section | None:
     ]
     if not figures:
         return None
-    rows = []
-    for name, runs in study.variants:
-        attack = next(iter(study.attacks))
-        rows.append([name if study.varied else "this release", *_cells(study, runs, attack, figures)])
+    rows = [
+        [name if study.varied else "this release", *_cells(study, runs, None, figures)] for name, runs in study.variants
+    ]
     heads = ["release", *(figure.title for figure in figures)]
     helps = [f"{figure.title}: {figure.help}." for figure in figures]
     table = Table("What was lost, or what it took", heads, rows, frozenset(range(1, len(heads))))
@@ -122,7 +121,7 @@ def _frontier(study: Study, costs: Sequence[FigureTitle]) -> Drawn | None:
     """What each variant costs beside what comes back of it; None where there is one variant, or nothing to compare."""
     reached = [(name, *_strongest(study, runs)) for name, runs in study.variants]
     for cost in costs:
-        losses = {name: _of_release(study, runs, cost.name) for name, runs in study.variants}
+        losses = {name: _mean(study, runs, None, cost.name) for name, runs in study.variants}
         places = [
             (name, loss, lead) for name, _, lead in reached if (loss := losses[name]) is not None and lead is not None
         ]
@@ -155,11 +154,6 @@ def _beyond_chance(study: Study, runs: Sequence[int], attack: str) -> float | No
     recall, chance = (_mean(study, runs, attack, name) for name in ("recall", "chance"))
     share = next((mean for name in SHARES if (mean := _mean(study, runs, attack, name))), None)
     return None if recall is None or chance is None or share is None else recall * (share - chance) / share
-
-
-def _of_release(study: Study, runs: Sequence[int], measure: str) -> float | None:
-    """A figure of the release, which every attack has that has it at all."""
-    return next((mean for attack in study.attacks if (mean := _mean(study, runs, attack, measure)) is not None), None)
 
 
 def limits_section(notes: Sequence[str]) -> Section:
@@ -233,12 +227,11 @@ def _place(value: Any) -> str:
 
 
 def _cells(
-    study: Study, runs: Sequence[int], attack: str, titles: Sequence[FigureTitle], short: bool = False
+    study: Study, runs: Sequence[int], attack: str | None, titles: Sequence[FigureTitle], short: bool = False
 ) -> Iterator[str]:
-    """The mean of each figure with its interval; in a short table where the interval is what counts."""
+    """The mean of each figure, of an attack or the release, with its interval; in a short table where that counts."""
     for title in titles:
-        values = [study.figures[run].get((title.name, attack)) for run in runs]
-        chances = [study.figures[run].get(("chance", attack)) for run in runs]
+        values, chances = (study.values(runs, name, attack) for name in (title.name, "chance"))
         mean = interval(values, bounds=title.bounds_of(None, chances))
         bare = mean.low is None or (short and title.name not in ("gain", *SHARES))
         around = "" if bare else f" [{number(mean.low, title.count)}, {number(mean.high, title.count)}]"

@@ -89,6 +89,17 @@ class Study:
         """The figures that were measured."""
         return dict.fromkeys(measure for figures in self.figures.values() for measure, _ in figures).keys()
 
+    def values(self, runs: Iterable[int], measure: str, attack: str | None = None) -> list[float | None]:
+        """A figure in some runs: of an attack, or of the release alone, the same of every attack that has it."""
+        if attack is not None:
+            return [self.figures[run].get((measure, attack)) for run in runs]
+        return [
+            next(
+                (value for (name, _), value in self.figures[run].items() if name == measure and value is not None), None
+            )
+            for run in runs
+        ]
+
     def panel_keys(self, plot: Plot) -> Sequence[str]:
         """The keys that a plot says, or all that differs beside what lies across."""
         several = [*([ATTACK] if len(self.attacks) > 1 else []), *self.varied]

@@ -69,11 +69,7 @@ def way(value: float, digits: int = 0) -> str:
 
 def whatever(study: Study, run: StudyRun) -> list[str]:
     """Whom a few known items single out before any attack."""
-    figures = study.figures[run.run]
-    singled, people = (
-        next((value for (name, _), value in figures.items() if name == figure), None)
-        for figure in ("singled_2_before", "people")
-    )
+    (singled,), (people,) = (study.values([run.run], figure) for figure in ("singled_2_before", "people"))
     if not singled or people is None:
         return []
     drawn = " people drawn" if people < (study.sizes.get(run.run) or people) else " people"
