@@ -208,10 +208,8 @@ class Execution:
         return self.stage("scoring", self.plan.scoring, lambda: self._score(relatedness))
 
     def _score(self, relatedness: int | None) -> Write:
-        nearest = self.scenario.nearest
-        context = "given" if not self.form.related else str(self.form.context(nearest))
-        given = self.scenario.data.read_tables(self.inputs.folder)
-        tables = self._tables = self.form.tables(self.held, nearest, self.scores, given)
+        context = "given" if not self.form.related else str(self.form.context(self.scenario.nearest))
+        tables = self.tables
         return partial(
             writing.write_scoring,
             digest=self.plan.scoring, release=self.release, relatedness=relatedness, context=context, tables=tables,
@@ -299,6 +297,14 @@ class Execution:
             return sight
         return replace(sight, closer=relate.closer, unrelated=relate.unrelated, added=self._added)
 
+    @property
+    def tables(self) -> Sequence[AttackTable]:
+        """The distance tables, made anew where the store has had them from an earlier run."""
+        if self._tables is None:
+            given = self.scenario.data.read_tables(self.inputs.folder)
+            self._tables = self.form.tables(self.held, self.scenario.nearest, self.scores, given)
+        return self._tables
+
     @cached_property
     def likenesses(self) -> Sequence[Likeness] | str:
         """Tables of the release's plain items by the measures of the attacker, or why there are none."""
@@ -309,9 +315,8 @@ class Execution:
             return "what a release shows of two plain items is more than it shows of generalised ones"
         if any(part.sends_to for part in relate.parts):
             return "it would take more questions to somebody else"
-        tables = self.form.tables(self.held, nearest, self.scores, ())
         made = likenesses(
-            self.held.published, tables, lambda pairs: relate.related(pairs, self.supplies).scores, nearest
+            self.held.published, self.tables, lambda pairs: relate.related(pairs, self.supplies).scores, nearest
         )
         return made or "there are too few plain items to try the rule on"
 
@@ -321,7 +326,7 @@ class Execution:
         assert relate is not None
         p = added_probabilities(
             self.held.published,
-            self.form.tables(self.held, nearest, self.scores, ()),
+            self.tables,
             lambda pairs: [part.related(pairs, self.supplies).scores for part in relate.parts if part.rung in LEARNT],
             nearest=nearest,
             control=control,
