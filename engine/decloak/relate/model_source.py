@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Literal
-from urllib.parse import urlsplit
 
 import numpy as np
 from pydantic import Field
@@ -24,7 +23,7 @@ from decloak.relate.ngd import Scored
 from decloak.relate.protocols import Similar
 from decloak.relate.provider import Variable, check_header_names, header_values
 from decloak.relate.provider_asking import CLOCK, Clock, check_url
-from decloak.relate.relatedness import Relatedness, Supplies
+from decloak.relate.relatedness import AskedSource, Supplies
 from decloak.relate.similar import apart, share_note
 from decloak.yaml.part import Found
 
@@ -35,10 +34,9 @@ AT_ONCE = 8
 MILLION = 1_000_000
 
 
-class ModelSource(Relatedness):
+class ModelSource(AskedSource):
     """1 minus the cosine of the vectors that a language model gives to terms."""
 
-    asks: ClassVar[bool] = True
     closer: ClassVar[Closer] = "smaller"
 
     measure: Literal["model"]
@@ -78,16 +76,6 @@ class ModelSource(Relatedness):
     def origin(self) -> str:
         """The address, and the model there."""
         return f"{self.url} {self.model}"
-
-    @property
-    def sends_to(self) -> tuple[str, ...]:
-        """The host of the service, unless nothing is asked."""
-        return () if self.offline else (urlsplit(self.url).netloc,)
-
-    @property
-    def goes_by_kept(self) -> bool:
-        """When it is offline."""
-        return self.offline
 
     def check(self, folder: Folder) -> None:
         """There is nothing to open before it is asked."""

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
@@ -17,7 +17,7 @@ from decloak.relate.counting import Counted
 from decloak.relate.protocols import CountSource
 from decloak.relate.provider_asking import CLOCK, Clock, check_url
 from decloak.relate.provider_kinds import KINDS, Elasticsearch, Json, Kind, MediaWiki, Question, SearXNG, can_be_asked
-from decloak.relate.relatedness import CountedSource, Supplies
+from decloak.relate.relatedness import AskedSource, CountedSource, Supplies
 from decloak.yaml.part import Found
 from decloak.yaml.source import Mistakes
 
@@ -186,10 +186,8 @@ Variable = Annotated[str, AfterValidator(_ours)]
 """No other variable is sent: a stranger's scenario must not ask for any secret of the machine."""
 
 
-class ProviderSource(CountedSource):
+class ProviderSource(AskedSource, CountedSource):
     """Normalised Google distance by a search service that tells how many documents it found."""
-
-    asks: ClassVar[bool] = True
 
     source: Literal["provider"]
     """A search service."""
@@ -236,16 +234,6 @@ class ProviderSource(CountedSource):
     def origin(self) -> str:
         """The address."""
         return self.url
-
-    @property
-    def sends_to(self) -> tuple[str, ...]:
-        """The host of the service, unless nothing is asked."""
-        return () if self.offline else (urlsplit(self.url).netloc,)
-
-    @property
-    def goes_by_kept(self) -> bool:
-        """When it is offline."""
-        return self.offline
 
     @contextmanager
     def open(self, supplies: Supplies) -> Iterator[CountSource]:

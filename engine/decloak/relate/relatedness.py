@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
+from urllib.parse import urlsplit
 
 from pydantic import Field
 
@@ -20,8 +21,8 @@ from decloak.relate.similar import apart
 from decloak.yaml.part import Found, Part
 
 __all__ = [
-    "CountedSource", "Distance", "Documents", "KnownSample", "NgdSource", "PseudoCount", "Related", "Relatedness",
-    "SimilaritySource", "Supplies",
+    "AskedSource", "CountedSource", "Distance", "Documents", "KnownSample", "NgdSource", "PseudoCount", "Related",
+    "Relatedness", "SimilaritySource", "Supplies",
 ]  # fmt: skip
 
 Documents = Callable[[], Iterable[Iterable[str]]]
@@ -119,6 +120,26 @@ class Relatedness(Part):
     @abstractmethod
     def scored(self, pairs: Sequence[Pair], supplies: Supplies) -> Scored:
         """The scores themselves."""
+
+
+class AskedSource(Relatedness):
+    """A source that asks a service at an address, unless it is offline."""
+
+    asks: ClassVar[bool] = True
+
+    if TYPE_CHECKING:
+        url: str
+        offline: bool
+
+    @property
+    def sends_to(self) -> tuple[str, ...]:
+        """The host of the service, unless nothing is asked."""
+        return () if self.offline else (urlsplit(self.url).netloc,)
+
+    @property
+    def goes_by_kept(self) -> bool:
+        """When it is offline."""
+        return self.offline
 
 
 class PseudoCount(Part):
