@@ -1,6 +1,5 @@
 """Print risk cards: one as it is, several in one table, with what somebody can make of them."""
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +12,7 @@ from decloak.report.study import Study
 from decloak.report.table import emit
 from decloak.report.terminal import say
 from decloak.store.opening import connect_readonly
-from decloak.store.studies import StudyRun, read_runs
+from decloak.store.studies import read_runs
 
 __all__ = ["cards_as_json", "print_cards", "print_comparison"]
 
@@ -29,14 +28,12 @@ def cards_as_json(store: Path, numbers: Iterable[int]) -> list[dict[str, Any]]:
 def print_cards(store: Path, numbers: Iterable[int]) -> None:
     """The card of one variant, or all of them in one table, and a blank line."""
     with closing(connect_readonly(store)) as connection:
-        runs = read_runs(connection, numbers)
-        cards = risk_cards(connection, Study.of(connection, runs))
-        if len(cards) == 1:
-            _print_card(cards[0])
-        elif cards:
-            said = print_comparison(connection, runs)
-            if said:
-                say(f"\n{said}")
+        study = Study.of(connection, read_runs(connection, numbers))
+        cards = risk_cards(connection, study)
+    if len(cards) == 1:
+        _print_card(cards[0])
+    elif cards and (said := print_comparison(study, cards)):
+        say(f"\n{said}")
     if cards:
         say("")
 
@@ -52,10 +49,9 @@ def _print_card(card: RiskCard) -> None:
         say(said)
 
 
-def print_comparison(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> str:
+def print_comparison(study: Study, cards: Sequence[RiskCard]) -> str:
     """Several variants in one table: people before → after an attack, by chance in brackets; what to make of it."""
-    study = Study.of(connection, runs)
-    cards = called_shortly(risk_cards(connection, study))
+    cards = called_shortly(cards)
     columns, rows = comparison_rows(cards, costs_of(study))
     say("People as published → after the attack that finds most (by chance):")
     emit(columns, rows, "table")

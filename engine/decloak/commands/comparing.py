@@ -8,7 +8,7 @@ import click
 
 from decloak.commands.options import form_option, store_option
 from decloak.errors import DecloakError
-from decloak.report.table import emit
+from decloak.report.table import as_count, emit
 from decloak.report.terminal import say
 from decloak.store import results
 from decloak.store.opening import connect_readonly
@@ -37,10 +37,13 @@ def compare_command(runs: tuple[str, ...], store: Path, form: str) -> None:
             emit(*_measures(names, figures), form)
             return
         from decloak.commands.carding import print_comparison
+        from decloak.report.card import risk_cards
         from decloak.report.comparison import compared_runs
+        from decloak.report.study import Study
 
         measured = {family for number in numbers for family in results.measured_families(connection, number)}
-        said = print_comparison(connection, compared_runs(connection, list(zip(titles, runs, numbers, strict=True))))
+        study = Study.of(connection, compared_runs(connection, list(zip(titles, runs, numbers, strict=True))))
+        said = print_comparison(study, risk_cards(connection, study))
     _print_differences(names, figures, measured)
     if said:
         say(f"\n{said}")
@@ -56,7 +59,7 @@ def _measures(
     for measure, attack in dict.fromkeys(key for of_run in figures for key in of_run):
         values = [None if (figure := of_run.get((measure, attack))) is None else figure.value for of_run in figures]
         if measure in counts:
-            values = [int(value) if value is not None and value.is_integer() else value for value in values]
+            values = list(map(as_count, values))
         rows.append([attack, measure, *values, *_change(values)])
     return ("attack", "measure", *names, *(["change"] if len(names) == 2 else [])), rows
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from decloak.commands.options import form_option
+from decloak.report.ci import SIGNS
 from decloak.report.terminal import say
 
 if TYPE_CHECKING:
@@ -109,12 +110,11 @@ def _run(
 
 
 def _tell(entry: "Entry", known: "Outcome | None") -> None:
-    word = {True: "✓", None: "?", False: "✗"}
     say(f"{entry.figure.number} ({entry.name}): {_verdict(entry, known)}")
     say(f"  the paper saw: {' '.join(entry.figure.saw.split())}")
     for trend in known.trends if known else ():
         share = "" if trend.lines == 1 else f", in {trend.holding} of {trend.lines}"
-        say(f"  {word[trend.holds]} {trend.says}{share}")
+        say(f"  {SIGNS[trend.holds]} {trend.says}{share}")
         say(f"    {trend.seen}")
     if entry.figure.why:
         say(f"  {' '.join(entry.figure.why.split())}")

@@ -24,6 +24,7 @@ from decloak.report.table import emit, emit_json
 from decloak.report.terminal import say
 
 if TYPE_CHECKING:
+    from decloak.report.verdict import Conclusion
     from decloak.runs.runner import Progress, Run, RunVariant, Verdict
 
 __all__ = ["run_command", "validate_command"]
@@ -86,11 +87,9 @@ def run_command(
     """
     from decloak.cells.mapping import cores
     from decloak.cells.memory import read_size
-    from decloak.commands.carding import cards_as_json, print_cards
     from decloak.commands.rehearsing import print_rehearsal
-    from decloak.report.run_table import idle_lines, measure_rows
     from decloak.report.verdict import conclude
-    from decloak.runs.runner import Measure, run
+    from decloak.runs.runner import run
 
     if quiet and verbose:
         raise DecloakError("--quiet and --verbose say the opposite of each other", hint="give one")
@@ -111,21 +110,8 @@ def run_command(
                 memory=None if memory is None else read_size(memory),
                 dask=dask,
             )
-        numbers = [variant.run for variant in done.variants]
-        verdict = conclude(done.store, numbers)
-        if form == "json":
-            emit_json({"verdict": verdict.as_json(), "cards": cards_as_json(done.store, numbers)} | _as_json(done))
-        elif form != "table":
-            emit(Measure._fields, done.measures, form)
-        else:
-            say(f"{verdict.text}\n")
-            print_cards(done.store, numbers)
-        if form == "table" and not quiet:
-            columns, rows_shown = measure_rows(done)
-            if rows_shown:
-                emit(columns, rows_shown)
-            for line in (*idle_lines(done), *_intervals(done)):
-                say(line)
+        verdict = conclude(done.store, [variant.run for variant in done.variants])
+        _print(done, verdict, form, quiet)
         _talk(done, quiet)
         write_ci(done.scenario, [verdict.text], [_judged(verdict, scenario) for verdict in done.verdicts], junit, sarif)
     return 0 if done.ok else EXIT_EXPECTATION
@@ -142,6 +128,30 @@ def validate_command(scenarios: tuple[Path, ...], overrides: tuple[str, ...]) ->
     for scenario in scenarios:
         count = len(plans(load(scenario, overrides)))
         say(f"{scenario}: valid, {count} {'run' if count == 1 else 'runs'}")
+
+
+def _print(done: "Run", verdict: "Conclusion", form: str, quiet: bool) -> None:
+    """What came of it: for people the verdict, whom it concerns and a table; for programs all figures."""
+    from decloak.commands.carding import cards_as_json, print_cards
+    from decloak.report.run_table import idle_lines, measure_rows
+    from decloak.runs.runner import Measure
+
+    numbers = [variant.run for variant in done.variants]
+    if form == "json":
+        emit_json({"verdict": verdict.as_json(), "cards": cards_as_json(done.store, numbers)} | _as_json(done))
+        return
+    if form != "table":
+        emit(Measure._fields, done.measures, form)
+        return
+    say(f"{verdict.text}\n")
+    print_cards(done.store, numbers)
+    if quiet:
+        return
+    columns, rows = measure_rows(done)
+    if rows:
+        emit(columns, rows)
+    for line in (*idle_lines(done), *_intervals(done)):
+        say(line)
 
 
 def _intervals(done: "Run") -> Iterator[str]:

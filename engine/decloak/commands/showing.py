@@ -1,5 +1,6 @@
 """`show`: the figures of a run."""
 
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import click
 from decloak.commands.options import form_option, store_option
 from decloak.errors import DecloakError, shown
 from decloak.measure.registry import families_in_words, figure_titles
-from decloak.report.table import emit
+from decloak.report.table import as_count, emit
 from decloak.report.terminal import say
 from decloak.store import results
 from decloak.store.opening import connect_readonly
@@ -41,12 +42,12 @@ def show_command(run: str, tables: bool, store: Path, form: str) -> None:
         if not rows:
             raise DecloakError("the run has no such measures", hint="run its scenario with measure: [recovery]")
     if form == "table" and not tables:
-        _print_grouped(store, number)
+        _print_grouped(store, number, knows)
     else:
         printed = [
             (
                 *(attack, knows[attack], *([table] if tables else [])),
-                *(measure, _whole(value) if measure in counts else value, *map(_whole, of)),
+                *(measure, as_count(value) if measure in counts else value, *map(as_count, of)),
             )
             for attack, table, measure, value, *of in rows
         ]
@@ -55,7 +56,7 @@ def show_command(run: str, tables: bool, store: Path, form: str) -> None:
         say(f"note: {shown(note, 300)[1:-1]}", err=True)
 
 
-def _print_grouped(store: Path, number: int) -> None:
+def _print_grouped(store: Path, number: int, knows: Mapping[str, str | None]) -> None:
     """Whom the run tells of, then a table for each family, and the verdict as the last word."""
     from decloak.commands.carding import print_cards
     from decloak.report.grouped import family_tables
@@ -65,14 +66,8 @@ def _print_grouped(store: Path, number: int) -> None:
     with closing(connect_readonly(store)) as connection:
         figures = results.pooled_figures(connection, number)
         measured = results.measured_families(connection, number)
-        knows = {attack.label: attack.knows or None for attack in results.attacks_of(connection, number)}
     for table in family_tables(figures, measured, knows):
         say(table.title)
         emit(table.columns, table.rows, "table")
         say("")
     say(conclude(store, [number]).text)
-
-
-def _whole(value: float | None) -> float | None:
-    """A count as a whole number; what is expected of a count may be none."""
-    return int(value) if value is not None and value.is_integer() else value

@@ -68,7 +68,7 @@ def _expectations(study: Study) -> list[tuple[str, str]]:
     judged = []
     for name, runs in study.variants:
         keys = dict.fromkeys(key for run in runs for key in study.figures[run])
-        means = {key: interval([study.figures[run].get(key) for run in runs]).mean for key in keys}
+        means = {key: interval(study.values(runs, *key)).mean for key in keys}
         config = next(run.config for run in study.runs if run.variant == name)
         for text in config.get("expect") or ():
             expectation = Expectation.parse(text)

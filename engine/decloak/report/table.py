@@ -15,7 +15,7 @@ from decloak.report.terminal import say_data
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["emit", "emit_json"]
+__all__ = ["as_count", "emit", "emit_json"]
 
 GAP = 3
 """Blanks between two columns of a table."""
@@ -181,3 +181,8 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.3g}" if value and abs(value) < 0.001 else f"{value:.3f}"
     return str(value) if isinstance(value, int) else shown(value, 200)[1:-1]
+
+
+def as_count(value: float | None) -> float | None:
+    """A count as a whole number; what is expected of a count may be none."""
+    return int(value) if value is not None and value.is_integer() else value
