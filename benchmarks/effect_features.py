@@ -8,8 +8,6 @@ half of its 95% interval, and the mean difference from all, sample by sample.
 """
 
 import argparse
-import gzip
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,7 +20,7 @@ from decloak.measure.kernels.statistics import interval, paired_difference
 from decloak.relate.corpus_index import Corpus
 from decloak.relate.similar import apart
 from decloak.relate.wordnet_similarity import WordNet
-from effect_selftrained import FILES, Measure, glove, ngd, struck_well, vectors
+from effect_selftrained import Measure, glove, ngd, samples, struck_well, vectors
 
 
 def by_wordnet(folder: Path) -> Measure:
@@ -50,8 +48,6 @@ def main() -> None:
     for name in ("inputs", "folder", "index", "wordnet"):
         parser.add_argument(name, type=Path)
     arguments = parser.parse_args()
-    with gzip.open(arguments.inputs, "rt", encoding="utf-8") as file:
-        inputs = json.load(file)
     with Corpus.open(arguments.index) as index:
         language = {
             "ngd": ngd(index),
@@ -59,18 +55,8 @@ def main() -> None:
             "wordnet": by_wordnet(arguments.wordnet),
         }
         for name, k in (("mts", "k=3"), ("mts", "k=5"), ("recipes", "k=3")):
-            with gzip.open(arguments.folder / FILES[name], "rt", encoding="utf-8") as lines:
-                every = [tuple(dict.fromkeys(line.rstrip("\n").split("\t")[1].split("|"))) for line in lines]
-            results = []
-            for key, numbers in inputs["lines"].items():
-                sample = " ".join(key.split()[:2])
-                if sample.split()[0] == name:
-                    sets = {item: tuple(sorted(items)) for items in inputs["releases"][sample][k] for item in items}
-                    rows = [every[number] for number in numbers]
-                    shown = tuple(tuple(dict.fromkeys(sets.get(item, item) for item in row)) for row in rows)
-                    published = Published(shown, tuple(map(str, range(len(rows)))))
-                    results.append(figures(published, list(map(frozenset, rows)), language))
-            report(f"{name} {k}", results)
+            given = samples(arguments.inputs, arguments.folder, name, k)
+            report(f"{name} {k}", [figures(published, truth, language) for published, truth, _ in given])
 
 
 def report(title: str, results: Sequence[dict[str, float]]) -> None:

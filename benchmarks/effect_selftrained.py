@@ -18,8 +18,9 @@ import argparse
 import gzip
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -139,29 +140,44 @@ def measured(
     return {name: struck_well(rank, attacked, truth) for name, rank in ranks.items()}, p, kind
 
 
+class Sample(NamedTuple):
+    """A release of some transactions, what they really held, and the other transactions."""
+
+    published: Published
+    truth: list[frozenset[str]]
+    others: list[tuple[str, ...]]
+
+
+def samples(inputs: Path, folder: Path, name: str, k: str) -> Iterator[Sample]:
+    """The samples of a data set, published with k."""
+    with gzip.open(inputs, "rt", encoding="utf-8") as file:
+        given = json.load(file)
+    with gzip.open(folder / FILES[name], "rt", encoding="utf-8") as lines:
+        every = [tuple(dict.fromkeys(line.rstrip("\n").split("\t")[1].split("|"))) for line in lines]
+    for key, numbers in given["lines"].items():
+        sample = " ".join(key.split()[:2])
+        if sample.split()[0] != name:
+            continue
+        sets = {item: tuple(sorted(items)) for items in given["releases"][sample][k] for item in items}
+        rows = [every[number] for number in numbers]
+        shown = tuple(tuple(dict.fromkeys(sets.get(item, item) for item in row)) for row in rows)
+        published = Published(shown, tuple(map(str, range(len(rows)))))
+        others = [every[number] for number in range(len(every)) if number not in frozenset(numbers)]
+        yield Sample(published, list(map(frozenset, rows)), others)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name in ("inputs", "folder", "index"):
         parser.add_argument(name, type=Path)
     arguments = parser.parse_args()
-    with gzip.open(arguments.inputs, "rt", encoding="utf-8") as file:
-        inputs = json.load(file)
     with Corpus.open(arguments.index) as index:
         language = {"ngd": ngd(index), "glove": glove(vectors(arguments.folder))}
         for name, k in (("mts", "k=3"), ("mts", "k=5"), ("recipes", "k=3"), ("recipes", "k=5")):
-            with gzip.open(arguments.folder / FILES[name], "rt", encoding="utf-8") as lines:
-                every = [tuple(dict.fromkeys(line.rstrip("\n").split("\t")[1].split("|"))) for line in lines]
             results = []
-            for key, numbers in inputs["lines"].items():
-                sample = " ".join(key.split()[:2])
-                if sample.split()[0] == name:
-                    sets = {item: tuple(sorted(items)) for items in inputs["releases"][sample][k] for item in items}
-                    rows = [every[number] for number in numbers]
-                    shown = tuple(tuple(dict.fromkeys(sets.get(item, item) for item in row)) for row in rows)
-                    published = Published(shown, tuple(map(str, range(len(rows)))))
-                    others = [every[number] for number in range(len(every)) if number not in frozenset(numbers)]
-                    sample_of = random.Random(1).sample(others, min(len(others), SAMPLE[name]))
-                    results.append(measured(published, list(map(frozenset, rows)), language, counted(sample_of)))
+            for published, truth, others in samples(arguments.inputs, arguments.folder, name, k):
+                sample_of = random.Random(1).sample(others, min(len(others), SAMPLE[name]))
+                results.append(measured(published, truth, language, counted(sample_of)))
             report(f"{name} {k}", results)
 
 
