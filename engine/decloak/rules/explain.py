@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError, nearest, shown
 from decloak.rules.load import parse_rule, stranger
-from decloak.rules.operators.operator import Explanation
+from decloak.rules.operators.operator import Explanation, Inquiry
 from decloak.store import evidence, results
 from decloak.store.probabilities import probability_teller
 from decloak.store.results import RunAttack
@@ -57,7 +57,7 @@ def _explained(connection: sqlite3.Connection, attack: RunAttack, transaction: s
         return evidence.sentence(connection, finding, *because()) + sure(finding)
 
     rule = parse_rule(attack.text)
-    return list(rule.operator.explain(connection, attack, rule.derives, transaction, item, say))
+    return list(rule.operator.explain(Inquiry(connection, attack, rule.derives, transaction, item, say)))
 
 
 def _sure(connection: sqlite3.Connection, attack: int, text: str) -> Callable[[int], str]:

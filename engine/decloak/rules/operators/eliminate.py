@@ -2,7 +2,7 @@
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -22,11 +22,10 @@ from decloak.rules.eliminate.kernel import Elimination, eliminate
 from decloak.rules.eliminate.state import EPS
 from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
 from decloak.rules.model import Formula, Grid, RuleModel, Settings, Sql, TestCase
-from decloak.rules.operators.operator import Explanation, Operator, Result, RuleOf, Sight
+from decloak.rules.operators.operator import Explanation, Inquiry, Operator, Result, RuleOf, Sight
 from decloak.store import evidence, findings, strikes
 from decloak.store.evidence import JudgedCell
 from decloak.store.relations import Derives
-from decloak.store.results import RunAttack
 from decloak.store.rivals import Comparison, member_comparison
 from decloak.store.sandbox import Sandbox
 
@@ -222,15 +221,8 @@ class EliminateOperator(Operator[EliminateRule]):
             findings.write_start(connection, rule.name, weigh)
         findings.write_why(connection, rule.name, rule.digest, "named_struck", rule.because_sql("x"))
 
-    def explain(
-        self,
-        connection: sqlite3.Connection,
-        attack: RunAttack,
-        derives: Derives,
-        transaction: str,
-        item: str,
-        say: Callable[[int], str],
-    ) -> Iterator[Explanation]:
+    def explain(self, inquiry: Inquiry) -> Iterator[Explanation]:
+        connection, attack, _, transaction, item, say = inquiry
         for cell in evidence.cells_named(connection, attack.attack, transaction, item):
             sentence = _spared(cell, transaction, item) if cell.finding is None else say(cell.finding)
             contexts = tuple(evidence.contexts(connection, cell))

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
-from typing import Any, Generic, TypeVar, get_args
+from typing import Any, Generic, NamedTuple, TypeVar, get_args
 
 from decloak.attack.controls import Control
 from decloak.attack.selftrained import Likeness
@@ -35,7 +35,7 @@ from decloak.store.rivals import Comparison
 from decloak.store.sandbox import Sandbox
 from decloak.yaml.source import Source
 
-__all__ = ["DerivedFacts", "Explanation", "NotRun", "Operator", "Result", "Rule", "RuleOf", "Sight"]
+__all__ = ["DerivedFacts", "Explanation", "Inquiry", "NotRun", "Operator", "Result", "Rule", "RuleOf", "Sight"]
 
 ModelT = TypeVar("ModelT", bound=RuleModel)
 
@@ -110,6 +110,17 @@ class NotRun(DerivedFacts):
 
     idle: str = ""
     notes: Sequence[str] = ()
+
+
+class Inquiry(NamedTuple):
+    """Of which attack, item and transaction somebody wants to know; `say` gives a finding's sentence."""
+
+    connection: sqlite3.Connection
+    attack: RunAttack
+    derives: Derives
+    transaction: str
+    item: str
+    say: Callable[[int], str]
 
 
 @dataclass(frozen=True)
@@ -273,16 +284,8 @@ class Operator(ABC, Generic[ModelT]):
         """(Re)make the views of a rule: each finding with its sentence, and what else is worth seeing."""
         findings.write_why_derived(connection, rule.name, rule.digest, rule.derives.name, rule.because_sql("x"))
 
-    def explain(
-        self,
-        connection: sqlite3.Connection,
-        attack: RunAttack,
-        derives: Derives,
-        transaction: str,
-        item: str,
-        say: Callable[[int], str],
-    ) -> Iterator[Explanation]:
-        """Why an attack found something of an item in a transaction, or not; `say` gives a finding's sentence."""
+    def explain(self, inquiry: Inquiry) -> Iterator[Explanation]:
+        """Why an attack found something of an item in a transaction, or not."""
         yield from ()
 
     def comparison(self, connection: sqlite3.Connection, derives: Derives, finding: int) -> Comparison | None:

@@ -2,7 +2,7 @@
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,12 +11,11 @@ from pydantic import Field, model_validator
 from decloak.errors import DecloakError, nearest, shown
 from decloak.rules.because import called
 from decloak.rules.model import RuleModel, RuleName, Settings, Sql
-from decloak.rules.operators.operator import DerivedFacts, Explanation, Operator, RuleOf, Sight
+from decloak.rules.operators.operator import DerivedFacts, Explanation, Inquiry, Operator, RuleOf, Sight
 from decloak.store import evidence
 from decloak.store.derivation import LAST_ROUND, THIS_ROUND, derive, fixpoint, make_steps
 from decloak.store.reading import idle
 from decloak.store.relations import RELATIONS, STRIKES, Derives
-from decloak.store.results import RunAttack
 from decloak.store.rivals import COVER, Comparison, cover_comparison
 from decloak.store.sandbox import Sandbox
 from decloak.yaml.source import Source
@@ -109,16 +108,9 @@ class QueryOperator(Operator[QueryRule]):
     def comparison(self, connection: sqlite3.Connection, derives: Derives, finding: int) -> Comparison | None:
         return cover_comparison(connection, derives.name, finding) if COVER.issubset(derives.columns) else None
 
-    def explain(
-        self,
-        connection: sqlite3.Connection,
-        attack: RunAttack,
-        derives: Derives,
-        transaction: str,
-        item: str,
-        say: Callable[[int], str],
-    ) -> Iterator[Explanation]:
+    def explain(self, inquiry: Inquiry) -> Iterator[Explanation]:
         """The facts about an item in a transaction, of a rule whose facts strike items."""
+        connection, attack, derives, transaction, item, say = inquiry
         if not STRIKES.issubset(derives.columns) or idle(connection, attack.attack) is not None:
             return  # of what it could not look at, that it was not struck says nothing
         for label, finding in evidence.strikes_named(connection, attack.attack, derives.name, transaction, item):

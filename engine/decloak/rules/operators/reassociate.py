@@ -1,7 +1,7 @@
 """reassociate: give the sub-records and terms of a disassociated cluster to its records."""
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,11 +15,10 @@ from decloak.data.forms import FormName
 from decloak.data.rungs import Rung
 from decloak.rules.confidence import Confidence, known, unsure
 from decloak.rules.model import RuleModel, Settings, TestCase, joined
-from decloak.rules.operators.operator import Explanation, Operator, Result, RuleOf, Sight
+from decloak.rules.operators.operator import Explanation, Inquiry, Operator, Result, RuleOf, Sight
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.store import assigned, evidence, findings
 from decloak.store.relations import Derives
-from decloak.store.results import RunAttack
 from decloak.store.rivals import Comparison, row_comparison
 from decloak.store.sandbox import Sandbox
 
@@ -154,16 +153,9 @@ class ReassociateOperator(Operator[ReassociateRule]):
     def write_views(self, connection: sqlite3.Connection, rule: RuleOf[ReassociateRule]) -> None:
         findings.write_why(connection, rule.name, rule.digest, "named_assigned", rule.because_sql("x"))
 
-    def explain(
-        self,
-        connection: sqlite3.Connection,
-        attack: RunAttack,
-        derives: Derives,
-        transaction: str,
-        item: str,
-        say: Callable[[int], str],
-    ) -> Iterator[Explanation]:
+    def explain(self, inquiry: Inquiry) -> Iterator[Explanation]:
         """The items of the anchor of each record that got the item, with their scores for the unit."""
+        connection, attack, _, transaction, item, say = inquiry
         for finding, value, unit in evidence.units_given(connection, attack.attack, transaction, item):
             contexts = tuple(evidence.anchor_scores(connection, finding))
             yield Explanation(attack.label, finding, say(finding), None, value, unit, contexts)
