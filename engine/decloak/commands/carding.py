@@ -4,32 +4,39 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from textwrap import fill
-from typing import Any
+from typing import NamedTuple
 
 from decloak.report.card import RiskCard, risk_cards
 from decloak.report.comparison import advice, called_shortly, card_rows, comparison_rows, costs_of, reasons, remark
 from decloak.report.study import Study
 from decloak.report.table import emit
 from decloak.report.terminal import say
+from decloak.report.verdict import Conclusion, conclusion
 from decloak.store.opening import connect_readonly
 from decloak.store.studies import read_runs
 
-__all__ = ["cards_as_json", "print_cards", "print_comparison"]
+__all__ = ["Account", "account_of", "print_cards", "print_comparison"]
 
 WIDTH = 100
 
 
-def cards_as_json(store: Path, numbers: Iterable[int]) -> list[dict[str, Any]]:
-    """The cards of runs as plain values."""
-    with closing(connect_readonly(store)) as connection:
-        return [card.as_json() for card in risk_cards(connection, Study.of(connection, read_runs(connection, numbers)))]
+class Account(NamedTuple):
+    """What there is to say of some runs before any table: the verdict, and a card for each variant."""
+
+    study: Study
+    verdict: Conclusion
+    cards: Sequence[RiskCard]
 
 
-def print_cards(store: Path, numbers: Iterable[int]) -> None:
-    """The card of one variant, or all of them in one table, and a blank line."""
+def account_of(store: Path, numbers: Iterable[int]) -> Account:
+    """Those of runs of a store, given by number."""
     with closing(connect_readonly(store)) as connection:
         study = Study.of(connection, read_runs(connection, numbers))
-        cards = risk_cards(connection, study)
+        return Account(study, conclusion(connection, study), risk_cards(connection, study))
+
+
+def print_cards(study: Study, cards: Sequence[RiskCard]) -> None:
+    """The card of one variant, or all of them in one table, and a blank line."""
     if len(cards) == 1:
         _print_card(cards[0])
     elif cards and (said := print_comparison(study, cards)):
@@ -46,7 +53,7 @@ def _print_card(card: RiskCard) -> None:
     columns, rows = card_rows(card)
     emit(columns, rows, "table")
     if said := remark([card]):
-        say(said)
+        say(f"({said})")
 
 
 def print_comparison(study: Study, cards: Sequence[RiskCard]) -> str:
@@ -55,6 +62,7 @@ def print_comparison(study: Study, cards: Sequence[RiskCard]) -> str:
     columns, rows = comparison_rows(cards, costs_of(study))
     say("People as published → after the attack that finds most (by chance):")
     emit(columns, rows, "table")
-    for reason in filter(None, [*reasons(cards), remark(cards)]):
+    said = remark(cards)
+    for reason in (*reasons(cards), *([f"({said})"] if said else [])):
         say(f"– {reason}")
     return fill(advice(cards), WIDTH, break_on_hyphens=False)

@@ -24,7 +24,7 @@ from decloak.report.table import emit, emit_json
 from decloak.report.terminal import say
 
 if TYPE_CHECKING:
-    from decloak.report.verdict import Conclusion
+    from decloak.commands.carding import Account
     from decloak.runs.runner import Progress, Run, RunVariant, Verdict
 
 __all__ = ["run_command", "validate_command"]
@@ -87,8 +87,8 @@ def run_command(
     """
     from decloak.cells.mapping import cores
     from decloak.cells.memory import read_size
+    from decloak.commands.carding import account_of
     from decloak.commands.rehearsing import print_rehearsal
-    from decloak.report.verdict import conclude
     from decloak.runs.runner import run
 
     if quiet and verbose:
@@ -110,10 +110,16 @@ def run_command(
                 memory=None if memory is None else read_size(memory),
                 dask=dask,
             )
-        verdict = conclude(done.store, [variant.run for variant in done.variants])
-        _print(done, verdict, form, quiet)
+        account = account_of(done.store, [variant.run for variant in done.variants])
+        _print(done, account, form, quiet)
         _talk(done, quiet)
-        write_ci(done.scenario, [verdict.text], [_judged(verdict, scenario) for verdict in done.verdicts], junit, sarif)
+        write_ci(
+            done.scenario,
+            [account.verdict.text],
+            [_judged(verdict, scenario) for verdict in done.verdicts],
+            junit,
+            sarif,
+        )
     return 0 if done.ok else EXIT_EXPECTATION
 
 
@@ -130,21 +136,21 @@ def validate_command(scenarios: tuple[Path, ...], overrides: tuple[str, ...]) ->
         say(f"{scenario}: valid, {count} {'run' if count == 1 else 'runs'}")
 
 
-def _print(done: "Run", verdict: "Conclusion", form: str, quiet: bool) -> None:
+def _print(done: "Run", account: "Account", form: str, quiet: bool) -> None:
     """What came of it: for people the verdict, whom it concerns and a table; for programs all figures."""
-    from decloak.commands.carding import cards_as_json, print_cards
+    from decloak.commands.carding import print_cards
     from decloak.report.run_table import idle_lines, measure_rows
     from decloak.runs.runner import Measure
 
-    numbers = [variant.run for variant in done.variants]
     if form == "json":
-        emit_json({"verdict": verdict.as_json(), "cards": cards_as_json(done.store, numbers)} | _as_json(done))
+        cards = [card.as_json() for card in account.cards]
+        emit_json({"verdict": account.verdict.as_json(), "cards": cards} | _as_json(done))
         return
     if form != "table":
         emit(Measure._fields, done.measures, form)
         return
-    say(f"{verdict.text}\n")
-    print_cards(done.store, numbers)
+    say(f"{account.verdict.text}\n")
+    print_cards(account.study, account.cards)
     if quiet:
         return
     columns, rows = measure_rows(done)

@@ -58,11 +58,11 @@ def show_command(run: str, tables: bool, store: Path, form: str) -> None:
 
 def _print_grouped(store: Path, number: int, knows: Mapping[str, str | None]) -> None:
     """Whom the run tells of, then a table for each family, and the verdict as the last word."""
-    from decloak.commands.carding import print_cards
+    from decloak.commands.carding import account_of, print_cards
     from decloak.report.grouped import family_tables
-    from decloak.report.verdict import conclude
 
-    print_cards(store, [number])
+    account = account_of(store, [number])
+    print_cards(account.study, account.cards)
     with closing(connect_readonly(store)) as connection:
         figures = results.pooled_figures(connection, number)
         measured = results.measured_families(connection, number)
@@ -70,4 +70,4 @@ def _print_grouped(store: Path, number: int, knows: Mapping[str, str | None]) ->
         say(table.title)
         emit(table.columns, table.rows, "table")
         say("")
-    say(conclude(store, [number]).text)
+    say(account.verdict.text)

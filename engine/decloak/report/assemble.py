@@ -33,7 +33,8 @@ def page_of(
     connection: sqlite3.Connection, store: Path, runs: Sequence[StudyRun], *, evidence: bool, originals: bool
 ) -> Page:
     """The page; names of items are on it with `evidence`, and which of them were won back with `originals`."""
-    study, verdict = Study.of(connection, runs), conclusion(connection, runs)
+    study = Study.of(connection, runs)
+    verdict = conclusion(connection, study)
     risk = risk_parts(connection, study)
     notes = list(dict.fromkeys(note for run in runs for note in notes_of(connection, run.run)))
     sections = (

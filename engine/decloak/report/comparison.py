@@ -85,8 +85,8 @@ def card_rows(card: RiskCard) -> Table:
 def _line(cell: Cell) -> list[str | None]:
     if cell.before is None:
         return [_whole(cell.raw), None, None, None, cell.reason]
-    remark = " ".join(filter(None, (cell.attack, cell.reason and f"({cell.reason})")))
-    return [_whole(cell.raw), people(cell.before), people(cell.after), _whole(cell.chance), remark or None]
+    said = " ".join(filter(None, (cell.attack, cell.reason and f"({cell.reason})")))
+    return [_whole(cell.raw), people(cell.before), people(cell.after), _whole(cell.chance), said or None]
 
 
 def remark(cards: Sequence[RiskCard]) -> str | None:
@@ -99,7 +99,7 @@ def remark(cards: Sequence[RiskCard]) -> str | None:
     n = max((way.n for way in ways if way is not None and way.low is not None), default=0)
     if n and only:
         parts.append(f"95% intervals, all attacks considered, {times(n)} of one data set")
-    return f"({'; '.join(parts)})" if parts else None
+    return "; ".join(parts) or None
 
 
 def people(count: Interval | None) -> str | None:

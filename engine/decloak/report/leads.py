@@ -7,6 +7,7 @@ from typing import Any
 
 from decloak.attack.controls import SPOILT
 from decloak.data.rungs import Rung
+from decloak.measure.family import POOLED
 from decloak.measure.kernels.lead import Claims, repeated_lead, resampled_lead, total
 from decloak.measure.kernels.statistics import Interval
 from decloak.report.card import controls_of
@@ -21,8 +22,6 @@ from decloak.store.results import RunAttack, attacks_of
 from decloak.store.studies import StudyRun
 
 __all__ = ["Lead", "attacks_beyond_chance", "leads_of", "steps", "unproven"]
-
-POOLED = -1
 
 
 @dataclass(frozen=True)

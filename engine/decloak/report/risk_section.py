@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from decloak.report.card import ROWS, RiskCard, risk_cards
+from decloak.report.card import ROWS, Cell, RiskCard, risk_cards
 from decloak.report.comparison import advice, called_shortly, card_rows, comparison_rows, costs_of, reasons, remark
 from decloak.report.page import Card, Section, Table
 from decloak.report.study import Study
@@ -39,25 +39,22 @@ def _groups(card: RiskCard) -> list[Card]:
         _, _, published, attacked, _, said = cells[headline]
         value = f"{published} → {attacked}" if attacked else published or "–"
         about = [f"people of {card.people:,}, as published → after the attack"] if published else [said or "–"]
-        lines_of = [_told(cells[row.figure]) for row in ROWS if row.group == group and published]
+        lines_of = [
+            _told(cells[row.figure], card.cells[row.figure]) for row in ROWS if row.group == group and published
+        ]
         groups.append(Card(group.capitalize(), value, [*about, *lines_of]))
-    hidden = _bare(remark([card]))
-    last = groups.pop()
+    hidden, last = remark([card]), groups.pop()
     return [*groups, last._replace(lines=[*last.lines, *([hidden] if hidden else [])])]
 
 
-def _told(line: Sequence[str | None]) -> str:
+def _told(line: Sequence[str | None], cell: Cell) -> str:
     """A row of the card as a line: what it is, in the raw data, as published, attacked, by chance, by which attack."""
     title, raw, published, attacked, chance, said = line
-    parts = [f"{raw} in the raw data" if raw else None, f"{chance} by chance" if chance else None, _bare(said)]
+    named = said if cell.attack else cell.reason
+    parts = [f"{raw} in the raw data" if raw else None, f"{chance} by chance" if chance else None, named]
     beside = "; ".join(part for part in parts if part)
     way = f"{published} → {attacked}" if attacked else published or "–"
     return f"{title}: {way}" + (f" ({beside})" if beside else "")
-
-
-def _bare(text: str | None) -> str | None:
-    """A remark without the brackets it has in a terminal."""
-    return text[1:-1] if text and text[0] == "(" and text[-1] == ")" else text
 
 
 def _comparison(study: Study, cards: Sequence[RiskCard]) -> Section:
@@ -69,5 +66,5 @@ def _comparison(study: Study, cards: Sequence[RiskCard]) -> Section:
         caption = f"Of {counts.pop():,} people: as published → after the attack that finds most (by chance)"
     cells = [[cell or "–" for cell in row] for row in rows]
     table = Table(caption, columns, cells, frozenset(range(1, len(columns))))
-    notes = [*reasons(cards), *([said] if (said := _bare(remark(cards))) else [])]
+    notes = [*reasons(cards), *([said] if (said := remark(cards)) else [])]
     return Section("people", "Whom these releases tell of", tables=[table], items=notes)

@@ -64,20 +64,19 @@ class Conclusion(NamedTuple):
 def conclude(store: Path, runs: Iterable[int]) -> Conclusion:
     """What came of runs of a store, given by number."""
     with closing(connect_readonly(store)) as connection:
-        return conclusion(connection, read_runs(connection, runs))
+        return conclusion(connection, Study.of(connection, read_runs(connection, runs)))
 
 
-def conclusion(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> Conclusion:
+def conclusion(connection: sqlite3.Connection, study: Study) -> Conclusion:
     """What came of runs of one scenario."""
-    study = Study.of(connection, runs)
-    learned = attacks_beyond_chance(connection, runs)
+    learned = attacks_beyond_chance(connection, study.runs)
     found = _by_persons(study) or _by_promise(study)
     if not learned:
         return found or Conclusion(
             Outcome.CANNOT_TELL, "These runs cannot tell",
             ("No attack was run that learns anything: what there is goes by chance, or finds no items.",),
         )  # fmt: skip
-    leads = leads_of(connection, runs, learned)
+    leads = leads_of(connection, study.runs, learned)
     if not leads:
         return found if found and found.outcome == Outcome.COMES_BACK else _unknown(study, learned)
     return judged(study, leads, learned, found)
