@@ -19,7 +19,6 @@ def check_km(k: int, m: int) -> None:
 
 
 def check_whole(least: int, **named: object) -> None:
-    """Refuse what is not a whole number of at least `least`, by its name."""
     for name, value in named.items():
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
             raise DecloakError(f"{name} is {shown(value)}", hint=f"give a whole number of at least {least}")

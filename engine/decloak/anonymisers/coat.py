@@ -78,7 +78,6 @@ class DrawnPrivacy(Part):
             yield ("sizes",), DecloakError("'sizes' goes with 'count'", hint="delete it")
 
     def of(self, items: Sequence[str], seed: int) -> Sets:
-        """Draw them."""
         if self.share is not None:
             return random_items(items, self.share, seed)
         assert self.count is not None
@@ -116,7 +115,6 @@ class ListedSets(Part):
     """The path of the file: a set a line, commas between its items."""
 
     def of(self, folder: Folder) -> Sets:
-        """The sets."""
         return [row for row in read(folder / self.file, "basket").transactions if row]
 
 

@@ -43,7 +43,6 @@ def _faults(data: Dataset, release: Generalised, options: Options) -> Iterable[o
 
 
 def _without(data: Dataset, sensitive: Collection[str]) -> Dataset:
-    """The data without the items that are published as they are."""
     rows = tuple(tuple(item for item in row if item not in sensitive) for row in data.transactions)
     return Dataset(rows, data.labels, data.origin)
 
@@ -75,7 +74,6 @@ class DiversityMethod(InHierarchy):
     """The hierarchy, of the other items."""
 
     def generalised_part(self, data: Dataset) -> Dataset:
-        """The data without the sensitive items."""
         return _without(data, frozenset(self.sensitive))
 
     def check(self, data: Dataset, folder: Folder) -> None:

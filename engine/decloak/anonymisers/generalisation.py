@@ -17,7 +17,6 @@ __all__ = ["GeneralisationMethod"]
 
 
 def _cut(tree: Hierarchy, records: Records, k: int, m: int, refine: bool = False) -> Walked:
-    """The fast cut, made minimal where that is asked for."""
     nodes = fast_cut.cut(tree, records, k, m)
     return Walked(fast_cut.refine(tree, records, k, m, nodes) if refine else nodes)
 

@@ -125,7 +125,6 @@ class InHierarchy(Method):
 
     @property
     def random(self) -> bool:
-        """When the hierarchy is."""
         return self.hierarchy.by == "random"
 
     def mistakes(self) -> Found:
@@ -206,7 +205,6 @@ def km_faults(data: Dataset, release: Generalised, options: Options) -> Iterable
 
 
 def tree_in(options: Options) -> Hierarchy:
-    """The hierarchy among the options."""
     tree = options["hierarchy"]
     if not isinstance(tree, Hierarchy):
         hint = "build one: decloak.Hierarchy.balanced(data.items, fanout=5)"

@@ -135,7 +135,6 @@ class Method(Part):
 
     @property
     def anonymiser(self) -> Anonymiser:
-        """The one it names."""
         return next(anonymiser for anonymiser in self.anonymisers if anonymiser.name == self.method)
 
     promised: ClassVar[type[Promise[Any]]]
@@ -176,7 +175,6 @@ class Stopwatch:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Since it was started."""
         return {"cpu_seconds": _cpu() - self._cpu, "seconds": time.perf_counter() - self._wall}
 
 

@@ -49,7 +49,6 @@ class SetsMethod(Method):
 
     @property
     def random(self) -> bool:
-        """When they are drawn."""
         return self.size is not None
 
     def check(self, data: Dataset, folder: Folder) -> None:

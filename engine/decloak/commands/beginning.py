@@ -69,7 +69,6 @@ def scenario_of(seen: "Look", name: str, schema: str) -> str:
 
 
 def _data(seen: "Look", name: str) -> list[tuple[str, str]]:
-    """The keys under data."""
     settings = {key: _text(value) for key, value in seen.reading.settings.items()}
     if seen.format in ("disassociated", "generalised"):
         return [("release", _text(name))]

@@ -71,7 +71,6 @@ _COLUMNS = ["figure", "verdict", "trends", "scenario", "saw", "see", "why"]
 
 
 def rows_of(rows: Sequence[Sequence[str]], form: str) -> Sequence[Sequence[str]]:
-    """The columns that fit a terminal, or all."""
     return [row[:4] for row in rows] if form == "table" else rows
 
 

@@ -69,7 +69,6 @@ def _rows(seen: "Look") -> Iterator[tuple[str, str]]:
 
 
 def _next(seen: "Look") -> Iterator[tuple[str, str]]:
-    """What to type next."""
     file = shlex.quote(shown(seen.path, 4096)[1:-1])
     if seen.problem is not None:
         yield "mend", seen.problem

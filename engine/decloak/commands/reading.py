@@ -42,7 +42,6 @@ def reading_options(command: click.decorators.FC) -> click.decorators.FC:
 
 
 def plain_options(given: dict[str, Any]) -> Options:
-    """The options of a reader among those of a command."""
     return Options(**{name: value for name, value in given.items() if name in Options._fields and value})
 
 

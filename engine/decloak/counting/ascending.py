@@ -25,5 +25,4 @@ def places_in(ascending: Ints, values: Ints) -> tuple[Ints, NDArray[np.bool_]]:
 
 
 def among(values: Ints, ascending: Ints) -> NDArray[np.bool_]:
-    """Which of the values are among ascending ones."""
     return places_in(ascending, values)[1]

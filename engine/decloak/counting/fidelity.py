@@ -64,7 +64,6 @@ def _bounds(release: Disassociated) -> tuple[Counter[str], Counter[str]]:
 def _members(
     release: Disassociated, records: Sequence[frozenset[str]], truth: Sequence[Sequence[int]]
 ) -> list[list[frozenset[str]]]:
-    """The records of each cluster."""
     sizes = [cluster.size for cluster in release.clusters]
     numbers = sorted(record for ids in truth for record in ids)
     if [len(ids) for ids in truth] != sizes or numbers != list(range(len(records))):

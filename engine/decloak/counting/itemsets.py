@@ -177,7 +177,6 @@ def _singles(search: _Search) -> _Places:
 
 
 def _numbered(matrix: sparse.csr_array[Any]) -> sparse.csr_array[Any]:
-    """The matrix with the place of each entry in it."""
     entries = np.arange(matrix.nnz, dtype=matrix.indices.dtype)
     return sparse.csr_array((entries, matrix.indices, matrix.indptr), matrix.shape)
 

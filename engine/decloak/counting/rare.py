@@ -74,6 +74,5 @@ def _unsettled(part: Records, weights: Ints, size: int, k: int, leading: int) ->
 
 
 def _holding(records: Records, leading: int) -> Ints:
-    """The records that hold an item before `leading`."""
     (filled,) = np.diff(records.indptr).nonzero()
     return filled[np.logical_or.reduceat(records.indices < leading, records.indptr[filled])] if filled.size else filled

@@ -26,7 +26,6 @@ class Elements:
 
     @cached_property
     def rows(self) -> CodedRows[Element]:
-        """The transactions as arrays."""
         return CodedRows.of(self.transactions)
 
 
@@ -43,7 +42,6 @@ class Labelled:
 
     @cached_property
     def rows(self) -> CodedRows[str]:
-        """The transactions as arrays."""
         return CodedRows.of(self.transactions)
 
     @property

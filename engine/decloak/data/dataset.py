@@ -30,7 +30,6 @@ class Dataset:
 
     @cached_property
     def rows(self) -> CodedRows[str]:
-        """The transactions as arrays."""
         return CodedRows.of(self.transactions)
 
     @cached_property

@@ -98,7 +98,6 @@ class Disassociated(Chunked):
         write_disassociated(self, path)
 
     def __str__(self) -> str:
-        """Its clusters as tables of text."""
         return text_table(self)
 
 
@@ -116,5 +115,4 @@ def read_disassociated(path: FilePath) -> Disassociated:
 
 
 def disassociated_of(lines: Sequence[Line]) -> Disassociated:
-    """The same of the lines of a file."""
     return Disassociated(**vars(parse_chunked(lines)), origin=place(lines[0].path))

@@ -85,7 +85,6 @@ def _is_missing(value: Any) -> bool:
 
 
 def _holds_flags(column: Sequence[Any]) -> bool:
-    """Whether there is nothing but 0 and 1, or false and true."""
     return bool(column) and all(not _is_missing(value) and not _is_list(value) and value in (0, 1) for value in column)
 
 

@@ -81,5 +81,4 @@ def read_generalised(path: FilePath) -> Generalised:
 
 
 def generalised_of(lines: Sequence[Line]) -> Generalised:
-    """The same of the lines of a file."""
     return Generalised(**vars(parse_labelled(lines)), origin=place(lines[0].path))

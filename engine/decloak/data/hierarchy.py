@@ -120,7 +120,6 @@ class Hierarchy:
 
     @cached_property
     def leaf(self) -> Ints:
-        """The node of every leaf position."""
         inner = np.zeros(len(self.labels), bool)
         inner[self.parent[1:]] = True
         return np.flatnonzero(~inner)
@@ -157,7 +156,6 @@ class Hierarchy:
 
     @cached_property
     def number(self) -> dict[str, int]:
-        """The number of every label."""
         return {label: node for node, label in enumerate(self.labels)}
 
     def ancestors(self, node: int) -> tuple[int, ...]:

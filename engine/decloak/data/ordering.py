@@ -47,7 +47,6 @@ class Arranged(NamedTuple, Generic[T]):
 
 
 def check_order(order: object) -> None:
-    """Refuse what is none of the two."""
     if order not in ORDERS:
         hint = nearest(str(order), ORDERS) or f"give {' or '.join(ORDERS)}"
         raise DecloakError(f"unknown order {shown(order)}", hint=hint)

@@ -107,7 +107,6 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
 
     @property
     def row(self) -> Starts:
-        """The row of each of the codes."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
     @cached_property
@@ -216,7 +215,6 @@ class _Growing:
 
     @property
     def array(self) -> Codes:
-        """All of them."""
         return np.concatenate([*self._parts, np.array(self._last, np.int32)])
 
 
@@ -272,7 +270,6 @@ class Numbers(Sequence[str]):
 
 
 def picked_labels(labels: Sequence[str], places: "NDArray[np.integer[Any]]") -> Sequence[str]:
-    """Some of the labels, in the order that is given."""
     return labels.taken(places) if isinstance(labels, Numbers) else tuple(labels[place] for place in places.tolist())
 
 

@@ -49,7 +49,6 @@ class Share(float):
         return self
 
     def as_integer_ratio(self) -> tuple[int, int]:
-        """The ratio it stands for."""
         return self.exact.as_integer_ratio()
 
     __eq__ = _exactly(operator.eq)

@@ -88,13 +88,11 @@ class Family:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The settings without a default."""
         fields = {} if self.settings is None else self.settings.model_fields
         return tuple(name for name, field in fields.items() if field.is_required())
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The settings that name files."""
         return () if self.settings is None else self.settings.FILES
 
     @property

@@ -33,7 +33,6 @@ FAMILIES: tuple[Family, ...] = tuple(module.FAMILY for module in _MODULES)
 
 
 def by_name(name: str) -> Family:
-    """The family of a name."""
     return next(family for family in FAMILIES if family.name == name)
 
 
@@ -53,7 +52,6 @@ def fitting(form: FormName) -> tuple[str, ...]:
 
 
 def measuring(figure: str) -> tuple[str, ...]:
-    """The families that have a figure, by name."""
     return tuple(family.name for family in FAMILIES if figure in (title.name for title in family.figures))
 
 

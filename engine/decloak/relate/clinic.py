@@ -32,7 +32,6 @@ class ClinicSource(CountedSource):
 
     @contextmanager
     def open(self, supplies: Supplies) -> Iterator[CountSource]:
-        """The built-in counts."""
         yield clinic_counts()
 
 

@@ -45,7 +45,6 @@ class ClustersSource(Relatedness):
 
     @property
     def origin(self) -> str:
-        """The release itself."""
         return "release"
 
     def check(self, folder: Folder) -> None:

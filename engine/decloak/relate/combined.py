@@ -51,31 +51,25 @@ class CombinedBase(Relatedness):
 
     @property
     def parts(self) -> Sequence[Relatedness]:
-        """The measures."""
         return self.of
 
     @property
     def title(self) -> str:
-        """The names of all."""
         return " + ".join(part.title for part in self.parts)
 
     @property
     def origin(self) -> str:
-        """Where all come from."""
         return " + ".join(part.origin for part in self.parts)
 
     @property
     def sends_to(self) -> tuple[str, ...]:
-        """Where any of them sends the items' names."""
         return tuple(address for part in self.parts for address in part.sends_to)
 
     @property
     def goes_by_kept(self) -> bool:
-        """Whether one of them goes by the answers that a store keeps."""
         return any(part.goes_by_kept for part in self.parts)
 
     def check(self, folder: Folder) -> None:
-        """Read and open whatever they name."""
         for part in self.parts:
             part.check(folder)
 

@@ -84,7 +84,6 @@ class Corpus:
 
     @property
     def n(self) -> int:
-        """N, the number of documents."""
         return self.facts.n
 
     @property
@@ -119,7 +118,6 @@ class Corpus:
             yield {pair: None if count < 0 else count for pair, count in batch}
 
     def close(self) -> None:
-        """Close the file."""
         self._connection.close()
 
     def __enter__(self) -> Self:

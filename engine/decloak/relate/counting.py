@@ -58,27 +58,21 @@ class Memory:
         self._joint: dict[tuple[str, Both], int | None] = {}
 
     def known_n(self, origin: str) -> int | None:
-        """N, None when it was never kept."""
         return self._n.get(origin)
 
     def keep_n(self, origin: str, n: int) -> None:
-        """Keep N."""
         self._n[origin] = n
 
     def known(self, origin: str, queries: Sequence[Query]) -> dict[Query, int | None]:
-        """The answers there are to these queries."""
         return {query: self._single[origin, query] for query in queries if (origin, query) in self._single}
 
     def known_pairs(self, origin: str, pairs: Sequence[Both]) -> dict[Both, int | None]:
-        """The answers there are to these pairs."""
         return {pair: self._joint[origin, pair] for pair in pairs if (origin, pair) in self._joint}
 
     def keep(self, origin: str, counts: Mapping[Query, int | None]) -> None:
-        """Keep answers to queries."""
         self._single.update({(origin, query): count for query, count in counts.items()})
 
     def keep_pairs(self, origin: str, counts: Mapping[Both, int | None]) -> None:
-        """Keep answers to pairs."""
         self._joint.update({(origin, pair): count for pair, count in counts.items()})
 
 
@@ -127,7 +121,6 @@ class Counted:
 
     @cached_property
     def n(self) -> float:
-        """N, the number of documents."""
         if self._pages is not None:
             return self._pages
         n = self._cache.known_n(self._counter.origin)

@@ -24,7 +24,6 @@ Counts = tuple[int, dict[str, int | None], dict[tuple[str, str], int | None]]
 
 
 def read_counts_json(path: FilePath) -> Counts:
-    """Read a counts file in JSON."""
     # One value over all lines, so a line may be as long as a whole file: most programs write JSON so.
     text = "\n".join(line.text for line in read_lines(path, longest=LONGEST))
     value = json_value(Line(os.fspath(path), 1, text), SHAPE)

@@ -27,7 +27,6 @@ class Judgements(NamedTuple):
 
 
 def thirty_pairs() -> Judgements:
-    """The pairs of the thesis."""
     with as_file(files("decloak.relate") / "judgements.csv") as path:
         return read_judgements(path)
 

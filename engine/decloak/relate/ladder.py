@@ -26,14 +26,12 @@ class Indifference(Relatedness):
 
     @property
     def origin(self) -> str:
-        """Nowhere."""
         return "nothing"
 
     def check(self, folder: Folder) -> None:
         """There is nothing to read."""
 
     def scored(self, pairs: Sequence[Pair], supplies: Supplies) -> Scored:
-        """The same for all."""
         return Scored(dict.fromkeys(pairs, 0.0), [])
 
 

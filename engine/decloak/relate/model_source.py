@@ -69,12 +69,10 @@ class ModelSource(AskedSource):
 
     @property
     def title(self) -> str:
-        """The model."""
         return f"model {self.model}"
 
     @property
     def origin(self) -> str:
-        """The address, and the model there."""
         return f"{self.url} {self.model}"
 
     def check(self, folder: Folder) -> None:

@@ -34,7 +34,6 @@ class CountsSource(CountedSource):
 
     @contextmanager
     def open(self, supplies: Supplies) -> Iterator[CountSource]:
-        """The counts of the file."""
         yield CountsFile.read(supplies.folder / self.file)
 
 
@@ -50,7 +49,6 @@ class CorpusSource(CountedSource):
 
     @contextmanager
     def open(self, supplies: Supplies) -> Iterator[CountSource]:
-        """The counts of the index."""
         with Corpus.open(supplies.folder / self.file) as index:
             yield Counted(index, supplies.cache, progress=supplies.progress)
 
@@ -81,7 +79,6 @@ class SampleSource(CountedSource):
 
     @contextmanager
     def open(self, supplies: Supplies) -> Iterator[CountSource]:
-        """The counts of the transactions."""
         if self.file is not None:
             yield Observed(read(supplies.folder / self.file, self.format).transactions)
         elif supplies.sample is None:
@@ -101,7 +98,6 @@ class ReleaseSource(CountedSource):
 
     @contextmanager
     def open(self, supplies: Supplies) -> Iterator[CountSource]:
-        """The counts of the documents."""
         yield Observed(supplies.documents())
 
 
@@ -120,14 +116,12 @@ class ScoresSource(NgdSource):
     """Whether smaller scores are of closer items, as distances are, or larger ones (disassociated data)."""
 
     def mistakes(self) -> Found:
-        """What would not take effect."""
         if self.closer == "larger":
             for key in sorted({"unseen", "cap"} & self.model_fields_set):
                 yield (key,), DecloakError(f"'{key}' is about distances", hint="delete it, or closer: larger")
         yield from super().mistakes()
 
     def check(self, folder: Folder) -> None:
-        """Read the file."""
         ScoresFile.read(folder / self.file)
 
     def scored(self, pairs: Sequence[Pair], supplies: Supplies) -> Scored:

@@ -39,11 +39,9 @@ class Observed:
 
     @property
     def n(self) -> int:
-        """N, the number of documents."""
         return int(self._held.shape[0])
 
     def counts(self, terms: Sequence[str]) -> dict[str, int | None]:
-        """f(x) of every term."""
         size = np.diff(self._held.indptr)
         return {term: int(size[self._place[term]]) if term in self._place else 0 for term in terms}
 

@@ -27,7 +27,6 @@ class PackagedVectors:
 
     @classmethod
     def load(cls) -> Self:
-        """Load the weights that came with the package."""
         try:
             import wordllama  # type: ignore[import-not-found, import-untyped, unused-ignore]
         except ImportError as error:

@@ -56,7 +56,6 @@ class ProviderSettings:
 
     @property
     def service(self) -> Kind:
-        """The service of its kind, at its address."""
         match self.kind:
             case "elasticsearch":
                 return Elasticsearch(self.url, str(self.field))
@@ -232,7 +231,6 @@ class ProviderSource(AskedSource, CountedSource):
 
     @property
     def origin(self) -> str:
-        """The address."""
         return self.url
 
     @contextmanager

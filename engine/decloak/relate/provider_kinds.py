@@ -82,7 +82,6 @@ class MediaWiki(Kind):
         return Question(url, "query.searchinfo.totalhits")
 
     def everything(self) -> Question:
-        """The number of articles."""
         url = self._get(action="query", meta="siteinfo", siprop="statistics", format="json")
         return Question(url, "query.statistics.articles")
 
@@ -114,7 +113,6 @@ class Elasticsearch(Kind):
         return {"match_phrase": {self.field: _plain(term.text)}}
 
     def everything(self) -> Question:
-        """The number of documents in the index."""
         return self._counting({"match_all": {}})
 
     def _counting(self, query: dict[str, Any]) -> Question:
@@ -132,7 +130,6 @@ class SearXNG(Kind):
     """SearXNG; the url is that of its search page. Only some of the engines behind it tell how many hits there are."""
 
     def question(self, terms: Sequence[Query]) -> Question:
-        """A search."""
         return Question(self._get(q=_wording(terms, " "), format="json"), "number_of_results")
 
     def read(self, answer: Any, path: str) -> int | None:
@@ -154,7 +151,6 @@ class Json(Kind):
         self.path = path
 
     def question(self, terms: Sequence[Query]) -> Question:
-        """The url with the query in it."""
         return Question(self.url.replace("{query}", quote(_wording(terms, " AND "), safe="")), self.path)
 
 

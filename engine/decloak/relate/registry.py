@@ -22,7 +22,6 @@ SIMILARITIES = (EmbeddingSource, WordnetSource, ClustersSource, ModelSource)
 
 
 def _listed(value: Any) -> Any:
-    """A list of measures as what it is short for."""
     frozen = _frozen(value)
     return {"measure": "combined", "of": frozen} if isinstance(frozen, tuple) else frozen
 

@@ -138,7 +138,6 @@ class AskedSource(Relatedness):
 
     @property
     def goes_by_kept(self) -> bool:
-        """When it is offline."""
         return self.offline
 
 
@@ -167,7 +166,6 @@ class NgdSource(Relatedness):
     """Larger distances are cut to this one."""
 
     def mistakes(self) -> Found:
-        """What would not take effect."""
         unseen = getattr(self, "unseen", None)
         if isinstance(unseen, float) and isinstance(self.cap, float) and unseen > self.cap:
             written = "unseen" in self.model_fields_set
@@ -177,12 +175,10 @@ class NgdSource(Relatedness):
 
     @property
     def title(self) -> str:
-        """The measure, and whose counts."""
         return f"{self.measure} {self.source}"
 
     @property
     def origin(self) -> str:
-        """The file, or what is built in."""
         return str(getattr(self, "file", self.source))
 
 
@@ -199,7 +195,6 @@ class CountedSource(NgdSource):
         """The counts, as long as they are needed."""
 
     def check(self, folder: Folder) -> None:
-        """Open them."""
         with self.open(Supplies(folder)):
             pass
 
@@ -221,7 +216,6 @@ class SimilaritySource(Relatedness):
         """What compares terms."""
 
     def check(self, folder: Folder) -> None:
-        """Read it."""
         self.open(folder)
 
     def scored(self, pairs: Sequence[Pair], supplies: Supplies) -> Scored:

@@ -36,7 +36,6 @@ class EmbeddingSource(SimilaritySource):
 
     @property
     def origin(self) -> str:
-        """The file or the package."""
         return str(self.file or self.package)
 
     def open(self, folder: Folder) -> Similarities:
@@ -55,14 +54,11 @@ class WordnetSource(SimilaritySource):
     """The folder of WordNet's files; without it those of an installed package (the extra 'wordnet')."""
 
     def files_of(self, key: str) -> Sequence[str]:
-        """The files that decide what is found."""
         return files_in(self.folder)
 
     @property
     def origin(self) -> str:
-        """The folder, or that it is a package's."""
         return self.folder or "package"
 
     def open(self, folder: Folder) -> Similarities:
-        """The nouns of the database."""
         return WordNet.read(None if self.folder is None else folder / self.folder)

@@ -37,7 +37,6 @@ class CountsFile:
 
     @classmethod
     def read(cls, path: FilePath) -> Self:
-        """Read a counts file, CSV or JSON."""
         if os.fspath(path).endswith(".json"):
             return cls(*read_counts_json(path))
         lines = read_lines(path)
@@ -52,11 +51,9 @@ class CountsFile:
         return cls(n, single, {pair: count for pair, count in read.items() if pair[0]})
 
     def counts(self, terms: Sequence[str]) -> dict[str, int | None]:
-        """f(x) of every term."""
         return {term: self.single.get(term) for term in terms}
 
     def joint(self, pairs: Sequence[Pair]) -> dict[Pair, int | None]:
-        """f(x,y) of every pair."""
         return {pair: self.both.get(both(*pair)) for pair in pairs}
 
 
@@ -94,7 +91,6 @@ class _Row(NamedTuple):
     value: str
 
     def wrong(self, message: str, hint: str) -> DecloakError:
-        """The error that says what is wrong with the value."""
         return self.line.wrong(message, hint, cells(self.line)[2].column)
 
 

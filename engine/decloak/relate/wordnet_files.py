@@ -47,7 +47,6 @@ def check_database(folder: FilePath) -> None:
 
 
 def read_nouns(folder: FilePath) -> WordNetNouns:
-    """Read the nouns of the WordNet database in a folder."""
     check_database(folder)
     index, data, exceptions = (_lines(Path(folder) / name) for name in FILES)
     hypernyms = _hypernyms(data)

@@ -156,7 +156,6 @@ class WordNet:
         return _Lookup((), NOTHING)
 
     def _forms(self, word: str) -> Iterator[str]:
-        """A word, and what it may be the plural of."""
         yield word
         yield from self.nouns.irregular.get(word) or _singulars(word)
         if "-" in word:

@@ -38,7 +38,6 @@ class Nouns(Part):
         return None if self.wordnet == "package" else self.wordnet
 
     def files_of(self, key: str) -> Sequence[str]:
-        """The files that decide which words there are."""
         return files_in(self.folder)
 
 
@@ -88,11 +87,9 @@ class Sample(Part):
         return self.sample if isinstance(self.sample, float) else None
 
     def files_of(self, key: str) -> Sequence[str]:
-        """The file, if it is one."""
         return () if self.share is not None else super().files_of(key)
 
     def identity(self, digest_of: Callable[[str], str]) -> dict[str, Any]:
-        """What it says, the file by its content."""
         return super().identity(digest_of) | ({} if self.share is None else {"sample": self.share})
 
 

@@ -19,7 +19,6 @@ def at(place: str | None) -> Iterator[None]:
 
 
 def one_of(text: str, choices: tuple[Any, ...], place: str | None = None) -> Any:
-    """The text, when it is one of the choices."""
     if text not in choices:
         hint = nearest(str(text), choices) or f"choices are {', '.join(choices)}"
         raise DecloakError(f"unknown choice {shown(text)}", place, hint)

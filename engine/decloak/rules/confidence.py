@@ -25,5 +25,4 @@ FACT = unsure("it follows from what is published, and guesses nothing")
 
 
 def known(p: Floats) -> Confidence:
-    """Probabilities, if there are any."""
     return Confidence(np.asarray(p, np.float64)) if np.isfinite(p).any() else unsure("nothing was found")

@@ -103,7 +103,6 @@ class Expression:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The columns it reads."""
         return frozenset(names_read(self.tree))
 
     def aggregates(self, columns: Mapping[str, Array]) -> dict[Call, Array]:

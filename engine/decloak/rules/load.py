@@ -126,7 +126,6 @@ class Catalogue:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every rule that can be named."""
         return tuple(sorted(self._texts))
 
     def path(self, where: str, folder: Path = Path()) -> Path:
@@ -141,14 +140,12 @@ class Catalogue:
         return self._texts[where]
 
     def rule(self, where: str, folder: Path = Path()) -> Rule:
-        """Read and check a rule."""
         text = self._text(where, folder)
         if text.name not in self._rules:
             self._rules[text.name] = _checked(text, tuple(self.derived(text)))
         return self._rules[text.name]
 
     def deriving(self, relation: str) -> str | None:
-        """The rule that derives a relation."""
         return next((name for name, text in self._texts.items() if text.derives.name == relation), None)
 
     def derived(self, rule: Rule) -> list[Derives]:
@@ -172,7 +169,6 @@ class Catalogue:
 
 @cache
 def bundled_files() -> tuple[Path, ...]:
-    """The rule files that come with decloak."""
     root = Path(str(bundled("rules")))
     return tuple(sorted(path for path in root.glob("*/*.yaml") if not path.name.endswith(".test.yaml")))
 

@@ -77,7 +77,6 @@ class CaseCluster(Model):
     terms: list[str] = Field(default_factory=list)
 
     def published(self) -> Cluster:
-        """The cluster as a release holds it."""
         chunks = tuple(
             Chunk(tuple(sorted({item for subrecord in chunk for item in subrecord})), tuple(map(tuple, chunk)))
             for chunk in self.chunks
@@ -102,7 +101,6 @@ class TestCase(Model):
     )
 
     def release(self) -> Disassociated:
-        """The disassociated release of the case."""
         return Disassociated(tuple(cluster.published() for cluster in self.clusters))
 
     def probabilities(self) -> dict[int, NDArray[np.float64]]:

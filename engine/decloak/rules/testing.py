@@ -26,7 +26,6 @@ class CaseOutcome(NamedTuple):
 
 
 def sibling_test(rule: Path) -> Path:
-    """Where the test of a rule file is."""
     return rule.with_name(f"{rule.stem}.test{rule.suffix}")
 
 
@@ -100,7 +99,6 @@ def _compare_facts(facts: list[Any], expected: Sequence[Any], column: str) -> st
 def _relations(
     case: TestCase, columns: Columns, source: Source, loc: tuple[str | int, ...]
 ) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
-    """The relations of a case with their rows."""
     for name, content in case.relations.items():
         if name not in columns:
             hint = nearest(name, columns) or f"relations are {', '.join(columns)}"

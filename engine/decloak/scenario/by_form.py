@@ -31,7 +31,6 @@ SPLIT = ("attack", "measure", "expect")
 
 
 def published_form(data: Data, method: AnyMethod | None) -> FormName:
-    """The form of what is published of data, as they are or by a method."""
     return data.form if method is None or data.anonymised else method.form
 
 
@@ -84,7 +83,6 @@ class _Fits:
         self.families = {family.name: family for family in FAMILIES}
 
     def fitted(self, variant: Source, form: FormName) -> Source:
-        """A variant without what does not fit its form."""
         variant = _filtered(variant, "attack", lambda entry: self._stays(self._attack(entry), form))
         return _filtered(variant, "measure", lambda entry: self._stays(self._measure(entry), form))
 
@@ -117,7 +115,6 @@ def _filtered(variant: Source, key: str, stays: Callable[[Any], bool]) -> Source
 
 
 def _names(variant: Source) -> set[str]:
-    """What the attacks of a variant are called."""
     attacks = variant.find(("attack",)).value
     entries = attacks if isinstance(attacks, list) else []
     named = (entry if isinstance(entry, dict) else {"rule": entry} for entry in entries)

@@ -99,11 +99,9 @@ class Expectation:
                     yield DecloakError(f"{shown(_text(node))} depends on the machine", hint=hint)
 
     def holds(self, values: Measured) -> bool | None:
-        """Whether it holds; None when what is undefined decides it."""
         return _logic(self.root, values)
 
     def explain(self, values: Measured) -> str:
-        """The expression with what was measured, and the verdict."""
         return f"{_told(self.root, values)} {_VERDICTS[self.holds(values)]}"
 
 

@@ -43,7 +43,6 @@ class Side(Part):
 
     @property
     def attacks(self) -> tuple[str, ...]:
-        """The attacks as a list, empty for those of the first side."""
         return _listed(self.attack)
 
 
@@ -69,7 +68,6 @@ class Trend(Part):
 
     @property
     def attacks(self) -> tuple[str, ...]:
-        """The attacks as a list, empty for all."""
         return _listed(self.attack)
 
     @property

@@ -130,7 +130,6 @@ class Scenario(_Plan):
 
     @property
     def attacks(self) -> tuple[Attack, ...]:
-        """The attacks of the list, and what runs besides."""
         return (*self.listed, *self.audits)
 
     @property
@@ -160,7 +159,6 @@ class Scenario(_Plan):
 
     @property
     def form(self) -> Form[Any]:
-        """The form of what is published."""
         return FORMS[published_form(self.data, self.anonymise)]
 
     @property
@@ -190,26 +188,21 @@ class Scenario(_Plan):
 
     @property
     def random_release(self) -> bool:
-        """Whether the release depends on the seed."""
         return self.anonymise is not None and self.anonymise.random
 
     @property
     def families(self) -> tuple[str, ...]:
-        """What is measured, by name."""
         return tuple(map(family_of, self.measure or self.fitting[:1]))
 
     @property
     def fitting(self) -> tuple[str, ...]:
-        """What may be measured of what is published, by name."""
         return fitting(self.form.name)
 
     def settings_of(self, family: str) -> dict[str, Any]:
-        """The settings of a measure, defaults included."""
         return settings_of(family, self.measure or ())
 
     @property
     def expectations(self) -> tuple[Expectation, ...]:
-        """What must hold, read."""
         return tuple(map(Expectation.parse, self.expect))
 
     def mistakes(self) -> Found:
@@ -313,7 +306,6 @@ class Combination:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The value of each key that varies."""
         return {key: node.value for key, node in self.source.settings.items()}
 
 
@@ -328,16 +320,13 @@ class Document:
 
     @property
     def raw(self) -> dict[str, Any]:
-        """What the file says, `--set` included."""
         return dict(self.source.value)
 
     @property
     def scenario(self) -> Scenario:
-        """The first variant, or the only one."""
         return self.cases[0].scenario
 
     def file(self, name: str) -> Path:
-        """The path of a file that the scenario names."""
         return self.path.parent / name
 
 

@@ -99,11 +99,9 @@ class Original(_Sampled):
 
     @property
     def kept_as(self) -> str:  # type: ignore[override]
-        """The format of the file."""
         return str(self.format)
 
     def read_original(self, folder: Folder, progress: Progress | None = None) -> Dataset:
-        """The transactions of the file."""
         options = Options(*(getattr(self, option) for option in Options._fields))
         data = read_fitting(folder / self.file, self.format, options, as_said=self.as_said)
         return self._part(Dataset(data.transactions, data.labels, self.file), self.seed)
@@ -136,7 +134,6 @@ class Generated(_Sampled):
             yield ("length",), DecloakError(f"{self.items} items make no baskets of {self.length:g}", hint="write less")
 
     def read_original(self, folder: Folder, progress: Progress | None = None) -> Dataset:
-        """The transactions, made anew."""
         if self.generate == "clinic":
             made = clinic(self.transactions, self.seed)
         else:
@@ -166,7 +163,6 @@ class Notes(_Words):
     """Regular expressions; a line in which one is found belongs to no document: a header, a footer."""
 
     def read_original(self, folder: Folder, progress: Progress | None = None) -> Dataset:
-        """A transaction for every document."""
         from decloak.data.text.notes import read_text
 
         data = read_text(folder / self.text, field=self.field, ids=self.ids, headers=self.headers, progress=progress)
@@ -185,7 +181,6 @@ class Searchlog(_Words):
     """Words of a query that is an item as it stands; of a longer one the noun phrases are."""
 
     def read_original(self, folder: Folder, progress: Progress | None = None) -> Dataset:
-        """A transaction for everybody who looked for something."""
         from decloak.data.text.searchlog import read_searchlog
 
         data = read_searchlog([folder / file for file in self.named()], short=self.short, progress=progress)

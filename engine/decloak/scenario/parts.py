@@ -46,7 +46,6 @@ class Attack(Part):
 
     @property
     def name(self) -> str:
-        """The label, or the rule's name."""
         return self.label or (is_path(self.rule) and Path(self.rule).stem) or self.rule
 
 

@@ -49,7 +49,6 @@ class PublishedFile(Part):
 
     @property
     def is_release(self) -> bool:
-        """Whether it is a release file, which says itself what it is."""
         return self.file.endswith(".jsonl")
 
     def mistakes(self) -> Found:
@@ -86,7 +85,6 @@ class _WithRelease(DataPart):
 
     @property
     def published_file(self) -> PublishedFile:
-        """The published file with its options."""
         return PublishedFile(file=self.published) if isinstance(self.published, str) else self.published
 
     def identity(self, digest_of: Callable[[str], str]) -> dict[str, Any]:
@@ -100,7 +98,6 @@ class _WithRelease(DataPart):
 
     @property
     def marked(self) -> bool:
-        """Whether brackets show which items are generalised."""
         return self.published_file.marked
 
     def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease:
@@ -153,15 +150,12 @@ class DistancesData(DataPart):
 
     @property
     def form(self) -> FormName:
-        """Tables."""
         return FormName.DISTANCES
 
     def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease:
-        """The transactions that the tables show."""
         return made_of_tables(read_distances(folder / self.distances), self.distances)
 
     def read_tables(self, folder: Folder) -> Iterable[DistanceTable]:
-        """The tables."""
         return read_distances(folder / self.distances).tables
 
 
@@ -190,7 +184,6 @@ class ReleaseData(DataPart):
         return self
 
     def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease:
-        """What the file publishes."""
         path = folder / self.release
         release = read_store(path) if is_store(path) else read_release(path)
         return NewRelease(release.published if isinstance(release, Generalised) else release, "unknown", {})

@@ -21,7 +21,6 @@ _PLAIN = re.compile(r"[\w./][\w./-]*(?: [\w./-]+)*")
 
 
 def combination_name(settings: Mapping[str, Any]) -> str:
-    """What a combination is called, whatever others there are."""
     return ", ".join(f"{key}={compact(value)}" for key, value in settings.items())
 
 
@@ -84,7 +83,6 @@ def merged_faults(variants: Sequence[Source], faults: Sequence[Sequence[Fault]])
 
 
 def _chosen(key: str, variants: Sequence[Source]) -> set[int]:
-    """Which of its values a key takes in some variants."""
     return {id(variant.settings[key]) for variant in variants}
 
 

@@ -34,7 +34,6 @@ class Variant:
 
     @property
     def title(self) -> str:
-        """The name, with the repetition when there are several."""
         return f"{self.name} #{self.repetition}" if self.scenario.repeat.times > 1 else self.name
 
 

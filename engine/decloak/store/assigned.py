@@ -40,7 +40,6 @@ def write_assigned(
 
 
 def read_assigned(connection: sqlite3.Connection, attack: int) -> list[Assignment]:
-    """What an attack gave to whom."""
     rows = connection.execute(
         "select c.number, s.chunk, s.unit, r.row from finding f join assigned s on s.finding = f.id "
         "join cluster_row r on r.txn = s.txn join cluster c on c.id = r.cluster where f.attack = ? "

@@ -17,7 +17,6 @@ def write_attacker(
     itemsets: Sequence[Sequence[str]],
     note: str | None,
 ) -> int:
-    """Write an attacker with the itemsets it knows."""
     number = insert(connection, "attacker", digest=digest, release=release, model=model, note=note)
     items = item_numbers(connection, (item for itemset in itemsets for item in itemset))
     numbers = insert_numbered(connection, "knowledge (attacker)", [(number,)] * len(itemsets))

@@ -32,22 +32,18 @@ class StoredCounts:
         self._store = store
 
     def known_n(self, origin: str) -> int | None:
-        """N, None when it was never kept."""
         row = self._store.connection.execute("select n from count_source where origin = ?", (origin,)).fetchone()
         return None if row is None else row[0]
 
     def keep_n(self, origin: str, n: int) -> None:
-        """Keep N."""
         with self._store.stage() as connection:
             connection.execute("update count_source set n = ? where id = ?", (n, _source(connection, origin)))
 
     def known(self, origin: str, queries: Sequence[Query]) -> dict[Query, int | None]:
-        """The answers there are to these queries."""
         answers = _answers(self._store.connection, origin, queries)
         return {query: documents for query, (_, documents) in answers.items()}
 
     def known_pairs(self, origin: str, pairs: Sequence[Both]) -> dict[Both, int | None]:
-        """The answers there are to these pairs."""
         connection = self._store.connection
         numbers = _numbers(connection, origin, pairs)
         answers = {}
@@ -61,7 +57,6 @@ class StoredCounts:
         return answers
 
     def keep(self, origin: str, counts: Mapping[Query, int | None]) -> None:
-        """Keep answers to queries."""
         with self._store.stage() as connection:
             source = _source(connection, origin)
             connection.executemany(

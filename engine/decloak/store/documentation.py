@@ -44,17 +44,14 @@ _VIEW_COLUMN = re.compile(r'^.*?(?:\bAS )?"?(?P<name>[a-z_]+)"?,?\s+--\s*(?P<mea
 
 @cache
 def schema_text() -> str:
-    """The text of schema.sql."""
     return (files("decloak.store") / "schema.sql").read_text(encoding="utf-8")
 
 
 def view_texts() -> dict[str, str]:
-    """What makes each view, by its name."""
     return _texts("VIEW")
 
 
 def table_texts() -> dict[str, str]:
-    """What makes each table, by its name."""
     return _texts("TABLE")
 
 

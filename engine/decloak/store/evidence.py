@@ -16,7 +16,6 @@ __all__ = [
 
 
 def rule_text(connection: sqlite3.Connection, attack: int) -> str:
-    """The rule text that an attack ran."""
     (text,) = connection.execute(
         "select u.text from attack a join rule u on u.id = a.rule where a.id = ?", (attack,)
     ).fetchone()
@@ -38,7 +37,6 @@ class JudgedCell(NamedTuple):
 
 
 def cells_named(connection: sqlite3.Connection, attack: int, transaction: str, item: str) -> list[JudgedCell]:
-    """Every cell of an attack that is about an item in a transaction."""
     rows = connection.execute(
         'select n.scoring, n.distance_table, n."table", n.row, n.col, n.generalised, n.d, f.id, '
         "coalesce(s.weight, p.weight) from attack a join named_cell n on n.scoring = a.scoring "
@@ -78,7 +76,6 @@ class Context(NamedTuple):
 
 
 def contexts(connection: sqlite3.Connection, cell: JudgedCell) -> list[Context]:
-    """The context items of a cell with their scores."""
     rows = connection.execute(
         "select i.name, e.score from context x join item i on i.id = x.item "
         "join distance_col k on k.distance_table = x.distance_table and k.col = ? "
@@ -128,7 +125,6 @@ def finding_sentences(
 
 
 def sentence(connection: sqlite3.Connection, finding: int, because: str, table: str) -> str:
-    """The sentence of one finding."""
     (text,) = connection.execute(f"select {because} from {table} x where x.finding = ? limit 1", (finding,)).fetchone()
     return str(text)
 
@@ -149,7 +145,6 @@ def node_name(connection: sqlite3.Connection, kind: str, number: Any) -> Any:
 
 
 def fact(connection: sqlite3.Connection, finding: int, relation: str) -> dict[str, Any]:
-    """One fact of a relation, by column."""
     cursor = connection.execute(f"select * from {quoted(f'found_{relation}')} where finding = ?", (finding,))
     names = [column[0] for column in cursor.description]
     return dict(zip(names, cursor.fetchone(), strict=True))

@@ -25,7 +25,6 @@ __all__ = [
 
 
 def write_rule(connection: sqlite3.Connection, digest: str, name: str, form: str, text: str) -> int:
-    """Keep a rule text, once."""
     row = connection.execute("select id from rule where digest = ?", (digest,)).fetchone()
     return int(row[0]) if row else insert(connection, "rule", digest=digest, name=name, form=form, text=text)
 

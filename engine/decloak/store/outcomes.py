@@ -37,7 +37,6 @@ class TableOutcome(NamedTuple):
 
 
 def scoring_of(connection: sqlite3.Connection, attack: int) -> int:
-    """The scoring whose tables an attack worked on."""
     (number,) = connection.execute("select scoring from attack where id = ?", (attack,)).fetchone()
     return int(number)
 
@@ -114,7 +113,6 @@ def _column(connection: sqlite3.Connection, sql: str, table: int) -> NDArray[np.
 
 
 def outcomes(connection: sqlite3.Connection, attack: int, tables: Sequence[TrueTable]) -> Iterator[TableOutcome]:
-    """What an attack did to each of its tables."""
     strikes = read_strikes(connection, attack)
     if strikes is None:
         return

@@ -50,7 +50,6 @@ def probabilities(connection: sqlite3.Connection, attack: int) -> NDArray[np.flo
 
 
 def no_probabilities(connection: sqlite3.Connection, attack: int) -> str:
-    """Why an attack has none."""
     (parameters,) = connection.execute("select parameters from attack where id = ?", (attack,)).fetchone()
     return str(json.loads(parameters).get("unsure") or "it is of a store that kept none")
 

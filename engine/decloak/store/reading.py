@@ -38,7 +38,6 @@ def _item_names(connection: sqlite3.Connection) -> dict[int, str]:
 
 
 def _named(dataset: int, rows: CodedRows[int], names: Mapping[int, T]) -> CodedRows[T]:
-    """The elements of transactions by name."""
     try:
         return rows.named(names.__getitem__)
     except KeyError:
@@ -53,7 +52,6 @@ def read_dataset(connection: sqlite3.Connection, dataset: int) -> Dataset:
 
 
 def read_set_generalised(connection: sqlite3.Connection, release: int) -> Published:
-    """The set-generalised transactions of a release."""
     dataset, origin = connection.execute(
         "select d.id, d.origin from release r join dataset d on d.id = r.dataset where r.id = ?", (release,)
     ).fetchone()

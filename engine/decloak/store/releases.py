@@ -68,7 +68,6 @@ def _write_generalised(connection: sqlite3.Connection, release: int, data: Publi
 
 
 def generalised_numbers(connection: sqlite3.Connection, release: int) -> dict[frozenset[str], int]:
-    """The numbers of the generalised items of a release, by their members."""
     rows = connection.execute(
         "select m.generalised, i.name from generalised g join member_of m on m.generalised = g.id "
         "join item i on i.id = m.item where g.release = ? order by m.generalised",

@@ -85,7 +85,6 @@ def find_release(connection: sqlite3.Connection, text: str) -> int:
 
 
 def release_of(connection: sqlite3.Connection, run: int) -> int:
-    """The number of the release a run attacked."""
     (number,) = connection.execute("select release from run where id = ?", (run,)).fetchone()
     return int(number)
 
@@ -157,7 +156,6 @@ def pooled_figures(connection: sqlite3.Connection, run: int) -> dict[tuple[str, 
 
 
 def measured_families(connection: sqlite3.Connection, run: int) -> set[str]:
-    """The families of figures that a run measured."""
     rows = connection.execute(
         "select distinct m.family from run_measurement r join measurement m on m.id = r.measurement where r.run = ?",
         (run,),

@@ -56,7 +56,6 @@ def is_denied(error: Exception) -> bool:
 
 
 def quoted(name: str) -> str:
-    """A name as SQL reads it, whatever is in it."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -169,7 +168,6 @@ class Sandbox:
             return iter(self._connection.execute(sql, values))
 
     def close(self) -> None:
-        """Close the connection."""
         self._connection.close()
 
     def __enter__(self) -> "Sandbox":

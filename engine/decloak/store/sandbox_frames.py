@@ -47,14 +47,12 @@ def read_frame(stream: IO[bytes]) -> Any:
 
 
 def write_frame(stream: IO[bytes], message: Any) -> None:
-    """Send a message."""
     body = _dumped(message)
     stream.write(_HEAD.pack(_JSON, len(body)) + body)
     stream.flush()
 
 
 def write_rows(stream: IO[bytes], columns: Sequence[Sequence[Any]]) -> None:
-    """Send rows, given by column."""
     parts = [_column(column) for column in columns]
     head = _dumped([[kind, len(part)] for kind, part in parts])
     body = b"".join([struct.pack("=I", len(head)), head, *(part for _, part in parts)])

@@ -119,7 +119,6 @@ class Process:
 
     @property
     def usable(self) -> bool:
-        """Whether it takes requests."""
         return self._popen.poll() is None
 
     def answer(self, statement: Statement, call: str, *arguments: Any) -> Generator[Any, None, dict[str, Any]]:
@@ -166,7 +165,6 @@ class Process:
         raise statement.fails(self._popen.wait())
 
     def end(self) -> None:
-        """End the process at once."""
         self._popen.kill()
         for pipe in (self._popen.stdin, self._popen.stdout):
             if pipe is not None:

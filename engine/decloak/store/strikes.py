@@ -117,7 +117,6 @@ def read_strikes(connection: sqlite3.Connection, attack: int) -> Strikes | None:
 
 
 def findings_count(connection: sqlite3.Connection, attack: int) -> int:
-    """How many findings an attack has."""
     row = connection.execute("select findings from attack_extent where attack = ?", (attack,)).fetchone()
     if row is None:
         row = connection.execute("select count(*) from finding where attack = ?", (attack,)).fetchone()

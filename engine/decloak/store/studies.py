@@ -27,7 +27,6 @@ class StudyRun(NamedTuple):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys that its sweep varies."""
         return tuple(_KEY.findall(self.variant))
 
 

@@ -43,7 +43,6 @@ class Part(BaseModel):
                 yield from self.files_of(key)
 
     def nested(self) -> Iterator["Part"]:
-        """It and the parts in it."""
         yield self
         for key in type(self).model_fields:
             value = getattr(self, key)
@@ -52,7 +51,6 @@ class Part(BaseModel):
                     yield from inner.nested()
 
     def files_of(self, key: str) -> Sequence[str]:
-        """The files that a key names."""
         value = getattr(self, key)
         return () if value is None else (value,) if isinstance(value, str) else tuple(value)
 

@@ -75,7 +75,6 @@ class Source:
         return str(self.spot(loc, key=key))
 
     def error(self, loc: Loc, message: str, hint: str | None = None) -> DecloakError:
-        """An error about the value at `loc`."""
         return DecloakError(message, self.place(loc), hint)
 
     def put(self, keys: tuple[str, ...], node: Node, key_place: Place) -> "Source":
@@ -83,7 +82,6 @@ class Source:
         return replace(self, root=self.root.put(keys, node, key_place))
 
     def without(self, key: str) -> "Source":
-        """This document without one of its keys."""
         return replace(self, root=self.root.without(key))
 
 
@@ -170,7 +168,6 @@ class _Reader:
         self.wording = Wording(core)
 
     def faults(self, problems: list[Problem], schema: Schema, path: Loc) -> Iterator[Fault]:
-        """The faults of the value at `path`, which `schema` describes."""
         schema = self.wording.bare(schema)
         for head, group in _grouped(problems).items():
             if head is None:

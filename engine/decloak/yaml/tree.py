@@ -65,12 +65,10 @@ class Node:
 
     @classmethod
     def mapping(cls, place: Place, keys: dict[str, Place], children: dict[str | int, "Node"]) -> "Node":
-        """A node of keys and values."""
         return cls({key: child.value for key, child in children.items()}, place, keys, children)
 
     @classmethod
     def sequence(cls, place: Place, items: Sequence["Node"]) -> "Node":
-        """A node of entries."""
         return cls([item.value for item in items], place, {}, dict(enumerate(items)))
 
     @cached_property
@@ -80,7 +78,6 @@ class Node:
 
     @cached_property
     def height(self) -> int:
-        """Levels from this node down."""
         return 1 + max((child.height for child in self.children.values()), default=0)
 
     def put(self, keys: tuple[str, ...], node: "Node", key_place: Place) -> "Node":
@@ -103,7 +100,6 @@ class Node:
         return Node.mapping(self.place, keys_now, self.children | {head: inner})
 
     def without(self, key: str) -> "Node":
-        """This mapping without a key."""
         keys = {name: place for name, place in self.keys.items() if name != key}
         return Node.mapping(self.place, keys, {name: self.children[name] for name in keys})
 
@@ -140,7 +136,6 @@ def _whole(match: re.Match[str]) -> int:
 
 
 def end_of(text: str, name: str) -> Place:
-    """The place just behind a text."""
     return Place(name, text.count("\n") + 1, len(text) - text.rfind("\n"))
 
 

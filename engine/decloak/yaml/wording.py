@@ -83,7 +83,6 @@ class Wording:
 
 
 def branches(schema: Schema) -> list[Schema]:
-    """The choices of a union, in order."""
     choices = schema["choices"]
     each = choices.values() if isinstance(choices, dict) else choices
     return [choice[0] if isinstance(choice, tuple) else choice for choice in each]
@@ -157,7 +156,6 @@ def _either(words: list[str]) -> str:
 
 
 def described(value: Any) -> str:
-    """A value as a message names it."""
     if value is None:
         return "nothing"
     if isinstance(value, (dict, list)):

@@ -46,7 +46,6 @@ class Merging:
         self._holds = np.zeros(len(records), np.int64)
 
     def names(self, g: int) -> tuple[str, ...]:
-        """The items of a generalised item."""
         return tuple(self.domain[code] for code in sorted(self.members[g]))
 
     def partners(self, g: int) -> Ints:
@@ -96,7 +95,6 @@ class Merging:
         return records[first], sets[first]
 
     def phi(self) -> dict[str, tuple[str, ...] | None]:
-        """φ by name."""
         names: dict[int, tuple[str, ...] | None] = {g: self.names(g) for g in set(self.phi_of.tolist()) - {NOWHERE}}
         return {item: names.get(g) for item, g in zip(self.domain, self.phi_of.tolist(), strict=True)}
 

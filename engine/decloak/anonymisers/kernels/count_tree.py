@@ -124,6 +124,5 @@ class CountTree:
             yield column, _Places(places.record[group], places.after[group])
 
     def _unrelated(self, free: NDArray[np.bool_], column: int) -> NDArray[np.bool_]:
-        """Without the nodes on one path with that of a column."""
         apart: NDArray[np.bool_] = (self._first >= self._end[column]) | (self._end <= self._first[column])
         return free & apart

@@ -80,7 +80,6 @@ def rare_itemsets(records: Records, size: int, firsts: int, k: int, alive: Mask)
 
 
 def places_of(records: Records, labels: int) -> Places:
-    """Where each of the labels 0..labels - 1 stands."""
     shape = (len(records.weight), labels)
     numbers = np.arange(len(records.held), dtype=np.int32)
     matrix = sparse.csr_array((numbers, records.held, narrow(records.start)), shape).tocsc()

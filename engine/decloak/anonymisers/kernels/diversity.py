@@ -214,7 +214,6 @@ def _too_certain(columns: Records, hidden: Records, places: _Places, l: int) -> 
 
 
 def _held_by(number: Ints, record: NDArray[Any], rows: int, columns: Records) -> Records:
-    """How many records of each row of numbers hold each column."""
     among = sparse.csr_array((np.ones(len(number), np.int64), (number, record)), (rows, columns.shape[0]))
     return sparse.csr_array(among @ columns)
 

@@ -97,7 +97,6 @@ class _Walker(NamedTuple):
                 self.walk(data, size, verified, len(fresh))
 
     def labels(self) -> Ints:
-        """The labels that some record holds."""
         cut = self.raised.cut
         return cut[self.held[cut] > 0]
 

@@ -39,7 +39,6 @@ class _Node:
         return queue[0][1] if queue and queue[0][0] else None
 
     def ignore(self, item: int) -> None:
-        """Look no more at an item."""
         self.ignored |= {item}
         self.support[item] = 0
 

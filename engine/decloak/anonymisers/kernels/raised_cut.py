@@ -74,7 +74,6 @@ class Raised:
 
     @property
     def cut(self) -> Ints:
-        """The nodes of the cut, in node order."""
         return np.unique(self.cover)
 
     def dead(self, node: int) -> bool:

@@ -28,7 +28,6 @@ class Local(NamedTuple):
 
     @classmethod
     def everywhere(cls, cut: Ints, records: int, tree_nodes: int | None = None) -> Self:
-        """The same cut for all records."""
         return cls(np.zeros(records, np.int64), (cut,), tree_nodes)
 
 

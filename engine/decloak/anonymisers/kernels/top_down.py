@@ -145,7 +145,6 @@ class _Search:
 
 
 def _runs(values: Ints) -> Ints:
-    """Number the runs of equal values."""
     return np.cumsum(np.diff(values, prepend=values[:1]) != 0)
 
 

@@ -49,7 +49,6 @@ def check_separator(separator: str) -> str:
 
 
 def cells(line: Line, separator: str = ",") -> list[Cell]:
-    """The values of a line with their columns."""
     pattern, values, position = _cell_pattern(separator), [], 0
     text = line.text.strip(" ") if separator == " " else line.text
     offset = 1 + (len(line.text) - len(line.text.lstrip(" ")) if separator == " " else 0)
@@ -114,7 +113,6 @@ def records(lines: Iterable[Line], separator: str = ",") -> Iterator[tuple[Line,
 
 
 def check_header(head: Line, names: list[str]) -> None:
-    """Every column has a name of its own."""
     first: dict[str, int] = {}
     for number, name in enumerate(names, 1):
         if first.setdefault(name, number) != number:
@@ -122,7 +120,6 @@ def check_header(head: Line, names: list[str]) -> None:
 
 
 def check_width(line: Line, row: list[str], width: int) -> None:
-    """Every row has as many values as the header."""
     if not line.text.strip():
         raise line.wrong("an empty line", "remove it")
     if len(row) != width:

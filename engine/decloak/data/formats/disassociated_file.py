@@ -98,7 +98,6 @@ class _Reader:
         return Chunk(items, subrecords)
 
     def _items(self, line: Line, name: str, value: Any) -> tuple[str, ...]:
-        """Item names, each once."""
         items = _list(line, name, value)
         seen: set[str] = set()
         for item in items:

@@ -65,7 +65,6 @@ class Line(NamedTuple):
     text: str
 
     def wrong(self, message: str, hint: str | None = None, column: int | None = None) -> DecloakError:
-        """The error that says what is wrong with this line."""
         return DecloakError(message, place(self.path, self.number, column), hint)
 
     def name(self, text: str) -> str:

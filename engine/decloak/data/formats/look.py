@@ -75,7 +75,6 @@ class Look:
 
     @property
     def format(self) -> str:
-        """The format alone."""
         return self.reading.format
 
     @property
@@ -107,7 +106,6 @@ class Look:
 
 
 def look(path: FilePath) -> Look:
-    """See what a file seems to be."""
     if Path(path).is_dir():
         return Look(os.fspath(path), Reading("text"), None, "", "", False, (), (), None)
     sample = sample_of(path)

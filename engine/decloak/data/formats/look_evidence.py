@@ -64,12 +64,10 @@ class Ids(NamedTuple):
 
 
 def matches(pattern: re.Pattern[str], name: str) -> bool:
-    """Whether a name is one of a pattern's, and not nothing."""
     return bool(name.strip()) and pattern.fullmatch(name.strip()) is not None
 
 
 def is_whole(text: str) -> bool:
-    """Whether it is written as a whole number."""
     return text.isascii() and text.isdecimal()
 
 

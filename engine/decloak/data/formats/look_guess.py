@@ -57,7 +57,6 @@ class Guess:
 
 
 def guess(lines: Sequence[Line]) -> Guess:
-    """What lines of text seem to be."""
     lines = [line for line in lines[:LINES] if line.text.strip()]
     first = lines[0].text.lstrip()
     if first.startswith(("{", "[")):
@@ -192,7 +191,6 @@ def _separated(lines: Sequence[Line]) -> Guess:
 
 
 def _nested(rows: Rows, below: Rows, mark: str, inner: str) -> Guess:
-    """An id and a list."""
     options = Options(True, None if mark == "," else mark, within=inner, header=len(below) < len(rows))
     found = Guess("basket", options)
     if len(below) < FEWEST:

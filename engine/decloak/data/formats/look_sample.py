@@ -43,7 +43,6 @@ class Sample(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The file's path."""
         return os.fspath(self.file)
 
     @property

@@ -44,7 +44,6 @@ class Manifest:
 
     @property
     def text(self) -> str:
-        """The file."""
         value = {"decloak": "manifest", "version": VERSION, **asdict(self)}
         return json_text(value, indent=2) + "\n"
 
@@ -60,7 +59,6 @@ def manifest_path(file: FilePath) -> Path:
 
 
 def digest_of_file(file: FilePath) -> str:
-    """The sha256 of a file."""
     with opened(file, again=True) as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
 

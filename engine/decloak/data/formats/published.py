@@ -75,7 +75,6 @@ def _tokens(line: Line) -> list[_Token]:
 
 
 def _is_empty(tokens: list[_Token]) -> bool:
-    """Whether this is how an empty transaction is written."""
     return [token.kind for token in tokens] == ["(", ")", "$"]
 
 

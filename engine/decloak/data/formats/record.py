@@ -92,7 +92,6 @@ class LineLabels:
 
     @property
     def labels(self) -> Sequence[str]:
-        """All of them in order."""
         return tuple(self._lines) if self._lines else Numbers(len(self._numbered))
 
     def add(self, line: Line, label: str | None) -> None:

@@ -27,7 +27,6 @@ class Header(NamedTuple):
 
     @property
     def value(self) -> dict[str, Any]:
-        """The JSON object of the line."""
         promised = {name: value for name, value in (("k", self.k), ("m", self.m)) if value is not None}
         return {"decloak": "release", "version": VERSION, "method": self.method} | promised
 
@@ -67,7 +66,6 @@ def same(value: Any, expected: Any) -> bool:
 
 
 def whole_number(line: Line, name: str, value: Any) -> int:
-    """A whole number from 1."""
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST:
         raise line.wrong(f"{name} is {shown(value)}", f"write a whole number from 1 to {MOST:,}")
     return value

@@ -62,12 +62,10 @@ class Clinic:
 
     @cached_property
     def prevalences(self) -> tuple[float, ...]:
-        """Running sums of the prevalences."""
         return tuple(accumulate(condition.prevalence for condition in self.conditions.values()))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The conditions, in the order of the prevalences."""
         return tuple(self.conditions)
 
 

@@ -95,7 +95,6 @@ def _lift(tree: Hierarchy, level: int) -> Ints:
 
 
 def _leaves(tree: Hierarchy, original: Dataset, beside: Set[str]) -> sparse.csr_array[Any]:
-    """Records × nodes, of the original."""
     records = tree.code(_without(beside, original.transactions))
     shape = (records.shape[0], len(tree.labels))
     return sparse.csr_array((records.data, tree.leaf[records.indices], records.indptr), shape)
@@ -139,7 +138,6 @@ def _frequent(records: sparse.csr_array[Any], lift: Ints, minsup: int) -> Sets:
 
 
 def _filled(blocks: Sequence[Ints]) -> Sets:
-    """Sets of various sizes, filled up to the longest."""
     width = max((block.shape[1] for block in blocks), default=0)
     return np.concatenate([_wide(block[:, ::-1], width) for block in blocks] or [np.empty((0, 0), np.int64)])
 
@@ -168,7 +166,6 @@ def _lifted(sets: Sets, lift: Ints) -> Sets:
 
 
 def _among(sets: Sets, among: Sets) -> NDArray[np.bool_]:
-    """Which of some sets are among others."""
     width = max(sets.shape[1], among.shape[1])
     number = row_numbers(np.concatenate((_wide(sets, width), _wide(among, width))))
     return np.isin(number[: len(sets)], number[len(sets) :])

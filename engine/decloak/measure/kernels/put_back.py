@@ -81,7 +81,6 @@ def _published(release: Disassociated) -> dict[Unit, float]:
 
 
 def anchored(rows: TrueRows) -> Ints:
-    """The items of the rows' anchors, as items of rows."""
     start = np.searchsorted(rows.anchors, np.arange(len(rows.class_sizes) + 1) * rows.items)
     of_row = rows.of_row
     return crossed(np.arange(rows.rows), start[of_row], start[of_row + 1], rows.anchors % rows.items, rows.items)

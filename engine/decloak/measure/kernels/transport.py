@@ -52,7 +52,6 @@ class _Vectors:
         self._array = np.array(read, dtype=np.float64)
 
     def known(self, words: Iterable[str]) -> frozenset[int]:
-        """The numbers of the words that have a vector."""
         return frozenset(self._number[word] for word in words if word in self._number)
 
     def distances(self, rows: Sequence[int], columns: Sequence[int]) -> Array:

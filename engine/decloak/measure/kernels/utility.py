@@ -33,7 +33,6 @@ def chunk_rows(release: Disassociated) -> list[tuple[str, ...]]:
 
 
 def tkd_chunks(release: Disassociated, records: Records, top: int) -> float | None:
-    """Return `tkd` of the sub-records of the chunks."""
     return tkd(chunk_rows(release), records, top)
 
 
@@ -78,7 +77,6 @@ def re_chunks(release: Disassociated, records: Records) -> float | None:
 
 
 def _pairs(matrix: sparse.csr_array[Any]) -> sparse.csr_array[Any]:
-    """The supports of all pairs, each once."""
     return sparse.csr_array(sparse.triu(matrix.T @ matrix, k=1), dtype=np.float64)
 
 

@@ -83,7 +83,6 @@ def _is_shown(rule: RuleOf[ItemsetsRule]) -> bool:
 
 
 def _sets(rule: RuleOf[ItemsetsRule], sight: Sight) -> Dataset:
-    """The items of each set."""
     if _is_shown(rule) and (shown := sight.shown()) is not None:
         return shown
     columns, rows = sight.sandbox.stream(rule.model.of, rule.place("of"))

@@ -169,7 +169,6 @@ class RuleOf(Generic[ModelT]):
         return self.operator.by_chance(self)
 
     def place(self, *loc: str) -> str:
-        """Where a key is written."""
         return self.source.place(loc)
 
     def because_sql(self, table: str) -> str:
@@ -259,7 +258,6 @@ class Operator(ABC, Generic[ModelT]):
         return None
 
     def run_on(self, rule: RuleOf[ModelT], values: Mapping[str, Any], settings: Settings) -> Result:
-        """Attack by those values."""
         constant = {name: (lambda value=value: value) for name, value in values.items() if name in _CALLED}
         plain = {name: value for name, value in values.items() if name not in _CALLED}
         return self.run(rule, Sight(None, **constant, **plain), settings)  # type: ignore[arg-type]

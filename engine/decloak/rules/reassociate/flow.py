@@ -28,7 +28,6 @@ class Rule(NamedTuple):
     high: int
 
     def obeyed(self, z: Integers) -> bool:
-        """Whether z obeys it."""
         return bool(self.low <= z[np.ix_(self.units, self.anchors)].sum() <= self.high)
 
 

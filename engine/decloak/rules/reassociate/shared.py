@@ -52,7 +52,6 @@ class JointCase(NamedTuple):
 
 
 def is_shared(chunk: ChunkNumber) -> bool:
-    """Whether the chunk of a unit is a shared one."""
     return str(chunk).startswith("S")
 
 

@@ -66,7 +66,6 @@ class Reassociation:
         return built
 
     def combine_for(self, chunk: int | str) -> Combine:
-        """Return how scores are combined for the units of a chunk."""
         return self.combine if ("term" if chunk == "T" else "subrecord") in self.units else "mean"
 
 

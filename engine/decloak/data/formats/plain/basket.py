@@ -30,7 +30,6 @@ def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
 
 
 def _inner(line: Line, values: list[str], within: str) -> list[str]:
-    """The names of the lists that the values are."""
     return list(chain.from_iterable(split(line._replace(text=value), within) for value in values if value))
 
 
