@@ -92,7 +92,7 @@ def _read(match: re.Match[str]) -> SchemaTable:
 
 def schema_markdown(chosen: Iterable[SchemaTable]) -> str:
     """The reference page of tables and views, as committed under docs/reference/."""
-    parts = ["# The store", "", "Generated from schema.sql by `decloak schema --schema_markdown`; do not edit.", ""]
+    parts = ["# The store", "", "Generated from schema.sql by `decloak schema --markdown`; do not edit.", ""]
     parts += [WHOSE, "", RULES_ADD, ""]
     for table in chosen:
         parts += [f"## {table.name} ({table.kind})", "", textwrap.fill(table.meaning, 110), ""]
