@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,7 @@ import naive_risk as naive
 from decloak.errors import DecloakError
 from decloak.releases.registry import form_of
 from decloak.report.card import GUESSES, NOBODY, ROWS, UNKNOWN, WHOLE, risk_cards
-from decloak.report.comparison import advice, called_shortly, comparison_rows, reasons
+from decloak.report.comparison import advice, called_shortly, comparison_rows, reasons, remark
 from decloak.report.study import Study
 from decloak.rules.load import parse_rule
 from decloak.store.opening import connect_readonly
@@ -156,6 +157,21 @@ def test_every_row_of_a_card_says_why_where_it_has_nothing_to_say(ran):
         assert cell.after is not None or cell.reason, row
     assert {card.cells[row.figure].reason for row in ROWS} == {NOBODY, GUESSES}  # coins are the control
     assert set(json.loads(json.dumps(card.as_json()))) >= {row.figure for row in ROWS}
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        (0.0, "nothing is hidden: all that records hold is shown with them"),
+        (0.002, "<1% of what records hold is not shown with them"),
+        (0.997, ">99% of what records hold is not shown with them"),
+        (1.0, "100% of what records hold is not shown with them"),
+    ],
+)
+def test_nearly_all_is_not_called_all_and_a_release_that_hides_nothing_says_so(ran, share, words):
+    *_, connection = ran(SETS["sets"], "[tba]", "")
+    (card,) = cards_of(connection).values()
+    assert remark([replace(card, hidden=share)]) == words
 
 
 def test_every_number_of_the_closing_sentence_is_in_the_store(ran):

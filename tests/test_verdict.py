@@ -23,6 +23,7 @@ CLINIC = {
 def study(config: dict, added: float = 500, singled: float = 543) -> Study:
     runs = tuple(StudyRun(n, "t", "base", n, n, "", config) for n in (1, 2, 3))
     figures = {("added", "rba"): added, ("singled_2_before", "rba"): singled, ("people", "rba"): 800.0}
+    figures |= {("singled_2_raw", "rba"): 600.0}
     return Study(runs, {run.run: figures for run in runs}, {run.run: 800 for run in runs})
 
 
@@ -178,3 +179,56 @@ def test_it_is_the_first_line_of_a_run_and_in_its_json(example, call):
 )  # fmt: skip
 def test_the_attacker_is_named_by_what_is_known(config, phrase):
     assert phrase in attacker_phrase(config)
+
+
+COAT = "anonymise: {method: coat, k: 5, privacy: {count: 40, sizes: [3]}}\n"
+
+
+def test_who_asked_that_sets_be_frequent_is_not_said_to_have_been_promised_it(tmp_path):
+    asked = "attack: [{rule: km_violation, k: 4, m: 1}]\nmeasure: [loss]\n"
+    outcome, text = run(tmp_path, f"{DATA}{COAT}{asked}")
+    assert outcome == Outcome.COMES_BACK
+    assert "promised" not in text  # coat promised something else, and keeps it
+    assert re.match(r"What is known of a person may leave fewer than 4 records\. [\d,]+ sets of at most 1 item are in "
+                    r"fewer than k = 4 records \(km_violation\)\.", text)  # fmt: skip
+    method = "anonymise: {method: cut, k: 3, m: 2, hierarchy: {by: random, fanout: 4}}\n"
+    _, text = run(tmp_path, f"{DATA}{method}attack: [km_violation]\nmeasure: [loss]\n")
+    assert (
+        "Every set of at most 2 items that a record shows is in k = 3 records or more (km_violation); no attack" in text
+    )
+
+
+@pytest.mark.parametrize(
+    "attack",
+    ["[{rule: km_violation, k: 4, m: 1}]", "[ra]", "[tba]"],
+    ids=["by frequency", "a coin", "nothing known of any pair"],
+)
+def test_every_verdict_says_whom_known_items_single_out_whatever_the_attack(tmp_path, attack):
+    (tmp_path / "scores.csv").write_text("a,b,ngd\nnobody,nothing,0.5\n")
+    relate = "relate: {measure: ngd, source: scores, file: scores.csv}\n"
+    _, text = run(tmp_path, f"{DATA}{relate}{COAT}attack: {attack}\n")
+    assert re.search(r"Whatever the attack: two known items already single out \d+ of the 200 people\.", text)
+
+
+def test_where_nobody_is_singled_out_it_says_of_whom_two_items_tell_a_third(tmp_path):
+    (tmp_path / "alike.txt").write_text("flu, cough, fever\n" * 20)
+    data = "data: {file: alike.txt, format: basket}\n"
+    for method in ("cut, k: 3, m: 2, hierarchy: {by: names, fanout: 3}", "disassociation, k: 3, m: 2, max_cluster: 10"):
+        _, text = run(tmp_path, f"{data}anonymise: {{method: {method}}}\n")
+        assert "Whatever the attack: two known items already tell a third for certain of 20 of the 20 people." in text
+
+
+def test_it_counts_people_as_the_card_does(tmp_path, call):
+    text = f"scenario: s\n{DATA}{RELATE}{COAT}attack: [rba]\nrepeat: {{times: 3, seed: 1}}\n"
+    (tmp_path / "s.yaml").write_text(text)
+    code, out, _ = call("run", str(tmp_path / "s.yaml"), "--store", str(tmp_path / "s.db"), "--json")
+    told = json.loads(out)
+    before = told["cards"][0]["singled_2"]["before"]
+    assert code == 0
+    assert f"single out {before:,.0f} of the 200 people" in " ".join(told["verdict"]["sentences"])
+
+
+def test_cover_problems_are_part_of_it_where_no_measure_is_listed(tmp_path):
+    method = "anonymise: {method: disassociation, k: 3, m: 2, max_cluster: 15}\n"
+    _, text = run(tmp_path, f"{DATA}{method}")
+    assert re.search(r"can place items that the release was to keep apart in \d+ of the 200 records \(cover\)", text)

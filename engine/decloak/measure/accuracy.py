@@ -51,4 +51,5 @@ FAMILY = Family(
     measure=_measure,
     fits=CHUNKS,
     rule_forms=frozenset({"reassociate"}),
+    usual=True,
 )

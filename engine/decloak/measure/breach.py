@@ -68,4 +68,5 @@ FAMILY = Family(
     settings=BreachSettings,
     columns=frozenset({"cluster", "chunk", "item", "earlier", "covered", "size", "support"}),
     knowing=True,
+    usual=True,
 )

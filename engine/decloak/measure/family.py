@@ -70,7 +70,7 @@ class Family:
     says something of, None for any; `columns` are what a relation must have for that. One of `strikes` says something
     of every rule that strikes members, be it by the facts of a query. Of one that is `of_release` all attacks have the
     same figures; of one that is `knowing` they depend on what the attacker knows. What is `always` measured no scenario
-    lists.
+    lists, what is `usual` where it lists nothing.
     """
 
     name: str
@@ -85,6 +85,7 @@ class Family:
     of_release: bool = False
     knowing: bool = False
     always: bool = False
+    usual: bool = False
 
     @property
     def needed(self) -> tuple[str, ...]:

@@ -74,4 +74,5 @@ FAMILY = Family(
     measure=_measure,
     fits=SETS,
     strikes=True,
+    usual=True,
 )

@@ -22,7 +22,7 @@ from decloak.measure.family import Family, FigureTitle
 
 __all__ = [
     "FAMILIES", "always", "by_name", "choosable", "families_in_words", "figure_titles", "fitting", "measuring",
-    "words_of_columns",
+    "usual", "words_of_columns",
 ]  # fmt: skip
 
 _MODULES = (
@@ -47,8 +47,13 @@ def always() -> tuple[Family, ...]:
 
 
 def fitting(form: FormName) -> tuple[str, ...]:
-    """What a scenario may list of a release of this form, by name; the first is measured if it lists nothing."""
+    """What a scenario may list of a release of this form, by name."""
     return tuple(family.name for family in choosable() if form in family.fits)
+
+
+def usual(form: FormName) -> tuple[str, ...]:
+    """What is measured of a release of this form where a scenario lists nothing, by name."""
+    return tuple(name for name in fitting(form) if by_name(name).usual)
 
 
 def measuring(figure: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ alone.
 """
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, floor
 
@@ -92,7 +92,7 @@ def _line(cell: Cell) -> list[str | None]:
 def remark(cards: Sequence[RiskCard]) -> str | None:
     """What one card hides, of whom cards are where they are a sample, and what their intervals are about."""
     only = cards[0] if len(cards) == 1 else None
-    parts = [f"{only.hidden:.0%} of what records hold is not shown with them"] if only and only.hidden else []
+    parts = [_not_shown(only.hidden)] if only and only.hidden is not None else []
     sampled = {(card.people, card.records) for card in cards if card.people < card.records}
     parts += [f"of {people:,} people drawn from {records:,}" for people, records in sorted(sampled)]
     ways = [way for card in cards for cell in card.cells.values() for way in (cell.before, cell.after)]
@@ -100,6 +100,17 @@ def remark(cards: Sequence[RiskCard]) -> str | None:
     if n and only:
         parts.append(f"95% intervals, all attacks considered, {times(n)} of one data set")
     return "; ".join(parts) or None
+
+
+def _not_shown(hidden: float) -> str:
+    if hidden == 0:
+        return "nothing is hidden: all that records hold is shown with them"
+    return f"{_percent(hidden)} of what records hold is not shown with them"
+
+
+def _percent(share: float) -> str:
+    """A share of a hundred; what is little is not nothing, and nearly all not all."""
+    return "<1%" if 0 < share < 0.005 else ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
 
 
 def people(count: Interval | None) -> str | None:
@@ -140,7 +151,7 @@ def comparison_rows(cards: Sequence[RiskCard], costs: Costs) -> Table:
     for card in cards:
         priced = costs.get(card.variant, {})
         lost = [None if priced.get(title) is None else f"{priced[title]:.3f}" for title in titles]
-        hidden = None if card.hidden is None else f"{card.hidden:.0%}"
+        hidden = None if card.hidden is None else _percent(card.hidden)
         cells = [_cell(card.cells[row.figure]) for row in shown]
         rows.append([card.name, f"{card.people:,}", *cells, hidden, *lost])
     return head, rows
@@ -215,8 +226,8 @@ def _for_the_best(cards: Sequence[RiskCard], winners: Sequence[RiskCard], figure
     sentences = [f"Of these releases {names} {verb} of the fewest people: of {best.people:,}, {counts}."]
     hidden = {card.name: card.hidden for card in others if card.hidden is not None}
     if best.hidden is not None and hidden:
-        price = f"With {best.name} {best.hidden:.0%} of what records hold is not shown with them"
-        price += f" ({_others(hidden, '{:.0%}')})"
+        price = f"With {best.name} {_percent(best.hidden)} of what records hold is not shown with them"
+        price += f" ({_others(hidden, _percent)})"
         sentences.append(f"{price}: publish it rather than the others where its readers can do without that.")
     return sentences
 
@@ -225,15 +236,15 @@ def _against(best: RiskCard, others: Sequence[RiskCard], figure: str) -> str:
     """People of one release, of others, and of the raw data."""
     raw = {card.cells[figure].raw for card in (best, *others)}
     beside = [
-        _others({card.name: _mean(card, figure) for card in others}, None),
+        _others({card.name: _mean(card, figure) for card in others}, _whole),
         *(f"{_whole(value)} in the raw data" for value in raw if len(raw) == 1 and value),
     ]
     return f"{_WORDS[figure]} {_whole(_mean(best, figure))} ({', '.join(beside)})"
 
 
-def _others(values: Mapping[str, float], form: str | None) -> str:
+def _others(values: Mapping[str, float], words: Callable[[float], str | None]) -> str:
     """What others have: each where they are few, and else from the lowest to the highest."""
-    of = {name: form.format(value) if form else str(_whole(value)) for name, value in values.items()}
+    of = {name: words(value) for name, value in values.items()}
     if len(of) < FEW:
         return ", ".join(f"{value} with {name}" for name, value in of.items())
     low, high = (pick(values, key=lambda name: values[name]) for pick in (min, max))
@@ -249,7 +260,7 @@ def _for_several(cards: Sequence[RiskCard], fewest: Mapping[str, Sequence[RiskCa
         leaders.append(f"with {best.name} {_against(best, others, figure)}")
     hidden = {card.name: card.hidden for card in cards if card.hidden is not None}
     weigh = "None of these releases is best in everything: choose by what its people must be kept from."
-    cost = [f"Not shown with their records: {_others(hidden, '{:.0%}')} of what they hold."] if hidden else []
+    cost = [f"Not shown with their records: {_others(hidden, _percent)} of what they hold."] if hidden else []
     return [weigh, f"Of {cards[0].people:,} people, {'; '.join(leaders)}.", *cost]
 
 

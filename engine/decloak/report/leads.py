@@ -183,4 +183,5 @@ def unproven(study: Study, leads: Sequence[Lead], winner: Lead | None) -> list[s
         return []
     lead = max(flagged, key=lambda each: each.worth(study))
     controls = listed([f"{lead.attack}_{control}" for control in lead.survived])
-    return [f"{lead.attack} is not counted: it is not shown to be ahead of {controls}, which has nothing to go by."]
+    have = "has" if len(lead.survived) == 1 else "have"
+    return [f"{lead.attack} is not counted: it is not shown to be ahead of {controls}, which {have} nothing to go by."]

@@ -21,8 +21,9 @@ from decloak.measure.kernels.lead import repetitions_needed
 from decloak.report.knowledge import attacker_phrase, listed
 from decloak.report.leads import Lead, attacks_beyond_chance, leads_of, steps, unproven
 from decloak.report.study import Study
-from decloak.report.verdict_words import considered, deed, digits_of, in_hundred, points, times, way, whatever
+from decloak.report.verdict_words import WHATEVER, considered, deed, digits_of, in_hundred, points, times, way, whatever
 from decloak.store.opening import connect_readonly
+from decloak.store.results import attacks_of
 from decloak.store.studies import StudyRun, read_runs
 
 __all__ = ["Conclusion", "Outcome", "conclude", "conclusion", "judged"]
@@ -70,12 +71,10 @@ def conclude(store: Path, runs: Iterable[int]) -> Conclusion:
 def conclusion(connection: sqlite3.Connection, study: Study) -> Conclusion:
     """What came of runs of one scenario."""
     learned = attacks_beyond_chance(connection, study.runs)
-    found = _by_persons(study) or _by_promise(study)
+    found = _by_persons(study) or _by_frequency(connection, study)
     if not learned:
-        return found or Conclusion(
-            Outcome.CANNOT_TELL, "These runs cannot tell",
-            ("No attack was run that learns anything: what there is goes by chance, or finds no items.",),
-        )  # fmt: skip
+        nobody = "No attack was run that learns anything: what there is goes by chance, or finds no items."
+        return found or Conclusion(Outcome.CANNOT_TELL, "These runs cannot tell", (nobody, *whatever(study)))
     leads = leads_of(connection, study.runs, learned)
     if not leads:
         return found if found and found.outcome == Outcome.COMES_BACK else _unknown(study, learned)
@@ -119,8 +118,10 @@ def _comes_back(
     gain = (
         f"The gain is {mean} points ({low} to {high} with 95% confidence, {considered(attacks, study)}, {lead.about})."
     )
-    beside = placed.sentences if placed else ()
-    return Conclusion(Outcome.COMES_BACK, heading, (right, gain, *by_step, *beside, *whatever(study, run)))
+    beside = [sentence for sentence in (placed.sentences if placed else ()) if not sentence.startswith(WHATEVER)]
+    return Conclusion(
+        Outcome.COMES_BACK, heading, (right, gain, *by_step, *beside, *whatever(study, lead.variant, named=True))
+    )
 
 
 def _nothing(study: Study, leads: Sequence[Lead], attacks: Sequence[str]) -> Conclusion:
@@ -136,7 +137,7 @@ def _nothing(study: Study, leads: Sequence[Lead], attacks: Sequence[str]) -> Con
         f"{widest.about}; below {100 * MARGIN:g} points counts as nothing)."
     )
     more = "An attacker who knows more may win back more."
-    return Conclusion(Outcome.NOTHING, heading, (guessing, more, *whatever(study, run)))
+    return Conclusion(Outcome.NOTHING, heading, (guessing, more, *whatever(study, widest.variant)))
 
 
 def _undecided(study: Study, lead: Lead, attacks: Sequence[str], leads: Sequence[Lead]) -> Conclusion:
@@ -145,7 +146,7 @@ def _undecided(study: Study, lead: Lead, attacks: Sequence[str], leads: Sequence
     who = attacker_phrase(run.config, lead.knows)
     heading = f"{times(n).capitalize()} cannot tell"
     if not pooled.tried:
-        return Conclusion(Outcome.CANNOT_TELL, heading, (f"{who} had nothing to go by: no attack claimed anything.",))
+        return Conclusion(Outcome.CANNOT_TELL, heading, (_idle(who), *whatever(study, lead.variant)))
     seen = (
         f"{who} was right {in_hundred(pooled.right, pooled.tried, digits)} times in 100 with the attack "
         f"{lead.attack} where guessing would be {in_hundred(pooled.by_chance, pooled.tried, digits)}"
@@ -161,7 +162,7 @@ def _undecided(study: Study, lead: Lead, attacks: Sequence[str], leads: Sequence
         )
     flagged = unproven(study, leads, None)
     return Conclusion(
-        Outcome.CANNOT_TELL, heading, (between, *flagged, *_more(lead, len(leads)), *whatever(study, run))
+        Outcome.CANNOT_TELL, heading, (between, *flagged, *_more(lead, len(leads)), *whatever(study, lead.variant))
     )
 
 
@@ -178,20 +179,25 @@ def _more(lead: Lead, considered: int) -> list[str]:
 
 
 def _unknown(study: Study, attacks: Sequence[str]) -> Conclusion:
-    run = study.runs[-1].run
-    figures = study.figures[run]
+    last = study.runs[-1]
+    figures = study.figures[last.run]
     struck = [(name, figures.get(("struck", name)) or figures.get(("findings", name)) or 0.0) for name in attacks]
     if not any(count for _, count in struck):
-        who = attacker_phrase(study.runs[-1].config)
-        return Conclusion(
-            Outcome.CANNOT_TELL, "These runs cannot tell", (f"{who} had nothing to go by: no attack claimed anything.",)
-        )
+        idle = _idle(attacker_phrase(last.config))
+        return Conclusion(Outcome.CANNOT_TELL, "These runs cannot tell", (idle, *whatever(study)))
     counts = listed([f"{name} {count:,.0f}" for name, count in struck])
     return Conclusion(
         Outcome.NOT_MEASURED,
         "What comes back cannot be measured: the originals were not given",
-        (f"Items struck or given to records: {counts}; how many rightly, only the publisher can tell.",),
+        (
+            f"Items struck or given to records: {counts}; how many rightly, only the publisher can tell.",
+            *whatever(study),
+        ),
     )
+
+
+def _idle(who: str) -> str:
+    return f"{who} had nothing to go by: no attack claimed anything."
 
 
 def _by_persons(study: Study) -> Conclusion | None:
@@ -204,26 +210,36 @@ def _by_persons(study: Study) -> Conclusion | None:
     records = f"{count:,.0f} of the {study.sizes.get(run.run) or 0:,} records"
     if count > 0:
         placed = f"{who} can place items that the release was to keep apart in {records} ({attack})."
-        return Conclusion(Outcome.COMES_BACK, "Some of what this release hides comes back", (placed,))
-    return Conclusion(
-        Outcome.CANNOT_TELL, "These runs cannot tell",
-        (f"{who} can place no items by cover problems ({attack}); no attack that guesses was tried.",),
-    )  # fmt: skip
+        return Conclusion(
+            Outcome.COMES_BACK, "Some of what this release hides comes back", (placed, *whatever(study, run.variant))
+        )
+    none = f"{who} can place no items by cover problems ({attack}); no attack that guesses was tried."
+    return Conclusion(Outcome.CANNOT_TELL, "These runs cannot tell", (none, *whatever(study, run.variant)))
 
 
-def _by_promise(study: Study) -> Conclusion | None:
-    """What breaks the promise of a generalised release."""
+def _by_frequency(connection: sqlite3.Connection, study: Study) -> Conclusion | None:
+    """Sets of items that too few records show; who asked, the method or the scenario, is told by k and m alone."""
     attacks = [name for name in study.attacks if name.startswith("km_violation")]
     worst = _worst(study, "findings", attacks)
     if worst is None:
         return None
-    _, attack, count = worst
+    run, attack, count = worst
+    bounds = next(ran.settings for ran in attacks_of(connection, run.run) if ran.label == attack)
+    k, m = bounds["k"], bounds["m"]
+    sets = f"of at most {m} item{'s' * (m > 1)}"
     if count > 0:
-        sets = "itemset is" if count == 1 else "itemsets are"
-        broken = f"{count:,.0f} {sets} in fewer records than was promised ({attack})."
-        return Conclusion(Outcome.COMES_BACK, "What was promised does not hold", (broken,))
-    kept = "Every itemset is in as many records as was promised; no attack that guesses what is meant was tried."
-    return Conclusion(Outcome.CANNOT_TELL, "These runs cannot tell what comes back", (kept,))
+        found = f"set {sets} is" if count == 1 else f"sets {sets} are"
+        broken = f"{count:,.0f} {found} in fewer than k = {k} records ({attack})."
+        return Conclusion(
+            Outcome.COMES_BACK,
+            f"What is known of a person may leave fewer than {k} records",
+            (broken, *whatever(study, run.variant)),
+        )
+    kept = f"Every set {sets} that a record shows is in k = {k} records or more ({attack})"
+    tried = f"{kept}; no attack that guesses what is meant was tried."
+    return Conclusion(
+        Outcome.CANNOT_TELL, "These runs cannot tell what comes back", (tried, *whatever(study, run.variant))
+    )
 
 
 def _worst(study: Study, measure: str, attacks: Sequence[str] | None = None) -> tuple[StudyRun, str, float] | None:

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
-from decloak.measure.kernels.statistics import Interval
+from decloak.measure.kernels.statistics import Interval, interval
 from decloak.report.study import Study
-from decloak.store.studies import StudyRun
 
-__all__ = ["about", "considered", "deed", "digits_of", "in_hundred", "points", "times", "way", "whatever"]
+__all__ = ["WHATEVER", "about", "considered", "deed", "digits_of", "in_hundred", "points", "times", "way", "whatever"]
 
+WHATEVER = "Whatever the attack"
+"""How the sentence on what needs no attack begins."""
 COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
@@ -67,10 +68,25 @@ def way(value: float, digits: int = 0) -> str:
     return f"{abs(100 * value):.{digits}f} points {'better' if value > 0 else 'worse'}"
 
 
-def whatever(study: Study, run: StudyRun) -> list[str]:
-    """Whom a few known items single out before any attack."""
-    (singled,), (people,) = (study.values([run.run], figure) for figure in ("singled_2_before", "people"))
-    if not singled or people is None:
+def whatever(study: Study, variant: str | None = None, *, named: bool = False) -> list[str]:
+    """Whom a few known items lead to before any attack; where nobody is singled out, of whom they tell a third.
+
+    Of a variant, or of the one that tells of most people; `named` says that it was named before.
+    """
+    by_variant = {name: _before(study, runs) for name, runs in study.variants if variant in (None, name)}
+    variant, (singled, implied, of) = max(by_variant.items(), key=lambda entry: entry[1][:2])
+    if not (singled or implied):
         return []
-    drawn = " people drawn" if people < (study.sizes.get(run.run) or people) else " people"
-    return [f"Whatever the attack: two known items already single out {singled:,.0f} of the {people:,.0f}{drawn}."]
+    least = "" if study.values(dict(study.variants)[variant], "singled_2_raw")[0] is not None else "at least "
+    what = f"single out {least}{singled:,.0f}" if singled else f"tell a third for certain of {least}{implied:,.0f}"
+    where = f" with {variant}" if len(study.variants) > 1 and not named else ""
+    return [f"{WHATEVER}: two known items already {what} {of}{where}."]
+
+
+def _before(study: Study, runs: Sequence[int]) -> tuple[float, float, str]:
+    """The people whom two known items single out, those of whom they tell a third, and of how many."""
+    singled, implied, people = (
+        interval(study.values(runs, figure)).mean or 0.0 for figure in ("singled_2_before", "implied", "people")
+    )
+    drawn = " drawn" if people < max(study.sizes.get(run) or 0 for run in runs) else ""
+    return singled, implied, f"of the {people:,.0f} people{drawn}"

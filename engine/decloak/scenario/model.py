@@ -14,7 +14,7 @@ from decloak.anonymisers.registry import AnyMethod
 from decloak.data.formats.folder import Folder
 from decloak.data.ordering import Order
 from decloak.errors import DecloakError, Faults, nearest, shown
-from decloak.measure.registry import by_name, figure_titles, fitting
+from decloak.measure.registry import by_name, figure_titles, fitting, usual
 from decloak.relate.registry import Relate
 from decloak.relate.relatedness import Relatedness
 from decloak.releases.attacker import Attacker
@@ -124,7 +124,7 @@ class Scenario(_Plan):
     """The attacks: names of rules, paths of rule files, or rules with settings; all that come with decloak and can run
     here, if not said. Where variants publish in several forms, each is attacked and measured by what fits it."""
     measure: Annotated[tuple[Measure, ...], Field(min_length=1)] | None = None
-    """What is measured; without it recovery, or accuracy where the data are disassociated."""
+    """What is measured; without it recovery, or accuracy and breach where the data are disassociated."""
     expect: tuple[Expression, ...] = ()
     """What must hold for the run to succeed, such as precision(rba) < 0.5."""
 
@@ -192,7 +192,7 @@ class Scenario(_Plan):
 
     @property
     def families(self) -> tuple[str, ...]:
-        return tuple(map(family_of, self.measure or self.fitting[:1]))
+        return tuple(map(family_of, self.measure or usual(self.form.name)))
 
     @property
     def fitting(self) -> tuple[str, ...]:
