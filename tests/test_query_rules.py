@@ -16,6 +16,7 @@ from decloak.errors import DecloakError
 from decloak.rules.load import Catalogue
 from decloak.rules.model import Settings
 from decloak.rules.operators.operator import Sight
+from decloak.store.damage import damage_of
 from decloak.store.opening import connect_readonly
 from decloak.store.relations import RELATIONS
 from decloak.store.sandbox import Sandbox
@@ -265,6 +266,23 @@ def test_an_error_while_a_rule_runs_is_an_error_at_its_place(example, tmp_path):
     assert caught.value.place == f"{path}:5:8"
     with closing(connect_readonly(tmp_path / "s.db")) as connection:
         assert connection.execute("select count(*) from run").fetchone() == (0,)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        "select p.txn, p.generalised, c.item from published_as p join contains c on c.txn = p.txn",  # beside it
+        "select c.txn, m.generalised, m.item from contains c, member_of m",  # somewhere else
+        "select 'x' as txn, null as generalised, x'00' as item",
+    ],
+)
+def test_facts_that_strike_what_the_release_does_not_show_are_an_error_of_the_rule(example, tmp_path, facts):
+    path = written(example, query("wild(txn, generalised, item)", f"facts: {facts}"), "wild.yaml")
+    path_of_scenario = scenario(example, "[wild.yaml]")
+    with pytest.raises(DecloakError, match=r"it strikes txn .*, which the release does not show") as caught:
+        decloak.run(path_of_scenario, store=tmp_path / "s.db")
+    assert caught.value.place == f"{path}:4:10"
+    assert damage_of(tmp_path / "s.db") is None  # though not all rows are made of its arrays
 
 
 def test_facts_that_are_no_text_do_not_break_the_sentence(example, tmp_path):

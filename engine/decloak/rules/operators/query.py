@@ -4,7 +4,7 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -17,7 +17,7 @@ from decloak.store.derivation import LAST_ROUND, THIS_ROUND, derive, fixpoint, m
 from decloak.store.reading import idle
 from decloak.store.relations import RELATIONS, STRIKES, Derives
 from decloak.store.rivals import COVER, Comparison, cover_comparison
-from decloak.store.sandbox import Sandbox
+from decloak.store.sandbox import Sandbox, quoted
 from decloak.yaml.source import Source
 
 __all__ = ["QUERY", "QueryRule"]
@@ -98,12 +98,14 @@ class QueryOperator(Operator[QueryRule]):
         make_steps(sight.sandbox, model.let, places)
         notes = () if model.notes is None else _notes(sight.sandbox, model.notes, places["notes"])
         if model.facts is not None:
-            return Answer(derives, derive(sight.sandbox, model.facts, derives.columns, places["facts"]), notes)
-        assert model.start is not None
-        assert model.repeat is not None
-        return Answer(
-            derives, fixpoint(sight.sandbox, derives.name, derives.columns, model.start, model.repeat, places), notes
-        )
+            facts = derive(sight.sandbox, model.facts, derives.columns, places["facts"])
+        else:
+            assert model.start is not None
+            assert model.repeat is not None
+            facts = fixpoint(sight.sandbox, derives.name, derives.columns, model.start, model.repeat, places)
+        if STRIKES.issubset(derives.columns):
+            _check_strikes(rule, sight.sandbox, [fact.values for fact in facts])
+        return Answer(derives, facts, notes)
 
     def comparison(self, connection: sqlite3.Connection, derives: Derives, finding: int) -> Comparison | None:
         return cover_comparison(connection, derives.name, finding) if COVER.issubset(derives.columns) else None
@@ -148,6 +150,26 @@ def _check_names(rule: RuleOf[QueryRule]) -> None:
         if name not in model.let:
             hint = nearest(name, model.let) or "name a step of let:"
             raise source.error(("evidence",), f"no step named {shown(name)}", hint)
+
+
+_STRUCK = ("txn", "generalised", "item")
+
+
+def _check_strikes(rule: RuleOf[QueryRule], sandbox: Sandbox, facts: Sequence[tuple[Any, ...]]) -> None:
+    """Refuse facts that strike what stands nowhere: they would count, and mean nothing."""
+    name = "struck by facts"  # no step can be called so
+    sandbox.fill(name, rule.derives.columns, facts)
+    wrong = sandbox.select(
+        f"select s.txn, s.generalised, s.item from {quoted(name)} s "
+        "left join published_as p on p.txn = s.txn and p.generalised = s.generalised "
+        "left join member_of m on m.generalised = s.generalised and m.item = s.item "
+        "where p.txn is null or m.item is null limit 1"
+    )[1]
+    if wrong:
+        struck = ", ".join(f"{name} {shown(str(value))}" for name, value in zip(_STRUCK, wrong[0], strict=True))
+        message = f"it strikes {struck}, which the release does not show"
+        hint = "strike members of generalised items in transactions that show these"
+        raise rule.source.error(("derives",), message, hint)
 
 
 def _columns(rule: RuleOf[QueryRule], sandbox: Sandbox, key: str, sql: str) -> tuple[str, ...]:
