@@ -9,13 +9,18 @@ finds in the release, `expectation` the attack that learns from the release, `ha
 the other half. `minus half` is the difference from it in accuracy, seed by seed. `labels`, `contexts` and `order` are
 the controls of `expectation`. A mean stands with half of its 95% interval.
 
+The yardstick is the rule `exact`, the exact posterior of all that a small cluster may have been: `exact` by what
+`expectation` learns, `counting` where all items are alike, `told` by the log odds ratios in the published records
+themselves, which no attacker has. Large clusters go by the expectation; how many are gone through stands below.
+
 Below: of the rows a unit may be in, those that `expectation` thinks to have it with a probability in each range, how
 many of them truly do, and of how many records. They are pooled over the seeds.
 """
 
 import argparse
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -36,6 +41,8 @@ from effect_reassociate import Records, asked, cell, knowledge, load
 
 EDGES = (0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.001)
 Pair = tuple[str, str]
+KNOWN = ("clusters", "expectation", "half", "labels", "contexts", "order")
+YARDSTICKS = ("exact", "counting", "told")
 
 
 def by_clusters(release: Disassociated) -> dict[Pair, float]:
@@ -74,10 +81,39 @@ def run(records: Records, seed: int, refine: bool) -> tuple[dict[str, float], fl
         control: _given(attack(release, scores, learned, closer="smaller", unrelated=1.0, control=control, seed=seed))
         for control in controls
     }
+    exact = {name: list(one) for name, one in yardsticks(release, scores, knowledge(others, release)).items()}
+    attacks |= {name: _given(clusters) for name, clusters in exact.items()}
     right = {name: accuracy(release, others, made.truth, given) for name, given in attacks.items()}
     figures = {name: one.accuracy or 0.0 for name, one in right.items()}
     figures |= {f"chance of {name}": one.chance or 0.0 for name, one in right.items()}
-    return figures, len(others), list(outcomes(parts, others, made.truth, release))
+    every = list(outcomes(parts, others, made.truth, release))
+    figures["brier of expectation"] = brier(every)
+    for name, clusters in exact.items():
+        figures[f"brier of {name}"] = brier(list(outcomes(clusters, others, made.truth, release)))
+        figures[f"clusters of {name}"] = sum(one.exactly for one in clusters) / len(clusters)
+        figures[f"units of {name}"] = _share_of_units(clusters)
+    return figures, len(others), every
+
+
+def yardsticks(
+    release: Disassociated, scores: Mapping[Pair, float], told: Mapping[Pair, float]
+) -> dict[str, Iterator[AttackedCluster]]:
+    rule = Catalogue().rule("exact").compiled
+    return {
+        "exact": attack(release, scores, rule, closer="smaller", unrelated=1.0),
+        "counting": attack(release, {}, replace(rule, combine="bayes"), unrelated=0.0),
+        "told": attack(release, told, rule, unrelated=0.0),
+    }
+
+
+def brier(every: Sequence[tuple[float, bool, int]]) -> float:
+    return float(np.mean([(p - right) ** 2 for p, right, _ in every]))
+
+
+def _share_of_units(clusters: Sequence[AttackedCluster]) -> float:
+    """Of all units that are given, the share in clusters that were gone through."""
+    counts = np.array([(len(one.case.units), one.exactly) for one in clusters])
+    return float(counts[:, 0] @ counts[:, 1] / counts[:, 0].sum())
 
 
 def _given(parts: Iterator[AttackedCluster] | list[AttackedCluster]) -> list[Assignment]:
@@ -93,13 +129,24 @@ def main() -> None:
     records = load(arguments.file)
     runs = [run(records, seed, arguments.refine) for seed in range(arguments.seeds)]
     print(f"{arguments.file.name}: {len(records):,} records, {arguments.seeds} seeds, 95% intervals")
-    for name in ("clusters", "expectation", "half", "labels", "contexts", "order"):
-        ours, half = ([figures[one] for figures, *_ in runs] for one in (name, "half"))
-        mean, _, high, *_ = paired_difference(ours, half)
-        against = "" if name == "half" or mean is None else f"minus half {mean:+.4f}±{(high or mean) - mean:.4f}"
-        chance = cell([figures[f"chance of {name}"] for figures, *_ in runs])
+    figures = [one for one, *_ in runs]
+    for name, other in [*((name, "half") for name in KNOWN), *((name, "expectation") for name in YARDSTICKS)]:
+        ours, theirs = ([run[one] for run in figures] for one in (name, other))
+        chance = cell([run[f"chance of {name}"] for run in figures])
+        against = "" if name == other else _minus(ours, theirs, other)
         print(f"{name:12} accuracy {cell(ours)}  by chance {chance}  {against}")
+    for name in YARDSTICKS:
+        shares = (f"{cell([run[f'{of} of {name}'] for run in figures])} of the {of}" for of in ("clusters", "units"))
+        ours, theirs = ([run[f"brier of {one}"] for run in figures] for one in (name, "expectation"))
+        print(
+            f"{name:12} through {', '.join(shares)}; Brier score {cell(ours)}, {_minus(ours, theirs, 'expectation', 6)}"
+        )
     calibrated([(p, right, (seed, person)) for seed, (*_, every) in enumerate(runs) for p, right, person in every])
+
+
+def _minus(ours: Sequence[float], theirs: Sequence[float], other: str, digits: int = 4) -> str:
+    mean, _, high, *_ = paired_difference(ours, theirs)
+    return "" if mean is None else f"minus {other} {mean:+.{digits}f}±{(high or mean) - mean:.{digits}f}"
 
 
 def calibrated(every: list[tuple[float, bool, tuple[int, int]]]) -> None:

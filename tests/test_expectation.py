@@ -16,7 +16,7 @@ from decloak.measure.kernels.reassociation import accuracy
 from decloak.relate.clusters import company
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate import expected, fitted
-from decloak.rules.reassociate.expected import GRID, expectation, term_counts
+from decloak.rules.reassociate.expected import GRID, expectation, term_counts, term_supports
 from decloak.rules.reassociate.fitted import fitted_scores, softmax_weights
 from decloak.rules.reassociate.kernel import attack, reassociate
 from decloak.rules.reassociate.scores import ClusterCase, coded_scores
@@ -147,14 +147,14 @@ def test_terms_are_expected_in_about_as_many_records_as_they_have():
         truth += [(size, support[i]) for i in rare]
         chunks = [Chunk((f"i{i}",), ((f"i{i}",),) * int(support[i])) for i in often]
         clusters.append(Cluster(size, tuple(chunks), tuple(f"i{i}" for i in rare)))
-    counts = term_counts(Disassociated(tuple(clusters), k=3, m=2), 3)
+    counts = term_counts(term_supports(Disassociated(tuple(clusters), k=3, m=2), 3))
     for size in (20, 40):
         assert counts[size] == pytest.approx(np.mean([s for n, s in truth if n == size]), abs=0.06)
 
 
 def test_without_anything_published_more_than_once_a_term_is_in_one_record():
     release = Disassociated((Cluster(4, (), ("a", "b")),), k=3, m=2)
-    assert term_counts(release, 3)[4] == pytest.approx(1, abs=0.01)
+    assert term_counts(term_supports(release, 3))[4] == pytest.approx(1, abs=0.01)
 
 
 @st.composite

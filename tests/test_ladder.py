@@ -152,7 +152,7 @@ def test_without_a_word_on_the_ladder_an_audit_goes_by_all_that_the_scenario_say
     assert planned["cover"] == "person"
     planned = steps(written(tmp_path, CLINIC, CHUNKS))
     assert planned == {
-        "random": "nothing", "expectation": "release", "breached": "person", "cover": "person",
+        "random": "nothing", "exact": "release", "expectation": "release", "breached": "person", "cover": "person",
         "cover_adjacent": "person",
     }  # fmt: skip
 

@@ -146,7 +146,7 @@ def test_breaches_are_measured_of_a_rule_of_ones_own_where_it_finds_cover_proble
             decloak.run("s.yaml", store="s.db")
 
 
-REASSOCIATE = "aba or assignment or bayes or consistent or expectation or mra or random or rga"
+REASSOCIATE = "aba or assignment or bayes or consistent or exact or expectation or mra or random or rga"
 
 
 @pytest.mark.parametrize(

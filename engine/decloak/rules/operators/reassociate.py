@@ -11,11 +11,13 @@ from pydantic import Field
 
 from decloak.attack.controls import Control
 from decloak.data.assignment import Assignment
+from decloak.data.disassociated import Disassociated
 from decloak.data.forms import FormName
 from decloak.data.rungs import Rung
 from decloak.rules.confidence import Confidence, known, unsure
 from decloak.rules.model import RuleModel, Settings, TestCase, joined
 from decloak.rules.operators.operator import Explanation, Inquiry, Operator, Result, RuleOf, Sight
+from decloak.rules.reassociate.shared import is_shared
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.store import assigned, evidence, findings
 from decloak.store.relations import Derives
@@ -39,8 +41,10 @@ class ReassociateRule(RuleModel):
         None, description="how the scores of a unit with the items of an anchor make one value"
     )
     give: Literal["k - 1", "multiplicity", "expected"] = Field("k - 1", description="to how many records a term goes")
-    match: Literal["best", "assignment", "expectation", "random"] = Field(
-        "best", description="each unit on its own, all sub-records of a chunk at once, by probabilities, or by chance"
+    match: Literal["best", "assignment", "expectation", "exact", "random"] = Field(
+        "best",
+        description="each unit on its own, all sub-records of a chunk at once, by probabilities, by exact ones where a "
+        "cluster is small, or by chance",
     )
     consistent: bool = Field(False, description="rule out what the algorithm could not have published")
 
@@ -50,6 +54,7 @@ class RankedAssignments(Result):
     """Who gets what, by cluster, and what each of these rows was ranked by: None where nothing is known."""
 
     ranked: Sequence[tuple[Assignment, Sequence[float | None]]]
+    notes: Sequence[str] = ()
 
     @property
     def idle(self) -> str | None:
@@ -90,7 +95,7 @@ class ReassociateOperator(Operator[ReassociateRule]):
         return rule.model.match == "random"
 
     def by_probability(self, rule: RuleOf[ReassociateRule]) -> bool:
-        return bool(rule.compiled.match == "expectation")
+        return bool(rule.compiled.by_probability)
 
     def by_relatedness(self, rule: RuleOf[ReassociateRule]) -> bool:
         return not self.by_chance(rule) and rule.compiled.combine != "fitted"  # lifts are the release's own
@@ -119,13 +124,15 @@ class ReassociateOperator(Operator[ReassociateRule]):
             rule.compiled,
             closer=sight.closer,
             k=settings.k,
+            m=settings.m,
             seed=settings.seed,
             unrelated=sight.unrelated,
             control=settings.control,
         )
         # Clusters are attacked in batches of a size; findings are numbered as the release numbers its clusters.
         in_order = sorted(clusters, key=lambda attacked: attacked.case.number)
-        return RankedAssignments([ranked for attacked in in_order for ranked in _ranked(attacked)])
+        notes = _gone_through(rule, release, in_order) if rule.compiled.match == "exact" else ()
+        return RankedAssignments([ranked for attacked in in_order for ranked in _ranked(attacked)], notes)
 
     def confidence(
         self, rule: RuleOf[ReassociateRule], result: RankedAssignments, sight: Sight, settings: Settings
@@ -159,6 +166,19 @@ class ReassociateOperator(Operator[ReassociateRule]):
         for finding, value, unit in evidence.units_given(connection, attack.attack, transaction, item):
             contexts = tuple(evidence.anchor_scores(connection, finding))
             yield Explanation(attack.label, finding, say(finding), None, value, unit, contexts)
+
+
+def _gone_through(
+    rule: RuleOf[ReassociateRule], release: Disassociated, clusters: Sequence["AttackedCluster"]
+) -> Sequence[str]:
+    """A note on the clusters that an exact rule did not go through."""
+    own = [attacked for attacked in clusters if not any(is_shared(unit.chunk) for unit in attacked.case.units)]
+    left = [attacked for attacked in own if not attacked.exactly]
+    if not left:
+        return ()
+    rows = sum(release.clusters[attacked.case.number].size for attacked in left)
+    count = f"{rule.name} went through {len(own) - len(left):,} of {len(own):,} clusters"
+    return (f"{count}; there is too much that the others, of {rows:,} records, may have been: they go by expectation",)
 
 
 def _ranked(attacked: "AttackedCluster") -> Iterator[tuple[Assignment, list[float | None]]]:

@@ -24,7 +24,7 @@ from decloak.data.disassociated import Disassociated
 from decloak.rules.reassociate.consistent import RuledOut, cover_rules
 from decloak.rules.reassociate.scores import Array, ClusterCase, Integers
 
-__all__ = ["expectation", "term_counts"]
+__all__ = ["expectation", "term_counts", "term_supports"]
 
 ROUNDS = 200
 CLOSE = 1e-5
@@ -41,8 +41,13 @@ GRID = np.geomspace(0.1, WIDEST, 121)
 """The values of b that are tried: each is less than a tenth above the one before."""
 
 
-def term_counts(release: Disassociated, k: int) -> dict[int, float]:
-    """In how many records a term of a cluster of each size is expected."""
+def term_counts(supports: Mapping[int, Array]) -> dict[int, float]:
+    """In how many records a term of a cluster of each size is expected, by the chances of its supports."""
+    return {n: float(chances @ np.arange(1, len(chances) + 1)) for n, chances in supports.items()}
+
+
+def term_supports(release: Disassociated, k: int) -> dict[int, Array]:
+    """How likely a term of a cluster of each size is in 1, 2, ... records, k-1 at most."""
     supports, terms = _supports(release)
     likelihood = np.zeros(len(GRID))
     for n in {*terms, *(n for n, _ in supports)}:
@@ -53,7 +58,7 @@ def term_counts(release: Disassociated, k: int) -> dict[int, float]:
         if terms[n]:
             likelihood += terms[n] * np.logaddexp.reduce(logs[:, : k - 1], axis=1)
     at = int(likelihood.argmax())
-    return {n: _mean(_log_chances(n)[at, : k - 1]) for n in {cluster.size for cluster in release.clusters}}
+    return {n: _chances(_log_chances(n)[at, : k - 1]) for n in {cluster.size for cluster in release.clusters}}
 
 
 def _supports(release: Disassociated) -> tuple[Counter[tuple[int, int]], Counter[int]]:
@@ -75,9 +80,9 @@ def _log_chances(n: int) -> Array:
     return np.asarray(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
 
 
-def _mean(logs: Array) -> float:
+def _chances(logs: Array) -> Array:
     chances = np.exp(logs - logs.max())
-    return float(chances @ np.arange(1, len(logs) + 1) / chances.sum())
+    return np.asarray(chances / chances.sum())
 
 
 def expectation(

@@ -2,7 +2,7 @@
 
 Each cluster is attacked on its own. The value of a row for a unit comes from the scores of the unit's items with those
 of the row's anchor in the first record chunk, never from what the attack has given it (`scores`, `fitted`). The
-rows are matched as the strategy says (`match`, `expected`), and made consistent if it says so.
+rows are matched as the strategy says (`match`, `expected`, `exact`), and made consistent if it says so.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,8 @@ from decloak.data.assignment import Assignment, Closer
 from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError
 from decloak.rules.reassociate.consistent import RuledOut, consistent, limits
-from decloak.rules.reassociate.expected import expectation, term_counts
+from decloak.rules.reassociate.exact import exact
+from decloak.rules.reassociate.expected import expectation, term_counts, term_supports
 from decloak.rules.reassociate.fitted import fitted_scores
 from decloak.rules.reassociate.match import assign, best, by_chance
 from decloak.rules.reassociate.scores import Array, ClusterCase, Scores, batches, coded_scores, values
@@ -33,12 +34,14 @@ class AttackedCluster(NamedTuple):
     """A cluster under attack.
 
     `values` has the value of each unit with each anchor, which its rows are ranked by: larger is closer, -inf where
-    nothing is known; for an expectation it is the probability. `rows` are the rows of each unit.
+    nothing is known; for an expectation it is the probability. `rows` are the rows of each unit;
+    `exactly`: the probabilities are those of all that the cluster may have been.
     """
 
     case: ClusterCase
     values: Array
     rows: list[tuple[int, ...]]
+    exactly: bool = False
 
     @property
     def assignments(self) -> Iterator[Assignment]:
@@ -84,6 +87,7 @@ def attack(
     *,
     closer: Closer = "larger",
     k: int | None = None,
+    m: int | None = None,
     seed: int = 0,
     unrelated: float | None = None,
     control: Control | None = None,
@@ -95,18 +99,47 @@ def attack(
         coded = fitted_scores(release, coded, spoiler)
     k = release.k if k is None else k
     ruled_out = _limits(release, k) if strategy.consistent else None
-    counts = term_counts(release, _known(k)) if strategy.give == "expected" else None
+    supports = term_supports(release, _known(k)) if strategy.give == "expected" else None
+    counts = None if supports is None else term_counts(supports)
     for batch in batches(spoiler.cases(list(_cases(release, strategy, k, counts)))):
         unit_values = _unknown(batch) if strategy.match == "random" else values(batch, strategy, coded)
         unit_values = spoiler.values(batch, unit_values)
-        if strategy.match == "expectation":
-            unit_values = expectation(batch, unit_values, _targets(batch, counts), ruled_out)
+        gone_through: set[int] = set()
+        if strategy.by_probability:
+            p = expectation(batch, unit_values, _targets(batch, counts), ruled_out)
+            if strategy.match == "exact":
+                bounds = _known(k), _size_known(release.m if m is None else m)
+                gone_through = _go_through(release, batch, unit_values, p, supports or {}, *bounds)
+            unit_values = p
         rows = _matched(batch, strategy, unit_values, seed, ruled_out)
         for case, units in _by_case(batch):
             published, unit_rows = spoiler.restored(case, rows[units])
-            yield AttackedCluster(published, unit_values[units, : len(case.rows.anchors)], unit_rows)
-    if strategy.match == "expectation":
+            shares = unit_values[units, : len(case.rows.anchors)]
+            yield AttackedCluster(published, shares, unit_rows, case.number in gone_through)
+    if strategy.by_probability:
         yield from _shared(release, strategy, coded, spoiler)
+
+
+def _go_through(
+    release: Disassociated,
+    batch: list[ClusterCase],
+    values: Array,
+    p: Array,
+    supports: Mapping[int, Array],
+    k: int,
+    m: int,
+) -> set[int]:
+    """Put the exact posterior in the place of p in small clusters, and return their numbers."""
+    joined = {number for joint in release.joints for number in joint.clusters}
+    done = set()
+    for case, units in _by_case(batch):
+        place = units, slice(0, len(case.rows.anchors))
+        cluster, chances = release.clusters[case.number], supports[len(case.rows.of_row)]
+        share = exact(case, cluster, values[place], chances, k=k, m=m, empty_rows=case.number in joined)
+        if share is not None:
+            p[place] = share
+            done.add(case.number)
+    return done
 
 
 def _shared(
@@ -138,6 +171,12 @@ def _known(k: int | None) -> int:
     return k
 
 
+def _size_known(m: int | None) -> int:
+    if m is None:
+        raise DecloakError("the release does not say its m", hint="write it in its header, or use match: expectation")
+    return m
+
+
 def _by_case(batch: list[ClusterCase]) -> Iterator[tuple[ClusterCase, slice]]:
     """The units of each cluster among those of a batch."""
     first = 0
@@ -154,7 +193,7 @@ def _items(release: Disassociated, strategy: Reassociation) -> list[str]:
         items.update(
             cluster.term_chunk, *(subrecord for chunk in cluster.record_chunks for subrecord in chunk.subrecords)
         )
-    if strategy.match == "expectation":
+    if strategy.by_probability:
         items.update(item for joint in release.joints for chunk in joint.shared_chunks for item in chunk.items)
     return sorted(items)
 
@@ -189,7 +228,7 @@ def _matched(
     """The rows of every unit of a batch, cluster after cluster."""
     if strategy.match == "random":
         return by_chance(batch, seed)
-    if strategy.match in ("best", "expectation"):
+    if strategy.match == "best" or strategy.by_probability:
         return best(batch, unit_values)
     rows = assign(batch, unit_values)
     return rows if ruled_out is None else _consistent(batch, unit_values, rows, ruled_out)

@@ -16,7 +16,7 @@ __all__ = ["Combine", "Reassociation"]
 Unit = Literal["term", "subrecord"]
 Combine = Literal["mean", "upper_half", "best", "bayes", "fitted"]
 Give = Literal["k - 1", "multiplicity", "expected"]
-Match = Literal["best", "assignment", "expectation", "random"]
+Match = Literal["best", "assignment", "expectation", "exact", "random"]
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,9 @@ class Reassociation:
     by the mean. A sub-record goes to as many rows as it was published. A term, published once, goes to `k - 1` rows,
     the most it can be in, to one (`multiplicity`), or to as many as are `expected` of supports like the published
     ones. `best` matches every unit on its own, `assignment` all sub-records of a chunk at once, `expectation` by the
-    probability of every row with all units of a chunk at once, shared chunks among them, `random` by chance.
-    `consistent` rules out what the algorithm could not have published.
+    probability of every row with all units of a chunk at once, shared chunks among them, `exact` by going through all
+    that a small cluster may have been and like `expectation` in the others, `random` by chance. `consistent`
+    rules out what the algorithm could not have published.
 
     >>> rga = Reassociation.build(units=["term"], combine="upper_half")
     >>> rga.combine_for("T"), rga.combine_for(1)
@@ -65,6 +66,11 @@ class Reassociation:
             raise DecloakError(message, place(choice), hint)
         return built
 
+    @property
+    def by_probability(self) -> bool:
+        """Whether rows are ranked by how likely they have a unit."""
+        return self.match in ("expectation", "exact")
+
     def combine_for(self, chunk: int | str) -> Combine:
         return self.combine if ("term" if chunk == "T" else "subrecord") in self.units else "mean"
 
@@ -79,9 +85,12 @@ def _misfits(attack: Reassociation, combine_chosen: bool) -> Iterator[tuple[str,
         yield "units", "chance gives terms and sub-records alike", "write [term, subrecord]"
     if attack.match != "random" and not combine_chosen:
         yield "combine", "nothing says how scores are combined", f"write one of {', '.join(get_args(Combine))}"
-    if attack.consistent and attack.match not in ("assignment", "expectation"):
+    if attack.consistent and attack.match not in ("assignment", "expectation", "exact"):
         message = "only what decides all at once can be consistent"
         yield "consistent", message, "write match: assignment or match: expectation"
-    if attack.match == "expectation" and (attack.combine not in ("bayes", "fitted") or len(attack.units) < 2):
+    if attack.match == "exact" and not (attack.consistent and attack.give == "expected"):
+        message = "what is exact rules out what cannot have been published, and weighs how many rows a term has"
+        yield "match", message, "write consistent: true and give: expected beside it"
+    if attack.by_probability and (attack.combine not in ("bayes", "fitted") or len(attack.units) < 2):
         message = "probabilities come of log odds of terms and sub-records alike"
         yield "match", message, "write combine: bayes or combine: fitted, and leave units out"
