@@ -71,6 +71,8 @@ REAL = {
 }  # fmt: skip
 RUN = """
 import json, sys, time
+from decloak.cli import settle
+settle()  # as the command line begins
 from decloak import run
 from decloak.runs.runner import Progress
 from decloak.store.opening import open_store

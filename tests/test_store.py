@@ -8,11 +8,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from sqlite_utils import Database
 
 from decloak.errors import DecloakError
 from decloak.store.documentation import schema_markdown, schema_tables
-from decloak.store.inserting import insert
+from decloak.store.inserting import insert, insert_rows
 from decloak.store.opening import APPLICATION, VERSION, connect_readonly, open_store
 
 
@@ -422,3 +424,20 @@ def test_a_copy_of_the_file_is_the_whole_store(store, tmp_path):
     copy = Path(shutil.copy(store, tmp_path / "copy.db"))
     with closing(connect_readonly(copy)) as connection:
         assert connection.execute("select count(*) from item where name = 'last'").fetchone() == (1,)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.none() | st.text(max_size=2)), max_size=200), st.integers(1, 3))
+@example([(1, "a"), (2, None)] * 50, 2)
+def test_rows_are_inserted_as_they_come_however_many(rows, repeated):
+    held = rows * repeated
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("create table t (a, b)")
+        insert_rows(connection, "t (a, b)", iter(held))
+        assert connection.execute("select a, b from t order by rowid").fetchall() == held
+
+
+def test_more_rows_than_are_gathered_at_once_are_inserted_in_order():
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("create table t (a)")
+        insert_rows(connection, "t (a)", ((number,) for number in range(30_001)))
+        assert [a for (a,) in connection.execute("select a from t order by rowid")] == list(range(30_001))

@@ -20,7 +20,7 @@ from decloak.errors import DecloakError, nearest, shown
 from decloak.report.terminal import say
 from decloak.version import __version__
 
-__all__ = ["EXIT_INPUT", "EXIT_INTERNAL", "EXIT_INTERRUPTED", "cli", "main"]
+__all__ = ["EXIT_INPUT", "EXIT_INTERNAL", "EXIT_INTERRUPTED", "cli", "main", "settle"]
 
 EXIT_INTERNAL = 1
 EXIT_INPUT = 2
@@ -91,9 +91,18 @@ def main(arguments: list[str] | None = None) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a name the terminal's encoding has not got
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # to clean up behind it as behind Ctrl-C
+    settle()
+    sys.exit(_code(arguments))
+
+
+def settle() -> None:
+    """Settle what is of the whole process, before anything heavy is imported: a library leaves that to its user."""
     # Data are millions of tuples and texts without a cycle: going through them as often as usual took a fifth of a run.
     gc.set_threshold(200_000, 20, 100)
-    sys.exit(_code(arguments))
+    # Threads of linear algebra wait for work by spinning, and there is little: processes share out what takes long.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Pydantic would look through all that is installed for plugins, which have no business in what is checked here.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 def _code(arguments: list[str] | None) -> int:

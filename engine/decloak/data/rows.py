@@ -62,8 +62,8 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
         if isinstance(rows, CodedRows):
             return rows
         coding: Coding[T_co] = Coding()
-        codes = _Growing()
-        lengths = np.fromiter((codes.extend([coding[name] for name in row]) for row in rows), np.int64)
+        codes, number = _Growing(), coding.__getitem__
+        lengths = np.fromiter((codes.extend(list(map(number, row))) for row in rows), np.int64)
         return cls(np.concatenate(([0], np.cumsum(lengths))), codes.array, tuple(coding))
 
     def __len__(self) -> int:

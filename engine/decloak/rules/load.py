@@ -9,15 +9,15 @@ from dataclasses import replace
 from functools import cache, lru_cache, reduce
 from operator import or_
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field, RootModel
+from pydantic import ConfigDict, Field, RootModel
 
 from decloak.digest import digest
 from decloak.errors import DecloakError, nearest, shown
 from decloak.resources import bundled
 from decloak.rules.model import RuleModel, is_path
-from decloak.rules.operators.operator import Rule
+from decloak.rules.operators.operator import Operator, Rule
 from decloak.rules.operators.registry import OPERATORS
 from decloak.store.relations import RELATIONS, Derives
 from decloak.store.sandbox_guard import empty_sandbox
@@ -44,6 +44,8 @@ else:
 class _RuleFile(RootModel[AnyModel]):
     """A rule file of any form."""
 
+    model_config = ConfigDict(defer_build=True)
+
 
 Texts = dict[str, Rule]
 """Rules by name, their SQL not checked yet."""
@@ -61,10 +63,18 @@ def _source(text: str, name: str) -> Source:
 def parse_rule(text: str, path: str = "rule") -> Rule:
     """Read a rule text, of a file or as the store keeps it."""
     source = _source(text, shown(path, 300)[1:-1])
-    model = check(source, _RuleFile).root
+    operator = _operator_of(source)
+    # That of all forms takes long to build, and is there to say what is amiss with a form.
+    model = check(source, operator.model) if operator else check(source, _RuleFile).root
     operator = OPERATORS[model.form]
     lines = text.replace("\r\n", "\n").replace("\r", "\n")  # the same rule, wherever it was written
     return Rule(operator, model, source, lines, path, operator.derives(model, source))
+
+
+def _operator_of(source: Source) -> Operator[Any] | None:
+    """What a rule file says it is for, None where it does not."""
+    form = source.value.get("form") if isinstance(source.value, dict) else None
+    return OPERATORS.get(form) if isinstance(form, str) else None
 
 
 @lru_cache(_KEPT)

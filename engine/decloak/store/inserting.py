@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
+from itertools import chain, islice
 from typing import Any
 
 from decloak.store.opening import Store
@@ -64,8 +65,21 @@ def insert(connection: sqlite3.Connection, table: str, **columns: Any) -> int:
 
 def insert_rows(connection: sqlite3.Connection, into: str, rows: Iterable[Sequence[Any]]) -> None:
     """Insert rows into a table that is named with its columns, as in "knows (knowledge, item)"."""
-    marks = ", ".join("?" * (into.count(",") + 1))
-    connection.executemany(f"insert into {into} values ({marks})", rows)
+    width = into.count(",") + 1
+    marks = f"({', '.join('?' * width)})"
+    values = chain.from_iterable(rows)
+    # A statement for many rows takes less than half the time of one for each.
+    while held := list(islice(values, _AT_ONCE * _BLOCK * width)):
+        whole = len(held) // (_AT_ONCE * width) * _AT_ONCE * width
+        for part, at_once in ((held[:whole], _AT_ONCE), (held[whole:], 1)):
+            if not part:
+                continue
+            statement = f"insert into {into} values {', '.join([marks] * at_once)}"
+            connection.executemany(statement, zip(*[iter(part)] * (at_once * width), strict=True))
+
+
+_AT_ONCE, _BLOCK = 50, 1 << 8
+"""Rows of a statement, and statements whose rows are gathered before they are carried out."""
 
 
 def insert_numbered(connection: sqlite3.Connection, into: str, rows: Iterable[Sequence[Any]]) -> range:

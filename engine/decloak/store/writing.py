@@ -77,10 +77,8 @@ def _write_table(
     # SQLite reads NaN as null: no score.
     cells = ((number, row, col, d) for row, values in enumerate(table.d.tolist()) for col, d in enumerate(values))
     insert_rows(connection, "cell (distance_table, row, col, d)", cells)
-    connection.executemany(
-        "insert or ignore into context values (?, ?, ?)",
-        ((number, row, items[name]) for row, names in enumerate(table.contexts) for name in names),
-    )
+    contexts = ((number, row, items[name]) for row, names in enumerate(table.contexts) for name in dict.fromkeys(names))
+    insert_rows(connection, "context (distance_table, row, item)", contexts)
 
 
 def write_measurement(

@@ -80,11 +80,12 @@ def split(line: Line, separator: str = ",") -> list[str]:
     >>> split(Line("x", 1, 'milk, "bread, white" ,rice'))
     ['milk', 'bread, white', 'rice']
     """
-    if '"' in line.text:
+    text = line.text
+    if '"' in text:
         return [cell.text for cell in cells(line, separator)]
     if separator == " ":
-        return [value.strip() for value in line.text.split(" ") if value] or [""]
-    return [value.strip() for value in line.text.split(separator)]
+        return list(map(str.strip, filter(None, text.split(" ")))) or [""]
+    return list(map(str.strip, text.split(separator)))
 
 
 def records(lines: Iterable[Line], separator: str = ",") -> Iterator[tuple[Line, list[str]]]:

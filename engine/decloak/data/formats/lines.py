@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO, FileIO
+from itertools import count, islice, repeat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -96,13 +97,14 @@ def _lines_of(data: bytes, path: FilePath, longest: int) -> Iterator[Line]:
     while begin < len(data):
         end = data.find(b"\n", begin + BLOCK) + 1 or len(data)
         texts = _texts(data[begin:end], path, number)
-        lines = [Line(name, at, text) for at, text in enumerate(texts, number)]
+        lines = list(map(Line._make, zip(repeat(name), count(number), texts)))
         check_lengths(lines, longest)
-        for line in lines:
-            blank.append(line)
-            if line.text.strip():
-                yield from blank
-                blank.clear()
+        last = next((at for at in range(len(texts), 0, -1) if texts[at - 1].strip()), 0)
+        if last:
+            yield from blank
+            blank.clear()
+            yield from islice(lines, last)
+        blank += lines[last:]
         number, begin = number + len(lines), end
 
 

@@ -73,13 +73,13 @@ def dataset_of(records: Iterable[Record], origin: str) -> Dataset:
 
 
 def _rows(records: Iterable[Record], labels: "LineLabels") -> Iterator[Iterable[str]]:
-    names = Names()
+    name, add = Names().__getitem__, labels.add
     for line, label, items in records:
         try:
-            row = dict.fromkeys(map(names.__getitem__, items))
+            row = dict.fromkeys(map(name, items))
         except DecloakError as error:
             raise line.wrong(error.message, error.hint) from None
-        labels.add(line, label)
+        add(line, label)
         yield row
 
 

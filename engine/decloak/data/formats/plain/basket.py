@@ -19,10 +19,11 @@ __all__ = ["FORMAT"]
 def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
     separator = options.separator or ","
     for line in islice(lines, int(options.header), None):
-        if not line.text.strip():
+        text = line.text
+        if not text or text.isspace():
             hint = "remove it; an empty transaction is an id alone, or [] in the format jsonl"
             raise line.wrong("an empty line", hint)
-        if "(" in line.text and options.within is None:  # brackets there are part of a list
+        if "(" in text and options.within is None:  # brackets there are part of a list
             _refuse_brackets(line, separator)
         names = split(line, separator)
         label = take_label(names, options.ids)
