@@ -401,3 +401,59 @@ def test_init_from_an_unsure_file_names_the_choices(call, tmp_path):
     assert said.code == 2
     assert "basket, ids, separator ';' or basket, separator ';'" in said.err
     assert not (tmp_path / "my.yaml").exists()
+
+
+def exported() -> list[list[str]]:
+    """A row for every item, with columns that say of a person what is no item."""
+    return [["PatientNr", "Name", "Aufnahme", "Diagnose"]] + [
+        [str(7000 + 7 * number), f"Doe, {number}", f"2023-01-{1 + number:02}", item]
+        for number, items in enumerate(BASKETS)
+        for item in items
+    ]
+
+
+def test_the_items_of_a_table_are_what_differs_within_a_person(tmp_path):
+    ids = [str(7000 + 7 * number) for number in range(24)]
+    for heading in ("Diagnose", "Befund"):
+        rows = exported()
+        rows[0][3] = heading
+        seen = look(written(tmp_path / "export.csv", separated(rows, ";", False), True, "\r\n"))
+        assert (seen.format, seen.reading.options.transaction, seen.reading.options.item) == (
+            "long",
+            "PatientNr",
+            heading,
+        )
+        assert seen.sure, seen.unsure
+        assert holds(read(seen.path, "long", **seen.reading.options._asdict())) == ([sorted(b) for b in BASKETS], ids)
+
+
+def test_a_header_is_known_by_the_numbers_below_it_whatever_its_words(tmp_path):
+    for first, second in (("PatientNr", "Diagnose"), ("Fall", "Befund")):
+        rows = [[first, second], *([row[0], row[3]] for row in exported()[1:])]
+        seen = look(written(tmp_path / "two.csv", separated(rows, ";", False), False, "\n"))
+        assert (seen.format, seen.reading.options.transaction, seen.reading.options.item) == ("long", first, second)
+
+
+@pytest.mark.parametrize("titles", [["diag1", "diag2", "diag3", "diag4"], ["ICD 1", "ICD 2", "ICD 3", "ICD 4"]])
+def test_rows_that_are_filled_up_with_empty_cells_are_lists(call, tmp_path, titles):
+    rows = [[str(70 + number), *(items + [""] * 4)[:4]] for number, items in enumerate(BASKETS)]
+    path = written(tmp_path / "wide.csv", separated([["id", *titles], *rows], ",", False), False, "\r\n")
+    seen = look(path)
+    assert (seen.format, seen.reading.settings, seen.sure) == ("basket", {"ids": True, "header": True}, True)
+    data = read(path, "basket", ids=True, header=True)
+    assert holds(data) == ([sorted(filter(None, row[1:])) for row in rows], [row[0] for row in rows])
+    code, _, err = call("check", str(path), "--k", "1", "--m", "1")
+    assert (code, "it holds" in err or "read as basket, ids, header" in err) == (0, True)
+
+
+def test_an_empty_cell_without_a_header_is_still_an_error(tmp_path):
+    path = written(tmp_path / "b.csv", ["milk,,bread", "tea,bread"], False, "\n")
+    with pytest.raises(DecloakError, match="an empty name"):
+        read(path, "basket")
+
+
+def test_a_row_for_every_person_of_a_table_of_other_things_is_doubted(tmp_path):
+    rows = [["id", "age", "sex", "ward"], *([str(n), str(30 + n % 3), "mf"[n % 2], "ABC"[n % 3]] for n in range(9))]
+    seen = look(written(tmp_path / "people.csv", separated(rows, ",", False), False, "\n"))
+    assert not seen.sure
+    assert "perhaps the columns of a table, not a list" in seen.unsure[0]

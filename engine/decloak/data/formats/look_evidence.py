@@ -35,13 +35,13 @@ MANY = 10
 ID_WORDS = re.compile(
     r"(?:\w*[ _.-])?(?:id|ids|tid|key|nr|no|number|transaction|trans|order|basket|customer|user|person|patient|visit|"
     r"invoice|invoiceno|case|record|session|member|visitor|client|subject|household|anonid|who|index)"
-    r"|(?:\w*(?:id|_?no|number))|#|",
+    r"|(?:\w*(?:id|_?no|_?nr|number))|#|",
     re.IGNORECASE,
 )
 """What a column of ids is called; in one-hot tables also nothing."""
 ITEM_WORDS = re.compile(
-    r"(?:\w*[ _.-])?(?:item|product|article|diagnos[ei]s|code|drug|tag|description|name|term|sku|stockcode|category|"
-    r"what|value|symptom|keyword|ingredient|good|movie|page|url|event|list|basket|purchase|word)(?:e?s)?"
+    r"(?:\w*[ _.-])?(?:item|product|article|diag|diagnos[ei]s?|dx|icd|atc|medication|procedure|code|drug|tag|"
+    r"description|name|term|sku|stockcode|category|what|value|symptom|keyword|ingredient|good|movie|page|url|event|list|basket|purchase|word)(?:e?s)?"
     r"(?:[ _.-]?(?:id|code|name|no|list))?[ _.-]?\d*",
     re.IGNORECASE,
 )
@@ -88,7 +88,7 @@ def header_of_rows(rows: Rows) -> bool:
     """Whether the first row is unlike all others: names of columns.
 
     None of its values occurs below; and the words are those of columns, or it has letters where all others have
-    numbers. One name alone is what lists are called.
+    numbers, be it in the first column alone. One name alone is what lists are called.
     """
     first, rest = [cell.strip() for cell in rows[0]], rows[1:]
     if len(rest) < HEADED - 1:
@@ -103,6 +103,8 @@ def header_of_rows(rows: Rows) -> bool:
     if matches(ID_WORDS, first[0]):
         worded = any(matches(ITEM_WORDS, cell) for cell in first[1:])
         return worded or _shape([row[0] for row in rest if row]) is not None
+    if not is_whole(first[0]) and first[0] and len(rest) >= FEWEST and all(row and is_whole(row[0]) for row in rest):
+        return True
     if all(matches(ITEM_WORDS, cell) for cell in first) and len(set(first)) == len(first):
         return len({re.sub(r"\d+", "", cell) for cell in first}) == 1
     return numbers and lettered

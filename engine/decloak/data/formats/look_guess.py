@@ -1,9 +1,8 @@
 """What the lines of a file seem to be: the format, the options it is read with, and what is not sure of that."""
 
-import itertools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from decloak.data.formats.delimited import cells
 from decloak.data.formats.jsonvalue import json_value
@@ -11,9 +10,6 @@ from decloak.data.formats.lines import Line
 from decloak.data.formats.look_evidence import (
     FEWEST,
     ID_WORDS,
-    INNER,
-    ITEM_WORDS,
-    NEARLY,
     SEPARATORS,
     Rows,
     header_of_rows,
@@ -27,33 +23,16 @@ from decloak.data.formats.look_evidence import (
     split_share,
 )  # fmt: skip
 from decloak.data.formats.look_fit import mark_name
+from decloak.data.formats.look_table import Guess, long, onehot, separators_within
 from decloak.data.formats.published import parse_elements
 from decloak.data.formats.record import Options
 from decloak.errors import DecloakError, shown
 
 __all__ = ["Guess", "guess", "guess_rows"]
 
-PLAIN = Options()
 LINES = 20_000
 """Lines that are looked at."""
 _SENTENCE = re.compile(r"[a-z][.!?](?:\s|$)")
-_MARKED = {"true", "false", "t", "f", "yes", "no", "y", "n", "x", "", "0", "1", "0.0", "1.0", "?"}
-"""What stands in tables of marks that are not 0 and 1."""
-
-
-@dataclass(frozen=True)
-class Guess:
-    """A format and its options; alternatives where it is not sure, and why; what must be mended first."""
-
-    format: str
-    options: Options = PLAIN
-    unsure: tuple[str, ...] = ()
-    alternatives: tuple[tuple[str, Options], ...] = ()
-    problem: str | None = None
-
-    def doubting(self, why: str, *alternatives: tuple[str, Options]) -> "Guess":
-        """The same with a doubt more."""
-        return replace(self, unsure=(*self.unsure, why), alternatives=(*self.alternatives, *alternatives))
 
 
 def guess(lines: Sequence[Line]) -> Guess:
@@ -154,7 +133,7 @@ def _with_lists(found: Guess, below: Rows) -> Guess:
     values = [row[1] for row in below if len(row) > 1]
     if not found.options.ids or not nested(below):
         return found
-    lists = [(found.format, found.options._replace(within=mark)) for mark in _within(values)]
+    lists = [(found.format, found.options._replace(within=mark)) for mark in separators_within(values)]
     return found.doubting("the values behind the ids may be lists", *lists) if lists else found
 
 
@@ -183,7 +162,10 @@ def _separated(lines: Sequence[Line]) -> Guess:
     mark_of = found.options.separator
     others = tuple((name, options._replace(separator=mark_of)) for name, options in found.alternatives)
     found = replace(found, alternatives=others)
+    headed = found.options.header or found.format in ("long", "onehot")
     for mark, rows in by.items():
+        if headed and len(rows[0]) == 1:
+            continue  # names of columns that it does not separate: it stands inside names
         if mark != best and 2 * split_share(rows) >= split_share(by[best]):
             why = f"{mark_name(mark)} separates names in {round(100 * split_share(rows))}% of the lines as well"
             found = found.doubting(why, ("basket", Options(separator=mark if mark != "," else None)))
@@ -224,84 +206,25 @@ def guess_rows(rows: Rows, name: str) -> Guess:
     """What the rows of a table or the values of lines are; `name` is the format of a list each row."""
     width = len(rows[0])
     constant = width > 1 and all(len(row) == width for row in rows)
-    if constant and len(rows) > 1 and (found := _onehot(rows) or _long(rows)) is not None:
+    if constant and len(rows) > 1 and (found := onehot(rows) or long(rows)) is not None:
         return found
     header = header_of_rows(rows)
     below = rows[1:] if header else rows
     found = Guess(name, Options(header=header))
     if header and matches(ID_WORDS, rows[0][0]) and len({row[0] for row in below}) == len(below):
-        return _with_lists(replace(found, options=Options(ids=True, header=True)), below)
+        found = _with_lists(replace(found, options=Options(ids=True, header=True)), below)
+        return found if width == 2 or not constant or _is_series(rows) else found.doubting(_columns(width))
     found = _with_ids(found, below)
     found = _with_header(_with_lists(found, below), rows)
     if constant and (header or len(rows) >= FEWEST):
-        why = f"every line has {width} values: perhaps the columns of a table, not a list"
-        return found.doubting(why, ("long", Options(transaction=rows[0][0], item=rows[0][1])))
+        return found.doubting(_columns(width), ("long", Options(transaction=rows[0][0], item=rows[0][1])))
     return found
 
 
-def _onehot(rows: Rows) -> Guess | None:
-    head, below = rows[0], rows[1:]
-    if {"0", "1"}.issuperset(head):
-        if len(rows) >= FEWEST and all({"0", "1"}.issuperset(row) for row in rows):
-            return Guess("onehot", problem="0 and 1 without a header: write the names of the items above them")
-        return None
-    ids = not head[0].strip() or not all(row[0] in ("0", "1") for row in below)
-    body = [row[int(ids) :] for row in below]
-    if all({"0", "1"}.issuperset(row) for row in body) and body[0]:
-        return Guess("onehot", Options(ids=ids))
-    marks = {cell.lower() for row in body for cell in row}
-    if body[0] and len(body[0]) > 1 and marks <= _MARKED and len(marks) <= 3 and marks & _MARKED - {""}:
-        listed = ", ".join(sorted(map(shown, marks)))
-        return Guess("onehot", Options(ids=ids), problem=f"a column an item, with {listed}: write 0 and 1 instead")
-    return None
+def _columns(width: int) -> str:
+    return f"every line has {width} values: perhaps the columns of a table, not a list"
 
 
-def _long(rows: Rows) -> Guess | None:
-    """Rows of (transaction, item): the ids come again, below a header that names both."""
-    head, below = [cell.strip() for cell in rows[0]], rows[1:]
-    again = [at for at in range(len(head)) if len({row[at] for row in below}) < len(below)]
-    named = [at for at, cell in enumerate(head) if matches(ID_WORDS, cell)]
-    items = [at for at, cell in enumerate(head) if matches(ITEM_WORDS, cell) and at not in named[:1]]
-    headed = header_of_rows(rows) or (bool(named and items) and len(set(head)) == len(head))
-    if not headed:
-        return _headless(rows) if len(head) == 2 else None
-    repeated = [at for at in named if at in again] or named
-    if not repeated or (not items and len(head) > 2):
-        if len(head) == 2 or not again:
-            return None
-        return Guess("long", problem="a table: say with --transaction and --item which columns hold the ids and items")
-    transaction = repeated[0]
-    choices = [at for at in items if at != transaction] or [1 - transaction]
-    if transaction not in again and (len(head) > 2 or not items):
-        return None
-    found = Guess("long", Options(transaction=head[transaction], item=head[choices[0]]))
-    if transaction not in again:
-        found = found.doubting("no id comes again: perhaps an id and a list", *_lists([row[1] for row in below]))
-    others = [(at, item) for at in repeated for item in choices if (at, item) != (transaction, choices[0])]
-    if others:
-        named_so = tuple(("long", Options(transaction=head[at], item=head[item])) for at, item in others)
-        return found.doubting("several columns may hold the ids or the items", *named_so)
-    return found
-
-
-def _lists(values: Sequence[str]) -> list[tuple[str, Options]]:
-    """What else the values behind ids may be: one item each, or lists by what separates some of them."""
-    return [("basket", Options(ids=True, header=True, within=mark)) for mark in (*_within(values), None)]
-
-
-def _within(values: Sequence[str]) -> list[str]:
-    """What may separate names inside some of the values."""
-    return [mark for mark in INNER if any(mark in value.strip() for value in values)]
-
-
-def _headless(rows: Rows) -> Guess | None:
-    """Two columns, the first of ids that come again one below the other."""
-    one_each = list({row[0]: list(row) for row in rows}.values())
-    follows = sum(row[0] == after[0] for row, after in itertools.pairwise(rows))
-    if not 0 < len(rows) - len(one_each) <= follows:
-        return None
-    ids = ids_of_rows(one_each)
-    found = Guess("long", problem="a row an item without a header: write the line tid,item above it")
-    if ids.there and ids.sure and len(rows) >= NEARLY * FEWEST:
-        return found
-    return Guess("basket").doubting("each line may be an id and one item", ("long", Options()))
+def _is_series(rows: Rows) -> bool:
+    """Whether the columns behind the ids are of one kind: their names differ in a number alone."""
+    return len({re.sub(r"\d+", "", cell).strip() for cell in rows[0][1:]}) == 1

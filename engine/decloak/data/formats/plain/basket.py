@@ -2,6 +2,7 @@
 
 An empty transaction is an id alone. With the option `within` every value is a list of its own, as in
 `p1<TAB>milk|bread|white wine` with a tab as the separator and `within: "|"`; an empty value is a list of nothing.
+Below a header a row has as many items as it has columns that are not empty.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,6 +27,8 @@ def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
         if "(" in text and options.within is None:  # brackets there are part of a list
             _refuse_brackets(line, separator)
         names = split(line, separator)
+        if options.header and any(names):  # a column that a row has nothing in
+            names = [name for at, name in enumerate(names) if name or (options.ids and at == 0)]
         label = take_label(names, options.ids)
         yield Record(line, label, names if options.within is None else _inner(line, names, options.within))
 
