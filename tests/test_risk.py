@@ -149,6 +149,19 @@ def test_without_the_originals_a_card_says_so(tmp_path):
     assert card.cells["singled_2"].reason == f"at least: {UNKNOWN}"
 
 
+def test_where_no_record_shows_anything_for_certain_nobody_is_said_to_be_safe(tmp_path):
+    (tmp_path / "d.csv").write_text("row,a,b\nx,0.5*,1.5\ny,1.2,0.3*\n")
+    (tmp_path / "r.txt").write_text("(b,c)\n(b,c),(d,e)\n")
+    relate = "relate: {measure: ngd, source: release}\n"
+    for data, rest in (("distances: d.csv", ""), ("published: r.txt", relate)):
+        (tmp_path / "s.yaml").write_text(f"scenario: s\ndata: {{{data}}}\n{rest}attack: [tba]\n")
+        done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+        connection = connect_readonly(done.store)
+        (card,) = risk_cards(connection, Study.of(connection, read_runs(connection, [done.variants[0].run])))
+        assert {cell.before for cell in card.cells.values()} == {None}
+        assert {cell.reason for cell in card.cells.values()} == {UNKNOWN, WHOLE}
+
+
 def test_every_row_of_a_card_says_why_where_it_has_nothing_to_say(ran):
     *_, connection = ran(APART, "[random]", "")
     (card,) = cards_of(connection).values()

@@ -175,6 +175,7 @@ def test_it_is_the_first_line_of_a_run_and_in_its_json(example, call):
         ({"relate": {"measure": "wordnet"}}, "An attacker who has the release and has a dictionary of how terms"),
         ({"relate": [{"measure": "ngd", "source": "corpus"}, {"measure": "embedding"}]},
          "knows how often texts mention two terms together and knows how near terms are"),
+        ({"data": {"distances": "d.csv"}}, "An attacker who has the release and has tables of how far items are apart"),
     ],
 )  # fmt: skip
 def test_the_attacker_is_named_by_what_is_known(config, phrase):

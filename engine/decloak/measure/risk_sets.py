@@ -57,6 +57,8 @@ class _Struck(NamedTuple):
 
 
 def _risk(people: "_People", after: _Struck | None, by_chance: Sequence[_Struck]) -> Risk:
+    if people.raw is None and not len(people.crowd.known):
+        return Risk(len(people.crowd), changes())  # nobody is shown to have anything: a zero would pass for safety
     hidden = people.hidden
     inferred = Change()
     if hidden is not None:

@@ -35,8 +35,8 @@ _PERSONS = {
 
 def attacker_phrase(config: Mapping[str, Any], knows: str = "") -> str:
     """Who attacks, by a step of the ladder, or by all that is related where none is known."""
-    rungs = set(knows.split(" + ")) if knows else {rung for rung, _ in _related(config.get("relate"))}
-    known = [phrase for rung, phrase in _related(config.get("relate")) if rung == Rung.LANGUAGE and rung in rungs]
+    rungs = set(knows.split(" + ")) if knows else {rung for rung, _ in _related(config)}
+    known = [phrase for rung, phrase in _related(config) if rung == Rung.LANGUAGE and rung in rungs]
     attacker = config.get("attacker") or {}
     always = _ALWAYS | ({Rung.SAMPLE: "has other records beside it"} if attacker.get("auxiliary") else {})
     known += [phrase for rung, phrase in always.items() if rung in rungs]
@@ -48,12 +48,15 @@ def attacker_phrase(config: Mapping[str, Any], knows: str = "") -> str:
 
 def language_of(config: Mapping[str, Any]) -> list[str]:
     """What somebody knows of language who goes by the measures of a scenario."""
-    phrases = (phrase for rung, phrase in _related(config.get("relate")) if rung == Rung.LANGUAGE)
+    phrases = (phrase for rung, phrase in _related(config) if rung == Rung.LANGUAGE)
     return list(dict.fromkeys(phrases))
 
 
-def _related(relate: Any) -> Iterator[tuple[Rung, str]]:
+def _related(config: Mapping[str, Any]) -> Iterator[tuple[Rung, str]]:
     """The rung of each measure, and what somebody knows who has it."""
+    if (config.get("data") or {}).get("distances"):
+        yield Rung.LANGUAGE, "has tables of how far items are apart"
+    relate = config.get("relate")
     parts = relate.get("of") or [relate] if isinstance(relate, Mapping) else relate or ()
     for part in parts:
         if isinstance(part, Mapping):
