@@ -111,18 +111,14 @@ def _alike(release: Disassociated, k: int) -> Iterator[Violation]:
         for position, chunk in enumerate(joint.shared_chunks):
             if elsewhere.isdisjoint(chunk.items):
                 continue
-            for subrecord, count in sorted(Counter(map(_ordered, chunk.subrecords)).items()):
+            counts = Counter(tuple(sorted(subrecord)) for subrecord in chunk.subrecords)
+            for subrecord, count in sorted(counts.items()):
                 if count < k:
                     message = (
-                        f"the sub-record {shown(', '.join(subrecord))} is {count} times in shared chunk {position} of"
-                        f" joint"
-                        f" cluster {number}, fewer than k = {k}, and an item of the chunk is also in another"
+                        f"the sub-record {shown(', '.join(subrecord))} is {count} times in shared chunk {position} of "
+                        f"joint cluster {number}, fewer than k = {k}, and an item of the chunk is also in another"
                     )
                     yield Violation("shared alike", number, position, subrecord, count, message)
-
-
-def _ordered(subrecord: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(sorted(subrecord))
 
 
 def _empty_records(release: Disassociated, k: int, m: int) -> Iterator[Violation]:
@@ -130,7 +126,7 @@ def _empty_records(release: Disassociated, k: int, m: int) -> Iterator[Violation
     for number, cluster in enumerate(release.clusters):
         if not cluster.term_chunk and _may_be_empty(cluster, k, m, number in joined):
             message = f"cluster {number} has too few sub-records for k records that hold items of several chunks"
-            yield Violation("records", number, None, (), sum(map(_length, cluster.record_chunks)), message)
+            yield Violation("records", number, None, (), _subrecords(cluster), message)
 
 
 def _may_be_empty(cluster: Cluster, k: int, m: int, joined: bool) -> bool:
@@ -141,10 +137,10 @@ def _may_be_empty(cluster: Cluster, k: int, m: int, joined: bool) -> bool:
     single one to spare nothing can stand together, and nothing is betrayed. A cluster of a joint one must have
     all of k (h - 1): the sub-records it shares may fill other clusters.
     """
-    spare = sum(map(_length, cluster.record_chunks)) - cluster.size
+    spare = _subrecords(cluster) - cluster.size
     needed = k * (min(m, len(cluster.record_chunks)) - 1)
     return spare < 0 or (spare < needed and (spare > 0 or joined))
 
 
-def _length(chunk: Chunk) -> int:
-    return len(chunk.subrecords)
+def _subrecords(cluster: Cluster) -> int:
+    return sum(len(chunk.subrecords) for chunk in cluster.record_chunks)

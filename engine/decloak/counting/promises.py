@@ -84,10 +84,8 @@ class Promise(ABC, Generic[ReleaseT]):
 
 
 @dataclass(frozen=True)
-class Frequent(Promise[Generalised]):
-    """k^m-anonymity: every m labels that some transaction shows together at least k show."""
-
-    columns: ClassVar[tuple[str, ...]] = ("itemset", "support")
+class _OfItemsets(Promise[ReleaseT]):
+    """A promise of itemsets of up to m items, and k records."""
 
     k: int
     m: int
@@ -98,6 +96,13 @@ class Frequent(Promise[Generalised]):
     @property
     def words(self) -> str:
         return f"k = {self.k}, m = {self.m}"
+
+
+@dataclass(frozen=True)
+class Frequent(_OfItemsets[Generalised]):
+    """k^m-anonymity: every m labels that some transaction shows together at least k show."""
+
+    columns: ClassVar[tuple[str, ...]] = ("itemset", "support")
 
     def broken(self, release: Generalised) -> Iterable[Row]:
         return self._listed(RareSets(release.rows, self.k, self.m), None)
@@ -244,21 +249,11 @@ class WholeSets(Promise[Generalised]):
 
 
 @dataclass(frozen=True)
-class Disassociation(Promise[Disassociated]):
+class Disassociation(_OfItemsets[Disassociated]):
     """The disassociation guarantee, by its closed form, and for small clusters by all that they may have been."""
 
     form: ClassVar = FormName.DISASSOCIATED
     columns: ClassVar[tuple[str, ...]] = ("kind", "cluster", "chunk", "itemset", "support", "what is wrong")
-
-    k: int
-    m: int
-
-    def __post_init__(self) -> None:
-        check_km(self.k, self.m)
-
-    @property
-    def words(self) -> str:
-        return f"k = {self.k}, m = {self.m}"
 
     def broken(self, release: Disassociated) -> Iterable[Row]:
         stated = replace(release, k=self.k, m=self.m)

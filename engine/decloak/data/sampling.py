@@ -18,7 +18,7 @@ from decloak.data.rows import CodedRows, picked_labels
 from decloak.errors import DecloakError
 from decloak.lazy import sparse
 
-__all__ = ["density_of", "sampled"]
+__all__ = ["sampled"]
 
 ROUNDS = 20
 """How often lines are chosen by items and items by lines."""
@@ -32,15 +32,6 @@ class _Core(NamedTuple):
     lines: Ints
     items: Ints
     density: float
-
-
-def density_of(data: Dataset) -> float:
-    """The share of ones among lines × items; lines without an item count.
-
-    >>> density_of(Dataset.of([["a", "b"], ["a"]]))
-    0.75
-    """
-    return float(len(data.rows.codes) / (len(data.rows) * len(data.items))) if data.items else 0.0
 
 
 def sampled(data: Dataset, lines: int | None, density: float | None, seed: int) -> Dataset:
@@ -77,7 +68,7 @@ def _of_density(x: sparse.csr_array[Any], lines: int, density: float, rng: np.ra
     while few < many:
         items = (few + many) // 2
         core = _core(x, lines, items, *chance)
-        best = min(best, core, key=lambda one: abs(one.density - density))
+        best = min(best, core, key=lambda candidate: abs(candidate.density - density))
         few, many = (items + 1, many) if core.density > density else (few, items)
     if abs(best.density - density) > OFF * density:
         message = f"no {lines:,} lines have a density of {density:g}: the nearest is {best.density:.3g}"

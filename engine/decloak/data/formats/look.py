@@ -4,16 +4,18 @@ Nothing is read by a look alone: whoever goes by it says so.
 """
 
 import os
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import FilePath, ReadFile, place
 from decloak.data.formats.look_fit import mark_name
-from decloak.data.formats.look_guess import Guess, guess, guess_rows
-from decloak.data.formats.look_odd import oddities
+from decloak.data.formats.look_guess import guess
+from decloak.data.formats.look_table import Guess, guess_rows
 from decloak.data.formats.look_sample import SAMPLE, Sample, sample_of
 from decloak.data.formats.published import parse_elements
 from decloak.data.formats.readers import FORMATS, read
@@ -24,6 +26,11 @@ __all__ = ["Counts", "Look", "Reading", "look"]
 
 SHOWN = 3
 """Records that are shown as they were understood."""
+EXAMPLES = 3
+"""Names that are shown of those that are odd."""
+
+_DATE = re.compile(r"\d{4}-\d\d?-\d\d?(?:[ T][\d:.]+)?|\d\d?[./]\d\d?[./]\d{2,4}(?: [\d:.]+)?")
+_ID = re.compile(r"[A-Za-z]{0,4}[-_]?\d{7,}|\S+@\S+\.\w+|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 
 
 class Reading(NamedTuple):
@@ -85,11 +92,11 @@ class Look:
     @property
     def value(self) -> dict[str, Any]:
         """The same as JSON has it."""
-        readings = [{"format": one.format, **one.settings} for one in self.alternatives]
-        told = asdict(self)
-        told |= {"reading": {"format": self.format, **self.reading.settings}, "alternatives": readings}
-        told |= {"counts": None if self.counts is None else self.counts._asdict(), "sure": self.sure}
-        return told
+        readings = [{"format": reading.format, **reading.settings} for reading in (self.reading, *self.alternatives)]
+        counts = None if self.counts is None else self.counts._asdict()
+        return asdict(self) | {
+            "reading": readings[0], "alternatives": readings[1:], "counts": counts, "sure": self.sure,
+        }  # fmt: skip
 
     def sure_reading(self, how: str) -> Reading:
         """What it is read as where nobody says; an error that names the choices, and how to say them, where that is
@@ -98,7 +105,7 @@ class Look:
         if self.problem is not None:
             raise DecloakError(f"seems to be {self.format}, but: {self.problem}", place(self.path))
         if self.unsure:
-            choices = " or ".join(str(one) for one in (self.reading, *self.alternatives))
+            choices = " or ".join(map(str, (self.reading, *self.alternatives)))
             raise DecloakError(
                 f"not sure what it is: {'; '.join(self.unsure)}", place(self.path), f"say by {how} which: {choices}"
             )
@@ -109,20 +116,20 @@ def look(path: FilePath) -> Look:
     if Path(path).is_dir():
         return Look(os.fspath(path), Reading("text"), None, "", "", False, (), (), None)
     sample = sample_of(path)
-    found = guess(sample.lines) if sample.binary is None else _binary(sample)
-    reading = Reading(found.format, found.options)
-    problem = found.problem or _unreadable(sample, reading.format)
+    likely = guess(sample.lines) if sample.binary is None else _binary(sample)
+    reading = Reading(likely.format, likely.options)
+    problem = likely.problem or _unreadable(sample, reading.format)
     dataset: Dataset | None = None
-    if found.problem is None and (sample.whole or sample.binary is None):
+    if likely.problem is None and (sample.whole or sample.binary is None):
         try:
             dataset = _dataset(sample, reading)
         except DecloakError as error:
             problem = problem or str(error).removeprefix(f"{place(sample.path)}: ")
     return Look(
         sample.path, reading, sample.packing, sample.encoding, sample.line_ends,
-        any('"' in line.text for line in sample.lines), found.unsure,
-        tuple(Reading(*one) for one in dict.fromkeys(found.alternatives)), problem,
-        **({} if dataset is None else _told(dataset, sample, reading)),
+        any('"' in line.text for line in sample.lines), likely.unsure,
+        tuple(Reading(*choice) for choice in dict.fromkeys(likely.alternatives)), problem,
+        **({} if dataset is None else _contents(dataset, sample, reading)),
     )  # fmt: skip
 
 
@@ -134,11 +141,10 @@ def _binary(sample: Sample) -> Guess:
 
     rows = [["" if cell is None else str(cell) for cell in cells] for _, cells in
             sheet_rows(sample.file.content, sample.path)]  # fmt: skip
-    found = guess_rows([_trimmed(row) for row in rows], "xlsx") if rows else Guess("xlsx")
-    if found.format == "onehot":
+    likely = guess_rows([_trimmed(row) for row in rows], "xlsx") if rows else Guess("xlsx")
+    if likely.format == "onehot":
         return Guess("xlsx", problem="a sheet of 0 and 1: save it as CSV, which is read as onehot")
-    return Guess("xlsx", found.options, found.unsure, tuple(("xlsx", one) for _, one in found.alternatives),
-                 found.problem)  # fmt: skip
+    return replace(likely, format="xlsx", alternatives=tuple(("xlsx", options) for _, options in likely.alternatives))
 
 
 def _trimmed(row: list[str]) -> list[str]:
@@ -164,26 +170,51 @@ def _unreadable(sample: Sample, name: str) -> str | None:
 
 def _dataset(sample: Sample, reading: Reading) -> Dataset | None:
     """What it holds, read as it seems; None for what holds no plain transactions."""
-    file = sample.file if sample.readable or sample.binary else _mended(sample)
     if reading.format == "published":
         elements = parse_elements(sample.lines, reading.options.ids)
-        rows = tuple(tuple(one if isinstance(one, str) else f"({', '.join(one)})" for one in row)
+        rows = tuple(tuple(item if isinstance(item, str) else f"({', '.join(item)})" for item in row)
                      for row in elements.transactions)  # fmt: skip
         return Dataset(rows, elements.labels)
-    if reading.format in FORMATS:
-        return read(file, reading.format, **reading.options._asdict())
-    return None
+    if reading.format not in FORMATS:
+        return None
+    file = sample.file
+    if not sample.readable and not sample.binary:
+        file = ReadFile(sample.path, "".join(f"{line.text}\n" for line in sample.lines).encode("utf-8", "replace"))
+    return read(file, reading.format, **reading.options._asdict())
 
 
-def _mended(sample: Sample) -> ReadFile:
-    return ReadFile(sample.path, "".join(f"{line.text}\n" for line in sample.lines).encode("utf-8", "replace"))
-
-
-def _told(dataset: Dataset, sample: Sample, reading: Reading) -> dict[str, Any]:
+def _contents(dataset: Dataset, sample: Sample, reading: Reading) -> dict[str, Any]:
     rows: Sequence[tuple[str, ...]] = dataset.transactions
     occurrences = sum(map(len, rows))
     all_read = reading.format in FORMATS and (sample.readable or sample.binary is not None)
     whole = sample.whole and (all_read or len(sample.file.content) <= SAMPLE)
     counts = Counts(len(rows), len(dataset.items), occurrences, occurrences / len(rows), max(map(len, rows)), whole)
     first = tuple(zip(dataset.labels[:SHOWN], rows[:SHOWN], strict=True))
-    return {"counts": counts, "first": first, "odd": oddities(dataset)}
+    return {"counts": counts, "first": first, "odd": tuple(_oddities(dataset))}
+
+
+def _oddities(dataset: Dataset) -> Iterator[str]:
+    """What may be a misreading or a fault of the data, in a line each."""
+    sizes = Counter(map(len, dataset.transactions))
+    records = len(dataset.transactions)
+    if sizes[0]:
+        yield f"{sizes[0]:,} of {records:,} records without items"
+    if sizes[1] == records:
+        yield "every record has one item"
+    elif 2 * sizes[1] > records:
+        yield f"{sizes[1]:,} of {records:,} records with one item"
+    for what, pattern in (("dates", _DATE), ("ids", _ID)):
+        like = [item for item in dataset.items if pattern.fullmatch(item)]
+        if like:
+            yield f"items that look like {what}: {', '.join(map(shown, like[:EXAMPLES]))}{_more(like)}"
+    groups: dict[str, list[str]] = defaultdict(list)
+    for item in dataset.items:
+        groups["".join(item.split()).casefold()].append(item)
+    alike = [names for names in groups.values() if len(names) > 1]
+    if alike:
+        listed = "; ".join(" and ".join(map(shown, names[:EXAMPLES])) for names in alike[:EXAMPLES])
+        yield f"names that differ in case or blanks only: {listed}{_more(alike)}"
+
+
+def _more(names: Sequence[object]) -> str:
+    return f" and {len(names) - EXAMPLES:,} more" if len(names) > EXAMPLES else ""

@@ -64,14 +64,11 @@ def read_fitting(
     for message, remedy in _of_lines(lines, options) if lines else ():
         raise DecloakError(message, place(path), f"{remedy}; {OVERRIDE}")
     data = read(file, format, **options._asdict())
-    if format in ("basket", "xlsx") and not _is_long_sheet(data, format):
+    long_sheet = format == "xlsx" and not data.labels[0].isdecimal()
+    if format in ("basket", "xlsx") and not long_sheet:
         for message, remedy in _of_rows(data, options):
             raise DecloakError(message, place(path), f"{remedy}; {OVERRIDE}")
     return data
-
-
-def _is_long_sheet(data: Dataset, format: str) -> bool:  # noqa: A002
-    return format == "xlsx" and not data.labels[0].isdecimal()
 
 
 def check_ids(path: FilePath, rows: Sequence[Sequence[Element]], ids: bool) -> None:
@@ -143,17 +140,15 @@ def _splits(
         return
     for mark in (*SEPARATORS, " "):
         others = rows_by(lines, mark) if mark != separator else None
-        if others is None or len(others) != len(rows) or (mark == " " and not _numbers(others)):
+        if others is None or len(others) != len(rows):
+            continue
+        if mark == " " and not all(is_whole(cell) for row in others for cell in row):
             continue
         if sum(len(other) >= 2 * len(row) for row, other in zip(rows, others, strict=True)) >= NEARLY * len(rows):
             yield (
                 f"{mark_name(separator)} separates nothing in nearly all lines, and {mark_name(mark)} does",
                 f"give the separator {mark_name(mark)}, or see `decloak look` what the file is",
             )
-
-
-def _numbers(rows: Sequence[Sequence[str]]) -> bool:
-    return all(is_whole(cell) for row in rows for cell in row)
 
 
 def _of_rows(data: Dataset, options: Options) -> Iterator[tuple[str, str]]:

@@ -1,6 +1,7 @@
-"""What a table with a row of names above it is: a row for every item, or a column for every item."""
+"""What rows of names are: lists, or a table with a row or a column for every item; and what is not sure of that."""
 
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -15,11 +16,13 @@ from decloak.data.formats.look_evidence import (
     ids_of_rows,
     is_whole,
     matches,
+    may_be_header,
+    nested,
 )  # fmt: skip
 from decloak.data.formats.record import Options
 from decloak.errors import shown
 
-__all__ = ["Guess", "long", "onehot", "separators_within"]
+__all__ = ["Guess", "guess_rows"]
 
 PLAIN = Options()
 _MARKED = {"true", "false", "t", "f", "yes", "no", "y", "n", "x", "", "0", "1", "0.0", "1.0", "?"}
@@ -40,8 +43,58 @@ class Guess:
         """The same with a doubt more."""
         return replace(self, unsure=(*self.unsure, why), alternatives=(*self.alternatives, *alternatives))
 
+    def with_ids(self, rows: Rows) -> "Guess":
+        """The same, with ids where the rows begin with some."""
+        ids = ids_of_rows(rows)
+        options = self.options._replace(ids=ids.there)
+        if ids.sure or (not ids.there and len(rows) < 2):
+            return replace(self, options=options)
+        why = f"the first name of each line may be {'no id' if ids.there else 'its id'}"
+        return replace(self, options=options).doubting(why, (self.format, options._replace(ids=not ids.there)))
 
-def onehot(rows: Rows) -> Guess | None:
+    def with_header(self, rows: Rows) -> "Guess":
+        """The same, with a doubt where the first of all rows may be a header."""
+        if self.options.header or not may_be_header(rows):
+            return self
+        behind = self.options._replace(header=True)
+        without = Guess(self.format, behind._replace(ids=False)).with_ids(rows[1:])
+        others = () if behind.within else ((self.format, without.options), *without.alternatives)
+        return self.doubting("the first line may name the columns", (self.format, behind), *others)
+
+    def with_lists(self, below: Rows) -> "Guess":
+        """The same, with a doubt where every id has one value, and these may be lists."""
+        if not self.options.ids or not nested(below):
+            return self
+        marks = _within([row[1] for row in below if len(row) > 1])
+        lists = [(self.format, self.options._replace(within=mark)) for mark in marks]
+        return self.doubting("the values behind the ids may be lists", *lists) if lists else self
+
+
+def guess_rows(rows: Rows, name: str) -> Guess:
+    """What the rows of a table or the values of lines are; `name` is the format of a list each row."""
+    width = len(rows[0])
+    constant = width > 1 and all(len(row) == width for row in rows)
+    if constant and len(rows) > 1 and (table := _onehot(rows) or _long(rows)) is not None:
+        return table
+    header = header_of_rows(rows)
+    below = rows[1:] if header else rows
+    columns = f"every line has {width} values: perhaps the columns of a table, not a list"
+    if header and matches(ID_WORDS, rows[0][0]) and len({row[0] for row in below}) == len(below):
+        lists = Guess(name, Options(ids=True, header=True)).with_lists(below)
+        return lists if width == 2 or not constant or _is_series(rows) else lists.doubting(columns)
+    lists = Guess(name, Options(header=header)).with_ids(below).with_lists(below).with_header(rows)
+    if constant and (header or len(rows) >= FEWEST):
+        return lists.doubting(columns, ("long", Options(transaction=rows[0][0], item=rows[0][1])))
+    return lists
+
+
+def _is_series(rows: Rows) -> bool:
+    """Whether the columns behind the ids are of one kind: their names differ in a number alone."""
+    return len({re.sub(r"\d+", "", cell).strip() for cell in rows[0][1:]}) == 1
+
+
+
+def _onehot(rows: Rows) -> Guess | None:
     head, below = rows[0], rows[1:]
     if {"0", "1"}.issuperset(head):
         if len(rows) >= FEWEST and all({"0", "1"}.issuperset(row) for row in rows):
@@ -58,7 +111,7 @@ def onehot(rows: Rows) -> Guess | None:
     return None
 
 
-def long(rows: Rows) -> Guess | None:
+def _long(rows: Rows) -> Guess | None:
     """Rows of (transaction, item): the ids come again, below a header that names both."""
     head, below = [cell.strip() for cell in rows[0]], rows[1:]
     again = [at for at in range(len(head)) if len({row[at] for row in below}) < len(below)]
@@ -82,14 +135,17 @@ def long(rows: Rows) -> Guess | None:
     choices = [at for at in items if at != transaction] or [1 - transaction]
     if transaction not in again and (len(head) > 2 or not items):
         return None
-    found = Guess("long", Options(transaction=head[transaction], item=head[choices[0]]))
+    columns = Guess("long", Options(transaction=head[transaction], item=head[choices[0]]))
     if transaction not in again:
-        found = found.doubting("no id comes again: perhaps an id and a list", *_lists([row[1] for row in below]))
+        # One item each, or lists by what separates some of them.
+        marks = (*_within([row[1] for row in below]), None)
+        lists = [("basket", Options(ids=True, header=True, within=mark)) for mark in marks]
+        columns = columns.doubting("no id comes again: perhaps an id and a list", *lists)
     others = [(at, item) for at in repeated for item in choices if (at, item) != (transaction, choices[0])]
     if others:
         named_so = tuple(("long", Options(transaction=head[at], item=head[item])) for at, item in others)
-        return found.doubting("several columns may hold the ids or the items", *named_so)
-    return found
+        return columns.doubting("several columns may hold the ids or the items", *named_so)
+    return columns
 
 
 def _are_numbers(at: int, rows: Rows) -> bool:
@@ -103,12 +159,7 @@ def _differs(at: int, transaction: int, rows: Rows) -> bool:
     return any(first.setdefault(row[transaction], row[at]) != row[at] for row in rows)
 
 
-def _lists(values: Sequence[str]) -> list[tuple[str, Options]]:
-    """What else the values behind ids may be: one item each, or lists by what separates some of them."""
-    return [("basket", Options(ids=True, header=True, within=mark)) for mark in (*separators_within(values), None)]
-
-
-def separators_within(values: Sequence[str]) -> list[str]:
+def _within(values: Sequence[str]) -> list[str]:
     """What may separate names inside some of the values."""
     return [mark for mark in INNER if any(mark in value.strip() for value in values)]
 
@@ -120,7 +171,6 @@ def _headless(rows: Rows) -> Guess | None:
     if not 0 < len(rows) - len(one_each) <= follows:
         return None
     ids = ids_of_rows(one_each)
-    found = Guess("long", problem="a row an item without a header: write the line tid,item above it")
     if ids.there and ids.sure and len(rows) >= NEARLY * FEWEST:
-        return found
+        return Guess("long", problem="a row an item without a header: write the line tid,item above it")
     return Guess("basket").doubting("each line may be an id and one item", ("long", Options()))

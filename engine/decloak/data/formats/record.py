@@ -37,9 +37,9 @@ class Format(NamedTuple):
     name: str
     summary: str
     """One line, as `decloak import --help` shows it."""
-    parse: Callable[[Iterable[Line], Options], Iterator[Record]] | None
+    parse: Callable[[Iterable[Line], Options], Iterator[Record]] | None = None
     """How its lines are read; None where it is no text."""
-    render: Callable[[Dataset, Options], Iterator[str]] | None
+    render: Callable[[Dataset, Options], Iterator[str]] | None = None
     """How its lines are written; None where it is only read."""
     options: frozenset[str] = frozenset()
     keeps_ids: bool = False

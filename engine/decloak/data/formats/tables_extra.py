@@ -7,7 +7,7 @@ from typing import Any
 from decloak.data.formats.lines import Line, place
 from decloak.data.formats.record import Options, Record
 from decloak.data.frames import Columns, rows_of_columns
-from decloak.errors import DecloakError
+from decloak.errors import DecloakError, placed
 
 __all__ = ["MOST_CELLS", "check_cells", "needed", "records_of_columns"]
 
@@ -32,9 +32,7 @@ def check_cells(rows: int, columns: int, path: str) -> None:
 
 def records_of_columns(columns: Columns, path: str, options: Options) -> Iterator[Record]:
     """The records of a table; a fault has the number of the row in its words."""
-    try:
+    with placed(place(path)):
         rows = list(rows_of_columns(columns, options.transaction, options.item))
-    except DecloakError as error:
-        raise DecloakError(error.message, place(path), error.hint) from None
     for number, (label, items) in enumerate(rows, 1):
         yield Record(Line(path, number, ""), label, items)

@@ -4,10 +4,10 @@ import gzip
 import io
 import lzma
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO, Protocol
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from decloak.data.formats.lines import FilePath, ReadFile, opened, place
 from decloak.errors import DecloakError
@@ -118,12 +118,4 @@ class _Unpacked(io.RawIOBase):
         return len(data)
 
 
-def _gzip(packed: IO[bytes] | io.RawIOBase) -> BinaryIO:
-    return gzip.GzipFile(fileobj=packed, mode="rb")  # type: ignore[return-value]
-
-
-def _xz(packed: IO[bytes] | io.RawIOBase) -> BinaryIO:
-    return lzma.LZMAFile(packed)  # type: ignore[return-value,arg-type]
-
-
-_UNPACK = {".gz": _gzip, ".xz": _xz}
+_UNPACK: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".xz": lzma.open}

@@ -97,11 +97,7 @@ def generate(transactions: int, seed: int) -> Dataset:
     _check("seed", seed, 0)
     draw = random.Random(seed).random
     clinic = knowledge()
-    return Dataset(
-        tuple(_record(clinic, draw) for _ in range(transactions)),
-        Numbers(transactions),
-        "clinic",
-    )
+    return Dataset(tuple(_record(clinic, draw) for _ in range(transactions)), Numbers(transactions), "clinic")
 
 
 def _check(name: str, value: object, least: int) -> None:

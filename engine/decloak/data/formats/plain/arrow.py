@@ -35,8 +35,6 @@ def _table(content: bytes, arrow: Any) -> Any:
 FORMAT = Format(
     "arrow",
     "Arrow or Feather, as parquet (extra 'tables')",
-    None,
-    None,
-    frozenset({"transaction", "item"}),
+    options=frozenset({"transaction", "item"}),
     load=_load,
 )

@@ -30,11 +30,10 @@ def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
         if options.header and any(names):  # a column that a row has nothing in
             names = [name for at, name in enumerate(names) if name or (options.ids and at == 0)]
         label = take_label(names, options.ids)
-        yield Record(line, label, names if options.within is None else _inner(line, names, options.within))
-
-
-def _inner(line: Line, values: list[str], within: str) -> list[str]:
-    return list(chain.from_iterable(split(line._replace(text=value), within) for value in values if value))
+        if options.within is not None:
+            lists = (split(line._replace(text=value), options.within) for value in names if value)
+            names = list(chain.from_iterable(lists))
+        yield Record(line, label, names)
 
 
 def _refuse_brackets(line: Line, separator: str) -> None:

@@ -27,8 +27,6 @@ def _load(content: bytes, path: str, options: Options) -> Iterator[Record]:
 FORMAT = Format(
     "parquet",
     "a table as long, a column of lists, or 0 and 1 (extra 'tables')",
-    None,
-    None,
-    frozenset({"transaction", "item"}),
+    options=frozenset({"transaction", "item"}),
     load=_load,
 )

@@ -17,7 +17,7 @@ from decloak.data.formats.record import Format, Options, Record, take_label
 from decloak.data.formats.tables_extra import MOST_CELLS, needed, records_of_columns
 from decloak.data.formats.unpacked import FREE, RATIO
 from decloak.data.frames import Columns, name_of
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, placed, shown
 
 __all__ = ["FORMAT", "sheet_rows"]
 
@@ -49,10 +49,8 @@ def _lists(rows: list[tuple[int, Cells]], path: str, options: Options) -> Iterat
         line = Line(path, number, "")
         if options.ids and cells[0] is None:
             raise line.wrong("a row without an id", "fill its first cell")
-        try:
+        with placed(place(path, number)):
             names = [name_of(cell, number - 1) for cell in cells if cell is not None]
-        except DecloakError as error:
-            raise line.wrong(error.message, error.hint) from None
         label = take_label(names, options.ids)
         if options.within is not None:
             names = [inner for name in names for inner in split(line._replace(text=name), options.within)]
@@ -96,8 +94,6 @@ def _sheet(sheet: Any, path: str) -> list[tuple[int, Cells]]:
 FORMAT = Format(
     "xlsx",
     "an Excel sheet as long, or of a transaction a row (extra 'tables')",
-    None,
-    None,
-    frozenset({"ids", "transaction", "item", "within", "header"}),
+    options=frozenset({"ids", "transaction", "item", "within", "header"}),
     load=_load,
 )
