@@ -21,7 +21,7 @@ from itertools import chain, combinations, product
 from pathlib import Path
 
 from bench_reassociate import records as generated
-from decloak.anonymisers.kernels.disassociation import Disassociation, disassociate
+from decloak.anonymisers.kernels.disassociation import ReleaseAndTruth, disassociate
 from decloak.data.disassociated import Disassociated
 from decloak.measure.kernels.breakage import transaction_breakage
 from decloak.measure.kernels.reassociation import accuracy, added_items
@@ -56,7 +56,7 @@ def attacks() -> dict[str, Reassociation]:
     return rules | {"consistent": replace(rules["assignment"], consistent=True)}
 
 
-def anonymised(records: Records) -> Disassociation:
+def anonymised(records: Records) -> ReleaseAndTruth:
     return disassociate(records, k=3, m=2, max_cluster=50)
 
 
@@ -77,7 +77,7 @@ def knowledge(known: Records, release: Disassociated) -> dict[Pair, float]:
     return odds_ratios(counts, {pair: together[pair] for pair in asked(release)}, len(known))
 
 
-def measured(records: Records, made: Disassociation, known: Records, seed: int) -> dict[str, Figures]:
+def measured(records: Records, made: ReleaseAndTruth, known: Records, seed: int) -> dict[str, Figures]:
     """The figures of every attack, by its name."""
     scores = knowledge(known, made.release)
     found: dict[str, Figures] = {}

@@ -30,7 +30,7 @@ def test_what_is_written_is_read_back(bench):
 
 
 def test_every_work_is_a_scenario(bench, tmp_path):
-    from decloak.scenario.model import load
+    from decloak.scenario.document import load
 
     for number, (_, text) in enumerate(bench.works(None)):
         path = tmp_path / f"{number}.yaml"

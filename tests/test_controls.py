@@ -19,7 +19,7 @@ from decloak.rules.reassociate.kernel import attack
 from decloak.rules.reassociate.scores import coded_scores
 from decloak.rules.reassociate.spoilt import Spoiler
 from decloak.runs.checking import plans
-from decloak.scenario.model import load
+from decloak.scenario.document import load
 from decloak.store.opening import connect_readonly
 from decloak.store.results import attacks_of
 from disassociated_releases import releases, scores

@@ -9,8 +9,8 @@ from decloak.errors import DecloakError
 from decloak.report import gallery, gallery_page
 from decloak.report.study import Study
 from decloak.report.trends import judged
+from decloak.scenario.document import load
 from decloak.scenario.figure import Trend
-from decloak.scenario.model import load
 from decloak.store.studies import StudyRun
 
 ROOT = Path(__file__).parents[1]

@@ -21,7 +21,7 @@ from decloak.relate.similarity_sources import WordnetSource
 from decloak.report.knowledge import attacker_phrase
 from decloak.report.verdict import conclude
 from decloak.runs.checking import plans
-from decloak.scenario.model import load
+from decloak.scenario.document import load
 from decloak.store.opening import connect_readonly
 from decloak.store.reading import read_dataset
 

@@ -9,7 +9,7 @@ import pytest
 
 import decloak
 from decloak.anonymisers.kernels.disassociation import disassociate
-from decloak.attack.breach import hit_records, risky_items, total
+from decloak.attack.breach import breach_total, hit_records, risky_items
 from decloak.attack.cover import covers
 from decloak.cli import _code
 from decloak.errors import DecloakError
@@ -105,7 +105,7 @@ def test_breaches_are_those_of_the_cover_problems_that_the_attack_itself_found(e
         assert values == {
             "cover_problems": len(problems),
             "nontrivial": sum(cover.size > 1 for cover in problems),
-            "breach": total(made.release, problems, known, "sound"),
+            "breach": breach_total(made.release, problems, known, "sound"),
             "vulnerable_items": len(risky_items(problems, known)),
             "vulnerable_records": len(hit_records(problems, data.transactions, made.truth, known)),
         }

@@ -17,7 +17,7 @@ from decloak.scenario.sweep import merged_faults
 from decloak.yaml import source as positions
 from decloak.yaml import tree as yamltree
 from decloak.yaml import wording
-from decloak.yaml.source import LARGEST, Mistakes, Source, check, read_source, validated
+from decloak.yaml.source import LARGEST_YAML, Mistakes, Source, check, read_source, validated
 from decloak.yaml.tree import DEEPEST, MOST, WIDEST
 
 BOTH = pytest.mark.parametrize("loader", [yaml.SafeLoader, getattr(yaml, "CSafeLoader", yaml.SafeLoader)])
@@ -181,7 +181,7 @@ def test_columns_count_characters_behind_a_byte_order_mark_and_wide_letters(
         (b"a: 1\nb: \xff", ":2:4: not UTF-8 text; save the file as UTF-8"),
         ("a: 1".encode("utf-16"), ":1:1: not UTF-8 text; save the file as UTF-8"),
         (b"\x7fELF\x02\x01", ":1:1: '\\x7f' is not a readable character; delete it, or save the file as text"),
-        (b"x" * (LARGEST + 1), ": a YAML file of more than 1 MB; keep bulk data in files of their own"),
+        (b"x" * (LARGEST_YAML + 1), ": a YAML file of more than 1 MB; keep bulk data in files of their own"),
     ],
 )
 def test_a_file_that_is_no_yaml_text_is_refused(tmp_path: Path, data: bytes, message: str) -> None:
@@ -205,8 +205,8 @@ def test_a_path_that_is_no_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_of_one_long_line_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
-    path.write_text("a: " + "x" * (LARGEST - 3))
-    assert len(read_source(path).value["a"]) == LARGEST - 3
+    path.write_text("a: " + "x" * (LARGEST_YAML - 3))
+    assert len(read_source(path).value["a"]) == LARGEST_YAML - 3
 
 
 texts = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), max_size=8)

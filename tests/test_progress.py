@@ -15,7 +15,7 @@ import decloak
 from decloak.cli import _code
 from decloak.report import progress
 from decloak.report.duration import duration
-from decloak.report.progress import Lines, Screen, result_line, time_left
+from decloak.report.progress import ProgressLines, Screen, result_line, time_left
 from decloak.runs.progress import Progress, RunVariant
 from decloak.store.opening import open_store
 from decloak.store.results import PooledFigure
@@ -93,10 +93,10 @@ def test_a_duration_is_told_in_a_unit_that_fits(seconds):
 
 def test_a_short_run_and_a_single_one_tell_nothing(capsys):
     clock = Clock()
-    lines = Lines(clock)
+    lines = ProgressLines(clock)
     lines.done("k=3", 1, 2, ran())
     assert capsys.readouterr() == ("", "")
-    single = Lines(clock)
+    single = ProgressLines(clock)
     clock.now = 100
     single.done("base", 1, 1, ran())
     assert capsys.readouterr() == ("", "")
@@ -104,7 +104,7 @@ def test_a_short_run_and_a_single_one_tell_nothing(capsys):
 
 def test_a_long_run_of_several_tells_a_line_for_each_that_is_done(capsys):
     clock = Clock()
-    lines = Lines(clock)
+    lines = ProgressLines(clock)
     lines.done("k=3", 1, 4, ran())
     clock.now = progress.SOON
     lines.done("k=4", 2, 4, ran(RIGHT))

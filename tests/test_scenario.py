@@ -21,7 +21,8 @@ from decloak.errors import DecloakError, Faults
 from decloak.measure.registry import FAMILIES, fitting
 from decloak.rules.load import Catalogue
 from decloak.scenario import parts
-from decloak.scenario.model import Document, Scenario, load, scenario_schema
+from decloak.scenario.document import Document, load
+from decloak.scenario.model import Scenario, scenario_schema
 from decloak.scenario.originals import Original
 from decloak.scenario.parts import Attack
 from decloak.scenario.published import DistancesData, PairData, PublishedData, PublishedFile

@@ -15,8 +15,8 @@ from decloak import digest as digest_module
 from decloak.digest import digest
 from decloak.errors import DecloakError
 from decloak.scenario import sweep
-from decloak.scenario.model import load
-from decloak.scenario.sweep import MOST, combinations, compact, merged_faults, short_names
+from decloak.scenario.document import load
+from decloak.scenario.sweep import MOST_VARIANTS, combinations, compact, merged_faults, short_names
 from decloak.scenario.variant import Variant, variants
 from decloak.yaml.source import Source
 
@@ -156,7 +156,10 @@ def test_a_seed_is_the_same_on_every_machine_and_in_every_version(tmp_path: Path
 
 
 def test_more_than_ten_thousand_variants_are_refused_where_vary_stands(tmp_path: Path) -> None:
-    assert len(sweep_of(tmp_path, vary={"anonymise.size": list(range(2, 102))}, repeat={"times": MOST // 100})) == MOST
+    times = MOST_VARIANTS // 100
+    assert (
+        len(sweep_of(tmp_path, vary={"anonymise.size": list(range(2, 102))}, repeat={"times": times})) == MOST_VARIANTS
+    )
     with pytest.raises(DecloakError) as caught:
         sweep_of(tmp_path, "repeat.times=101", vary={"anonymise.size": list(range(2, 102))})
     assert caught.value.message == "100 combinations repeated 101 times are more than 10000 variants"

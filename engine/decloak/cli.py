@@ -134,13 +134,17 @@ def _code(arguments: list[str] | None) -> int:
     except Exception as error:
         if os.environ.get("DECLOAK_DEBUG"):
             raise
-        mendable = _mendable(error, used.get("store"))
-        if mendable is not None:
-            _say(str(mendable))
-            return EXIT_INPUT
-        _say(f"a fault inside decloak: {type(error).__name__}: {shown(error, 200)}; "
-             "set DECLOAK_DEBUG=1 to see where, and report it")  # fmt: skip
-        return EXIT_INTERNAL
+        return _unforeseen(error, used.get("store"))
+
+
+def _unforeseen(error: Exception, store: Path | None) -> int:
+    mendable = _mendable(error, store)
+    if mendable is not None:
+        _say(str(mendable))
+        return EXIT_INPUT
+    _say(f"a fault inside decloak: {type(error).__name__}: {shown(error, 200)}; "
+         "set DECLOAK_DEBUG=1 to see where, and report it")  # fmt: skip
+    return EXIT_INTERNAL
 
 
 def _forget_output() -> None:
@@ -169,8 +173,8 @@ def _mendable(error: Exception, store: Path | None) -> DecloakError | None:
     if type(error).__module__ == "sqlite3":  # not imported for this alone: `--help` needs none of it
         from decloak.store.opening import unusable
 
-        told = unusable(error, store)
-        return told if told.hint else None  # without a remedy it is ours
+        trouble = unusable(error, store)
+        return trouble if trouble.hint else None  # without a remedy it is ours
     return None
 
 

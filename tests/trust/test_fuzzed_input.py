@@ -10,7 +10,7 @@ import decloak
 from decloak.data.published import Published, read_published
 from decloak.errors import DecloakError
 from decloak.rules.load import parse_rule
-from decloak.scenario.model import load
+from decloak.scenario.document import load
 
 SEEDS = {
     "basket": ("\n".join(LINES), {"format": "basket"}),

@@ -16,7 +16,7 @@ from decloak.anonymisers.kernels.constraints import (
     related_sets,
     utility_constraints,
 )
-from decloak.anonymisers.method import Anonymiser, Method, NewRelease, Options, Stopwatch
+from decloak.anonymisers.method import Anonymiser, Method, MethodOptions, NewRelease, Stopwatch
 from decloak.checks import check_enough
 from decloak.counting.constraints import broken_privacy, broken_utility
 from decloak.counting.promises import Constrained
@@ -29,18 +29,14 @@ from decloak.errors import DecloakError
 from decloak.relate.counting import Cache
 from decloak.relate.registry import Relate
 from decloak.relate.relatedness import Supplies
-from decloak.yaml.part import File, Found, Generalised, Item, Part, disjoint
+from decloak.yaml.part import File, Found, Item, ItemSet, Part, disjoint
 
 __all__ = ["CoatMethod"]
 
 Sets = Sequence[Sequence[str]]
 
 
-def _make(data: Dataset, options: Options) -> Coat:
-    return coat(data, **options)
-
-
-def _faults(data: Dataset, release: Coat, options: Options) -> Iterable[object]:
+def _faults(data: Dataset, release: Coat, options: MethodOptions) -> Iterable[object]:
     yield from broken_privacy(release.published, options["privacy"], k=options["k"])
     yield from broken_utility(release.published, options["utility"])
     try:
@@ -123,7 +119,12 @@ class CoatMethod(Method):
 
     form: ClassVar = FormName.SET_GENERALISED
     promised: ClassVar = Constrained
-    anonymisers: ClassVar = (Anonymiser("coat", _make, _faults, {"k", "privacy", "utility"}, {"suppress", "items"}),)
+    anonymisers: ClassVar = (
+        Anonymiser(
+            "coat", lambda data, options: coat(data, **options), _faults, {"k", "privacy", "utility"},
+            {"suppress", "items"},
+        ),
+    )  # fmt: skip
 
     method: Literal["coat"]
     """The name of the method."""
@@ -137,7 +138,7 @@ class CoatMethod(Method):
     """The sets of items somebody may know of a person, a file of them, or how they are drawn."""
     utility: (
         Literal["all"]
-        | Annotated[tuple[Generalised, ...], Field(min_length=1), AfterValidator(disjoint)]
+        | Annotated[tuple[ItemSet, ...], Field(min_length=1), AfterValidator(disjoint)]
         | RelatedUtility
         | ListedSets
     ) = "all"

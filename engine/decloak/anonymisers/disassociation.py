@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from decloak.anonymisers.kernels.disassociation import check_records, disassociate
-from decloak.anonymisers.method import Anonymiser, Method, NewRelease, Options
+from decloak.anonymisers.method import Anonymiser, Method, MethodOptions, NewRelease
 from decloak.counting.disassociation_guarantee import check_release
 from decloak.counting.promises import Disassociation
 from decloak.data.dataset import Dataset
@@ -21,11 +21,11 @@ from decloak.yaml.part import Found
 __all__ = ["DisassociationMethod"]
 
 
-def _make(data: Dataset, options: Options) -> Disassociated:
+def _make(data: Dataset, options: MethodOptions) -> Disassociated:
     return disassociate(data, **options).release
 
 
-def _faults(data: Dataset, release: Disassociated, options: Options) -> Iterable[object]:
+def _faults(data: Dataset, release: Disassociated, options: MethodOptions) -> Iterable[object]:
     return check_release(release, k=options["k"], m=options["m"])
 
 

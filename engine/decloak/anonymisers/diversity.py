@@ -10,7 +10,7 @@ from decloak.anonymisers.hierarchies import InHierarchy, Records, Tree, everywhe
 from decloak.anonymisers.kernels.constraints import item_names
 from decloak.anonymisers.kernels.diversity import diversity
 from decloak.anonymisers.kernels.raised_cut import Walked
-from decloak.anonymisers.method import Anonymiser, Options
+from decloak.anonymisers.method import Anonymiser, MethodOptions
 from decloak.counting.generalisation_guarantee import check_diverse
 from decloak.counting.promises import Diverse
 from decloak.data.dataset import Dataset
@@ -23,7 +23,7 @@ from decloak.yaml.part import Item
 __all__ = ["DiversityMethod"]
 
 
-def _make(data: Dataset, options: Options) -> Generalised:
+def _make(data: Dataset, options: MethodOptions) -> Generalised:
     """Only what is not sensitive is generalised."""
     tree, sensitive = tree_in(options), frozenset(item_names(options["sensitive"], "sensitive"))
     _check_sensitive(sensitive, data, tree.labels)
@@ -38,7 +38,7 @@ def _make(data: Dataset, options: Options) -> Generalised:
     return replace(release, transactions=rows, members=members)
 
 
-def _faults(data: Dataset, release: Generalised, options: Options) -> Iterable[object]:
+def _faults(data: Dataset, release: Generalised, options: MethodOptions) -> Iterable[object]:
     return check_diverse(data, release, options["sensitive"], options["l"], options["m"])
 
 

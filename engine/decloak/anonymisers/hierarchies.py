@@ -10,7 +10,7 @@ from pydantic import Field
 from decloak.anonymisers.kernels.building import ORDERS, by_cooccurrence, by_relatedness, check_items, ordered
 from decloak.anonymisers.kernels.raised_cut import Walked
 from decloak.anonymisers.kernels.release import Local, generalised
-from decloak.anonymisers.method import Method, NewRelease, Options, Stopwatch
+from decloak.anonymisers.method import Method, MethodOptions, NewRelease, Stopwatch
 from decloak.checks import check_enough
 from decloak.counting.generalisation_guarantee import check_generalised
 from decloak.counting.promises import Frequent
@@ -181,7 +181,7 @@ class Guarded(Hidden):
     """How many items somebody may know of a person."""
 
 
-def everywhere(find: Callable[..., Walked], method: str, data: Dataset, options: Options) -> Generalised:
+def everywhere(find: Callable[..., Walked], method: str, data: Dataset, options: MethodOptions) -> Generalised:
     """A release by the one cut for all records that is found."""
 
     def find_cuts(tree: Hierarchy, records: Records, **settings: Any) -> Local:
@@ -191,7 +191,7 @@ def everywhere(find: Callable[..., Walked], method: str, data: Dataset, options:
     return in_parts(find_cuts, method, data, options)
 
 
-def in_parts(find: Callable[..., Local], method: str, data: Dataset, options: Options) -> Generalised:
+def in_parts(find: Callable[..., Local], method: str, data: Dataset, options: MethodOptions) -> Generalised:
     """A release by the cut that is found for every part of the records."""
     tree = tree_in(options)
     records = tree.code(data)
@@ -199,12 +199,12 @@ def in_parts(find: Callable[..., Local], method: str, data: Dataset, options: Op
     return generalised(data, tree, records, cuts, method=method, k=options.get("k"), m=options.get("m"))
 
 
-def km_faults(data: Dataset, release: Generalised, options: Options) -> Iterable[object]:
+def km_faults(data: Dataset, release: Generalised, options: MethodOptions) -> Iterable[object]:
     """What breaks k^m-anonymity, or was lost."""
     return check_generalised(data, release, options["k"], options["m"])
 
 
-def tree_in(options: Options) -> Hierarchy:
+def tree_in(options: MethodOptions) -> Hierarchy:
     tree = options["hierarchy"]
     if not isinstance(tree, Hierarchy):
         hint = "build one: decloak.Hierarchy.balanced(data.items, fanout=5)"

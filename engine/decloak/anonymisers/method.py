@@ -24,9 +24,9 @@ from decloak.errors import DecloakError, nearest, shown
 from decloak.relate.counting import Cache
 from decloak.yaml.part import Part
 
-__all__ = ["Anonymiser", "Method", "NewRelease", "Options", "Presented", "Stopwatch"]
+__all__ = ["Anonymiser", "Method", "MethodOptions", "NewRelease", "Presented", "Stopwatch"]
 
-Options = Mapping[str, Any]
+MethodOptions = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -52,24 +52,24 @@ class Anonymiser(NamedTuple):
     """A method as a function: makes a release of data and options, and says what is wrong with one."""
 
     name: str
-    make: Callable[[Dataset, Options], Any]
-    check: Callable[[Dataset, Any, Options], Iterable[object]]
+    make: Callable[[Dataset, MethodOptions], Any]
+    check: Callable[[Dataset, Any, MethodOptions], Iterable[object]]
     needs: Set[str]
     may: Set[str] = frozenset()
 
-    def __call__(self, data: Dataset, options: Options) -> Any:
+    def __call__(self, data: Dataset, options: MethodOptions) -> Any:
         """Make a release, checked."""
         self._check_names(options)
         values = {option: _plain(value) for option, value in options.items()}
         return self.checked(data, self.make(data, values), values)
 
-    def checked(self, data: Dataset, release: Any, options: Options) -> Any:
+    def checked(self, data: Dataset, release: Any, options: MethodOptions) -> Any:
         """A release that keeps what was promised."""
         for fault in self.check(data, release, options):
             raise AssertionError(f"{self.name} broke its own guarantee: {fault}")
         return release
 
-    def _check_names(self, options: Options) -> None:
+    def _check_names(self, options: MethodOptions) -> None:
         names = self.needs | self.may
         for option in options.keys() - names:
             hint = nearest(option, names) or f"its options are {', '.join(sorted(names))}"
@@ -156,11 +156,11 @@ class Method(Part):
     def publish(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease:
         """Anonymise, in the order that is asked for; rows are called by their numbers."""
         presented = Presented.of(data, self.order)
-        made = self.make(presented.data, folder, seed, cache)
-        release, truth = presented.published(made.release, made.truth)
-        notes = [*made.notes, *([] if self.order == "sorted" else [RECORDED])]
-        parameters = {**made.parameters, "order": self.order}
-        return replace(made, release=release, truth=truth, parameters=parameters, notes=notes)
+        new = self.make(presented.data, folder, seed, cache)
+        release, truth = presented.published(new.release, new.truth)
+        notes = [*new.notes, *([] if self.order == "sorted" else [RECORDED])]
+        parameters = {**new.parameters, "order": self.order}
+        return replace(new, release=release, truth=truth, parameters=parameters, notes=notes)
 
     @abstractmethod
     def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease:

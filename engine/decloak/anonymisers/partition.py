@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from decloak.anonymisers.hierarchies import Hidden, in_parts
 from decloak.anonymisers.kernels.top_down import partition
-from decloak.anonymisers.method import Anonymiser, Options
+from decloak.anonymisers.method import Anonymiser, MethodOptions
 from decloak.counting.generalisation_guarantee import check_alike
 from decloak.counting.promises import AlikeRecords
 from decloak.data.dataset import Dataset
@@ -15,7 +15,7 @@ from decloak.data.generalised import Generalised
 __all__ = ["PartitionMethod"]
 
 
-def _faults(data: Dataset, release: Generalised, options: Options) -> Iterable[object]:
+def _faults(data: Dataset, release: Generalised, options: MethodOptions) -> Iterable[object]:
     return check_alike(data, release, options["k"])
 
 

@@ -99,8 +99,8 @@ def published_parameters(method: str, parameters: Mapping[str, Any]) -> dict[str
     """What may be told of how a release in a store was made: what its method asks for, and of lists only how long they
     are; not what was drawn, nor how much was lost. Of somebody else's release k and m.
     """
-    told = set(PARTS[method].model_fields) - {"method", "processes"} if method in PARTS else {"k", "m"}
-    return _parameters({name: value for name, value in parameters.items() if name in told})
+    public = set(PARTS[method].model_fields) - {"method", "processes"} if method in PARTS else {"k", "m"}
+    return _parameters({name: value for name, value in parameters.items() if name in public})
 
 
 def promise_of(method: str, parameters: Mapping[str, Any]) -> Promise[Any]:

@@ -6,22 +6,22 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field
 
 from decloak.anonymisers.kernels.sets import by_sets, random_sets
-from decloak.anonymisers.method import Anonymiser, Method, NewRelease, Options
+from decloak.anonymisers.method import Anonymiser, Method, MethodOptions, NewRelease
 from decloak.counting.promises import WholeSets
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
-from decloak.data.generalised import Generalised as GeneralisedRelease
+from decloak.data.generalised import Generalised
 from decloak.data.published import Published
 from decloak.errors import DecloakError
 from decloak.relate.counting import Cache
-from decloak.yaml.part import Found, Generalised, disjoint
+from decloak.yaml.part import Found, ItemSet, disjoint
 
 __all__ = ["SetsMethod"]
 
 
-def _faults(data: Dataset, release: Published, options: Options) -> Iterable[object]:
-    return WholeSets(tuple(map(tuple, options["sets"]))).broken(GeneralisedRelease.of(release))
+def _faults(data: Dataset, release: Published, options: MethodOptions) -> Iterable[object]:
+    return WholeSets(tuple(map(tuple, options["sets"]))).broken(Generalised.of(release))
 
 
 class SetsMethod(Method):
@@ -39,7 +39,7 @@ class SetsMethod(Method):
     """Items in a set; the items are shared out at random, anew in each repetition."""
     share: float = Field(0.5, gt=0, le=1)
     """The share of the items that go into sets of 'size'; the others are published as they are."""
-    sets: Annotated[tuple[Generalised, ...], Field(min_length=1), AfterValidator(disjoint)] | None = None
+    sets: Annotated[tuple[ItemSet, ...], Field(min_length=1), AfterValidator(disjoint)] | None = None
     """The sets; an item in none of them is published as it is."""
 
     def mistakes(self) -> Found:

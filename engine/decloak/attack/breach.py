@@ -23,8 +23,7 @@ from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError, nearest, shown
 
 __all__ = [
-    "READINGS", "Knowledge", "breach", "breached", "hit_records", "risky_items", "total",
-    "vulnerable_records",
+    "READINGS", "Knowledge", "breach", "breach_total", "breached", "hit_records", "risky_items", "vulnerable_records",
 ]  # fmt: skip
 
 READINGS = ("literal", "sound", "per_item", "sum")
@@ -37,7 +36,7 @@ _Index = Mapping[_Pair, Sequence[frozenset[str]]]
 
 
 def breach(release: Disassociated, knowledge: Knowledge = None, reading: str = "sound") -> int:
-    """Return the total of quantitative privacy breach detection.
+    """Return the breach_total of quantitative privacy breach detection.
 
     >>> from decloak.data.disassociated import Chunk, Cluster
     >>> chunks = (Chunk(("a", "b"), (("a",), ("a", "b"), ("a", "b"))), Chunk(("e",), (("e",), ("e",))))
@@ -45,10 +44,10 @@ def breach(release: Disassociated, knowledge: Knowledge = None, reading: str = "
     >>> breach(release), breach(release, [("b", "e")]), breach(release, [("a", "e")])
     (1, 1, 0)
     """
-    return total(release, covers(release), knowledge, reading)
+    return breach_total(release, covers(release), knowledge, reading)
 
 
-def total(release: Disassociated, covers: Iterable[Cover], knowledge: Knowledge, reading: str) -> int:
+def breach_total(release: Disassociated, covers: Iterable[Cover], knowledge: Knowledge, reading: str) -> int:
     """The same of cover problems that are at hand."""
     if reading not in READINGS:
         hint = nearest(reading, READINGS) or f"readings are {', '.join(READINGS)}"
@@ -144,12 +143,12 @@ def _largest(places: Iterable[tuple[int, int, str]]) -> dict[int, int]:
 def _literal(release: Disassociated, problems: Iterable[CoverProblem]) -> int:
     firsts = [{j: chunk.items[0] for j, chunk in enumerate(c.record_chunks)} for c in release.clusters]
     largest = _largest((p.cluster, p.chunk, "") for p in problems if firsts[p.cluster][p.chunk] == p.item)
-    total = running = 0
+    breach_total = running = 0
     for cluster in range(len(release.clusters)):
         # Never reset, as in the published algorithm: that is what makes this reading the literal one.
         running = max(running, largest.get(cluster, 0))
-        total += running
-    return total
+        breach_total += running
+    return breach_total
 
 
 def _check_truth(release: Disassociated, records: Sequence[Collection[str]], truth: Sequence[Sequence[int]]) -> None:

@@ -22,7 +22,8 @@ from decloak.attack.controls import Control
 from decloak.attack.features import Occurrences, Scores, features, pairs_of, words_of
 from decloak.attack.logistic import learn_calibrated
 from decloak.attack.tables import context, mean_scores
-from decloak.data.published import Element, Published
+from decloak.data.content import Element
+from decloak.data.published import Published
 from decloak.data.tables import AttackTable, Floats, Pair
 
 __all__ = ["Likeness", "added_probabilities", "likeness_tables", "likenesses"]

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decloak.data.published import Element, Published
+from decloak.data.content import Element
+from decloak.data.published import Published
 from decloak.data.tables import AttackTable, Context, Floats, Pair
 
 __all__ = ["context", "mean_scores", "needed_pairs", "tables"]

@@ -8,7 +8,8 @@ utility sets, and items of none, are never generalised together.
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from decloak.data.published import Element, Published
+from decloak.data.content import Element
+from decloak.data.published import Published
 from decloak.errors import DecloakError, shown
 
 __all__ = ["mark"]

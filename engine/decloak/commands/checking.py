@@ -9,8 +9,8 @@ import click
 
 from decloak.commands.ci import ci_options, write_ci
 from decloak.commands.options import EXIT_EXPECTATION, form_option, listed_choices
-from decloak.commands.reading import found_reading, plain_options, reading_options
-from decloak.commands.release_reading import RELEASES, STORE, read_any_release
+from decloak.commands.reading import plain_options, reading_of, reading_options
+from decloak.commands.release_reading import RELEASES, STORE_KIND, read_any_release
 from decloak.data.formats.lines import FilePath, place
 from decloak.data.formats.readers import FORMATS
 from decloak.data.forms import FormName
@@ -89,18 +89,22 @@ def check_command(
         raise DecloakError("--constraints, --whole, --links and --negative are checks of their own", hint="give one")
     if whole and m is not None:
         raise DecloakError("--whole is about whole transactions, whatever m", hint="leave --m out")
-    options = plain_options(reading)
-    source: FilePath = file
     if kind is None and is_store(file):
-        kind = STORE
-    elif kind is None:
-        source, (kind, options) = found_reading(file, options, "--input")
+        kind = STORE_KIND
+    source, kind, options = reading_of(file, kind, plain_options(reading), "--input")
     release = read_any_release(source, kind, options, as_said=as_said)
     promise = _promise(release, source, kind, chosen, constraints, k=k, m=m)
     with placed(place(source)):
         promise.check_fits(release)
     for note in promise.notes(release):
         say(f"note: {note}", err=True)
+    verdict, holds = _print_verdict(promise, release, most, form)
+    write_ci(file.name, [], [Judged(promise.words, holds, verdict, file.as_posix())], junit, sarif)
+    return 0 if holds else EXIT_EXPECTATION
+
+
+def _print_verdict(promise: "Promise[Any]", release: "AnyRelease", most: int, form: str) -> tuple[str, bool]:
+    """Print the first violations, and the verdict on stderr; what it says, and whether the promise holds."""
     listed = _listed(release)
     first = promise.first(release, most)
     if first.rows or form != "table":
@@ -108,8 +112,7 @@ def check_command(
         sys.stdout.flush()  # counting all of them takes longer than finding these
     verdict = _counted(first) if first.rows else f"it holds: {promise.words}"
     say(verdict, err=True)
-    write_ci(file.name, [], [Judged(promise.words, not first.rows, verdict, file.as_posix())], junit, sarif)
-    return EXIT_EXPECTATION if first.rows else 0
+    return verdict, not first.rows
 
 
 def _counted(first: "First") -> str:
@@ -119,10 +122,6 @@ def _counted(first: "First") -> str:
         return f"{len(first.rows)} or more violations"
     rest = f", {count - len(first.rows)} more not shown" if count > len(first.rows) else ""
     return f"{count} violation{'s' * (count != 1)}{rest}"
-
-
-def _given(bounds: Mapping[str, int | None]) -> dict[str, int]:
-    return {name: bound for name, bound in bounds.items() if bound is not None}
 
 
 def _promise(
@@ -147,7 +146,8 @@ def _promise(
     stated = {name: getattr(release, name) if bound is None else bound for name, bound in bounds.items()}
     if not any(chosen.values()) and None in stated.values() and (manifest := read_manifest(file)) is not None:
         with placed(place(manifest_path(file))):
-            return promise_of(manifest.method, {**manifest.parameters, **_given(bounds)})
+            said = {name: bound for name, bound in bounds.items() if bound is not None}
+            return promise_of(manifest.method, {**manifest.parameters, **said})
     if stated["k"] is None or (stated["m"] is None and not chosen["whole"]):
         where, what = (release.origin, "the release") if kind in RELEASES else (None, "a data file")
         words = ("k", "--k") if chosen["whole"] else ("k and m", "--k and --m")

@@ -77,11 +77,12 @@ def _print_differences(
 ) -> None:
     from decloak.report.grouped import differences
 
-    found = differences(figures, measured)
-    alike = len({key for of_run in figures for key in of_run}) - len(found)
-    if found:
-        say("")
-        rows = [[one.family, one.attack, one.title, *one.values, *_change(one.values)] for one in found]
-        emit(("family", "attack", "figure", *names, *(["change"] if len(names) == 2 else [])), rows, "table")
-    say(f"\n{len(found)} figures differ, {alike} others are the same, of one run alone, or of people." if found else
-        f"\nNone of the {alike} figures differs.")  # fmt: skip
+    differing = differences(figures, measured)
+    alike = len({key for of_run in figures for key in of_run}) - len(differing)
+    if not differing:
+        say(f"\nNone of the {alike} figures differs.")
+        return
+    say("")
+    rows = [[row.family, row.attack, row.title, *row.values, *_change(row.values)] for row in differing]
+    emit(("family", "attack", "figure", *names, *(["change"] if len(names) == 2 else [])), rows, "table")
+    say(f"\n{len(differing)} figures differ, {alike} others are the same, of one run alone, or of people.")

@@ -17,7 +17,6 @@ from decloak.report.table import emit, emit_json
 from decloak.report.terminal import say
 
 if TYPE_CHECKING:
-    from decloak.data.text.documents import Documents
     from decloak.relate.corpus_build import BuildProgress
     from decloak.relate.corpus_index import Corpus
 
@@ -72,10 +71,6 @@ def build_command(
         facts = build(inputs, out, stem=stem, progress=progress)
     left_out = f" ({sum(part.left_out for part in facts.parts)} left out)" if without else ""
     say(f"{facts.n} documents{left_out} in {place(out)}, {out.stat().st_size / 1e6:.1f} MB")
-    _warn_useless(without, inputs)
-
-
-def _warn_useless(without: Sequence[tuple[str, str]], inputs: Sequence["Documents"]) -> None:
     for condition in without:
         if not any(documents.left_out[condition] for documents in inputs):
             say(f"note: {shown('='.join(condition))} left nothing out", err=True)

@@ -63,31 +63,27 @@ def gallery_command(
         for entry in chosen:
             _tell(entry, outcomes.get(entry.name))
         return
-    rows = [_row(entry, outcomes.get(entry.name)) for entry in chosen]
-    emit(["figure", "verdict", "trends", "scenario"] if form == "table" else _COLUMNS, rows_of(rows, form), form)
+    columns = _COLUMNS[:4] if form == "table" else _COLUMNS  # those that fit a terminal, or all
+    emit(columns, [_row(entry, outcomes.get(entry.name))[: len(columns)] for entry in chosen], form)
 
 
 _COLUMNS = ["figure", "verdict", "trends", "scenario", "saw", "see", "why"]
 
 
-def rows_of(rows: Sequence[Sequence[str]], form: str) -> Sequence[Sequence[str]]:
-    return [row[:4] for row in rows] if form == "table" else rows
-
-
-def _row(entry: "Entry", known: "Outcome | None") -> list[str]:
-    trends = known.trends if known else ()
-    holding = f"{sum(trend.holds is True for trend in trends)} of {len(trends)}" if known else ""
+def _row(entry: "Entry", outcome: "Outcome | None") -> list[str]:
+    trends = outcome.trends if outcome else ()
+    holding = f"{sum(trend.holds is True for trend in trends)} of {len(trends)}" if outcome else ""
     seen = ". ".join(f"{trend.says}: {trend.seen}" for trend in trends)
     return [
-        f"{entry.name.partition('/')[0]}: {entry.figure.number}", _verdict(entry, known), holding,
+        f"{entry.name.partition('/')[0]}: {entry.figure.number}", _verdict(entry, outcome), holding,
         f"{entry.name}.yaml", entry.figure.saw, seen, entry.figure.why or "",
     ]  # fmt: skip
 
 
-def _verdict(entry: "Entry", known: "Outcome | None") -> str:
-    if known is None:
+def _verdict(entry: "Entry", outcome: "Outcome | None") -> str:
+    if outcome is None:
         return "not run"
-    return known.verdict if known.digest == entry.digest else f"{known.verdict} (before it was changed)"
+    return outcome.verdict if outcome.digest == entry.digest else f"{outcome.verdict} (before it was changed)"
 
 
 def _run(
@@ -108,10 +104,10 @@ def _run(
     return outcomes
 
 
-def _tell(entry: "Entry", known: "Outcome | None") -> None:
-    say(f"{entry.figure.number} ({entry.name}): {_verdict(entry, known)}")
+def _tell(entry: "Entry", outcome: "Outcome | None") -> None:
+    say(f"{entry.figure.number} ({entry.name}): {_verdict(entry, outcome)}")
     say(f"  the paper saw: {' '.join(entry.figure.saw.split())}")
-    for trend in known.trends if known else ():
+    for trend in outcome.trends if outcome else ():
         share = "" if trend.lines == 1 else f", in {trend.holding} of {trend.lines}"
         say(f"  {SIGNS[trend.holds]} {trend.says}{share}")
         say(f"    {trend.seen}")

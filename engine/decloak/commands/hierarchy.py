@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from decloak.commands.options import form_option, listed_choices
-from decloak.commands.reading import found_reading, plain_options, read_plain, reading_options
-from decloak.data.formats.lines import FilePath
+from decloak.commands.reading import plain_options, read_plain, reading_of, reading_options
 from decloak.data.formats.readers import FORMATS
 from decloak.data.formats.writing import check_new
 from decloak.errors import DecloakError
@@ -58,11 +57,7 @@ def hierarchy_command(
 
     if write is not None:
         check_new(write)
-    options = plain_options(reading)
-    source: FilePath = file
-    if kind is None:
-        source, (kind, options) = found_reading(file, options, "--input")
-    data = read_plain(source, kind, options, as_said=as_said)
+    data = read_plain(*reading_of(file, kind, plain_options(reading), "--input"), as_said=as_said)
     candidates = {hierarchy.origin: hierarchy for hierarchy in _candidates(data, fanout, seed, tree, tree_format)}
     rows = sorted((_row(data, hierarchy, k, m) for hierarchy in candidates.values()), key=lambda row: row[2])
     emit(("hierarchy", "levels", "NCP", "labels", "of items", "largest"), rows, form)

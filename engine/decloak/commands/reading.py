@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from decloak.data.dataset import Dataset
     from decloak.data.formats.look import Reading
 
-__all__ = ["HEADED", "MARKS", "flags", "found_reading", "plain_options", "read_plain", "reading_options"]
+__all__ = ["HEADED", "flags", "look_reading", "plain_options", "read_plain", "reading_of", "reading_options"]
 
 HEADED = ("disassociated", "generalised")
 """What a look calls the release files that say themselves what they are."""
-MARKS = {"tab": "\t", "blank": " "}
+_SPELT = {"tab": "\t", "blank": " "}
 """Separators that are awkward to type."""
 
 
 def _mark(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    return None if value is None else MARKS.get(value, value)
+    return None if value is None else _SPELT.get(value, value)
 
 
 def reading_options(command: click.decorators.FC) -> click.decorators.FC:
@@ -41,12 +41,20 @@ def reading_options(command: click.decorators.FC) -> click.decorators.FC:
     return command
 
 
-def plain_options(given: dict[str, Any]) -> Options:
-    return Options(**{name: value for name, value in given.items() if name in Options._fields and value})
+def plain_options(parameters: dict[str, Any]) -> Options:
+    return Options(**{name: value for name, value in parameters.items() if name in Options._fields and value})
 
 
-def found_reading(file: Path, given: Options, option: str) -> tuple[FilePath, "Reading"]:
-    """What a look finds a file to be, told on stderr; an error where it is not sure, or finds what was not said.
+def reading_of(file: Path, kind: str | None, options: Options, option: str) -> tuple[FilePath, str, Options]:
+    """How a file is read: as a kind that is said, else as `look_reading` has it."""
+    if kind is not None:
+        return file, kind, options
+    source, reading = look_reading(file, options, option)
+    return source, reading.format, reading.options
+
+
+def look_reading(file: Path, options: Options, option: str) -> tuple[FilePath, "Reading"]:
+    """What a look takes a file for, told on stderr; an error where it is not sure, or sees what the options deny.
 
     A release file says itself what it is. The file comes back to be read: a pipe with what was in it.
     """
@@ -55,18 +63,18 @@ def found_reading(file: Path, given: Options, option: str) -> tuple[FilePath, "R
 
     source: FilePath = file if file.is_file() or file.is_dir() else unpacked_file(file)
     seen = look(source)
-    said = Reading("", given).settings
-    if said and seen.problem is None:
-        fitting = [one for one in (seen.reading, *seen.alternatives) if said.items() <= one.settings.items()]
+    settings = Reading("", options).settings.items()
+    if settings and seen.problem is None:
+        fitting = [choice for choice in (seen.reading, *seen.alternatives) if settings <= choice.settings.items()]
         if not fitting:
             hint = f"say with {option} what it is, or leave all to the look"
             raise DecloakError(f"seems to be {seen.reading}, not what the options say", str(file), hint)
-        found = fitting[0]
+        reading = fitting[0]
     else:
-        found = seen.sure_reading(option)
-    if found.format not in HEADED:
-        say(f"note: read as {found}, by the look of it", err=True)
-    return source, found
+        reading = seen.sure_reading(option)
+    if reading.format not in HEADED:
+        say(f"note: read as {reading}, by the look of it", err=True)
+    return source, reading
 
 
 def read_plain(file: FilePath, kind: str, options: Options, *, as_said: bool) -> "Dataset":
@@ -79,7 +87,7 @@ def read_plain(file: FilePath, kind: str, options: Options, *, as_said: bool) ->
 def flags(reading: "Reading", option: str = "--input") -> str:
     """What to type so that a file is read so."""
     words = [option, reading.format]
-    names = {mark: name for name, mark in MARKS.items()}
+    names = {mark: name for name, mark in _SPELT.items()}
     for name, value in reading.settings.items():
         flag = "--header-line" if name == "header" else f"--{name}"
         words += [flag] if value is True else [flag, shlex.quote(names.get(value, value))]

@@ -24,32 +24,32 @@ def print_rehearsal(
     """Print what would run, be read and be sent."""
     from decloak.runs.rehearsal import rehearse
 
-    found = rehearse(scenario, store=store, overrides=overrides, allow_send=allow_send, only=only)
+    plan = rehearse(scenario, store=store, overrides=overrides, allow_send=allow_send, only=only)
     if form == "json":
         emit_json({
-            "runs": found.runs,
-            "time": found.estimate._asdict(),
-            "stages": [stage._asdict() for stage in found.stages],
-            "files": [file._asdict() for file in found.files],
+            "runs": plan.runs,
+            "time": plan.estimate._asdict(),
+            "stages": [stage._asdict() for stage in plan.stages],
+            "files": [file._asdict() for file in plan.files],
             "sendings": [
                 sending._asdict() | {"words": len(sending.words), "first": sending.words[:FIRST],
-                                     "allowed": sending.host in found.allowed}
-                for sending in found.sendings
+                                     "allowed": sending.host in plan.allowed}
+                for sending in plan.sendings
             ],
         })  # fmt: skip
         return
-    emit(("what", "name", "state"), list(_rows(found)), form)
+    emit(("what", "name", "state"), list(_rows(plan)), form)
 
 
-def _rows(found: "Rehearsal") -> Iterator[tuple[str, str, str]]:
-    for stage in found.stages:
+def _rows(plan: "Rehearsal") -> Iterator[tuple[str, str, str]]:
+    for stage in plan.stages:
         counts = ((stage.to_run, "to run"), (stage.kept, "there already"))
         yield "stage", stage.stage, ", ".join(f"{count:,} {state}" for count, state in counts if count)
-    yield "time", "one process", _time(found.estimate)
-    for file in found.files:
+    yield "time", "one process", _time(plan.estimate)
+    for file in plan.files:
         yield "file", file.name, f"outside the folder: {file.outside}" if file.outside else "in the folder"
-    for sending in found.sendings:
-        yield "sent to", sending.address, _sent(sending, sending.host in found.allowed)
+    for sending in plan.sendings:
+        yield "sent to", sending.address, _sent(sending, sending.host in plan.allowed)
 
 
 def _time(estimate: "Estimate") -> str:
@@ -57,8 +57,8 @@ def _time(estimate: "Estimate") -> str:
     if estimate.seconds is None:
         takes = "takes" if len(estimate.unknown) == 1 else "take"
         return f"not known: nothing in this store tells how long {unknown} {takes}"
-    told = "nothing to make" if not estimate.seconds else f"{duration(estimate.seconds)} for releases and attacks"
-    return f"{told}; not known of {unknown}" if unknown else told
+    text = "nothing to make" if not estimate.seconds else f"{duration(estimate.seconds)} for releases and attacks"
+    return f"{text}; not known of {unknown}" if unknown else text
 
 
 def _sent(sending: "Sending", allowed: bool) -> str:

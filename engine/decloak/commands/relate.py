@@ -156,7 +156,7 @@ def _cache(part: "Relate", store: Path) -> Iterator["Cache | None"]:
 
 
 def _of_scenarios(scenarios: Sequence[Path]) -> Iterator[tuple[str, "Relate", Path]]:
-    from decloak.scenario.model import load
+    from decloak.scenario.document import load
 
     for path in scenarios:
         parts = [case.scenario.relate for case in load(path).cases]

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
     AnyRelease = Disassociated | Generalised
 
-__all__ = ["RELEASES", "STORE", "read_any_release"]
+__all__ = ["RELEASES", "STORE_KIND", "read_any_release"]
 
-STORE = "store"
-RELEASES = ("release", STORE, *HEADED)
+STORE_KIND = "store"
+RELEASES = ("release", STORE_KIND, *HEADED)
 """The kinds of files that say themselves how they are written."""
 
 
 def read_any_release(file: FilePath, kind: str, options: Options, *, as_said: bool) -> "AnyRelease":
     """What the file holds as a release: plain items are labels of their own, and so are sets in brackets."""
-    if kind == STORE:
+    if kind == STORE_KIND:
         return _read_store(file)
     if options.separator is not None and kind in (*RELEASES, "published"):
         raise DecloakError("a release has no separator to choose", hint="leave --separator out")

@@ -113,13 +113,8 @@ def run_command(
         account = account_of(done.store, [variant.run for variant in done.variants])
         _print(done, account, form, quiet)
         _talk(done, quiet)
-        write_ci(
-            done.scenario,
-            [account.verdict.text],
-            [_judged(verdict, scenario) for verdict in done.verdicts],
-            junit,
-            sarif,
-        )
+        judged = [_judged(verdict, scenario) for verdict in done.verdicts]
+        write_ci(done.scenario, [account.verdict.text], judged, junit, sarif)
     return 0 if done.ok else EXIT_EXPECTATION
 
 
@@ -129,7 +124,7 @@ def run_command(
 def validate_command(scenarios: tuple[Path, ...], overrides: tuple[str, ...]) -> None:
     """Check scenarios without running them: every key, rule and variant, and that the files are there."""
     from decloak.runs.checking import plans
-    from decloak.scenario.model import load
+    from decloak.scenario.document import load
 
     for scenario in scenarios:
         count = len(plans(load(scenario, overrides)))
@@ -231,14 +226,14 @@ def _talk(done: "Run", quiet: bool) -> None:
 @contextmanager
 def _progress(quiet: bool, verbose: bool) -> Iterator["Progress"]:
     """How far a run is, on stderr: drawn where somebody can see it, else in lines; or every stage, or nothing."""
-    from decloak.report.progress import Lines, Screen, Stages
+    from decloak.report.progress import ProgressLines, Screen, Stages
     from decloak.runs.progress import Progress
 
     if quiet or verbose:
         yield Stages() if verbose else Progress()
         return
     if not sys.stderr.isatty():
-        yield Lines()
+        yield ProgressLines()
         return
     from rich.console import Console
     from rich.live import Live

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from decloak.commands.options import listed_choices, progress_bar, store_option, told_of_originals
-from decloak.commands.reading import HEADED, found_reading, plain_options, read_plain, reading_options
+from decloak.commands.reading import HEADED, look_reading, plain_options, read_plain, reading_options
 from decloak.data.formats.lines import FilePath, place
 from decloak.data.formats.readers import FORMATS
 from decloak.data.formats.record import Options
@@ -59,28 +59,33 @@ def init_command(scenario: Path, like: str | None, data_file: Path | None) -> No
     from decloak.commands.beginning import write_scenario_from
     from decloak.resources import bundled
 
-    if data_file is not None:
-        if like is not None:
-            raise DecloakError("a scenario is like another or from a file", hint="leave out --like or --from")
-        write_scenario_from(data_file, scenario, Path(str(bundled("scenarios"))) / SCHEMA)
-        return
-    source, data = Path(str(bundled("scenarios"))), "quickstart"
+    source = Path(str(bundled("scenarios")))
+    if data_file is None:
+        _copy_shipped(source, like, scenario)
+    elif like is None:
+        write_scenario_from(data_file, scenario, source / SCHEMA)
+    else:
+        raise DecloakError("a scenario is like another or from a file", hint="leave out --like or --from")
+
+
+def _copy_shipped(source: Path, like: str | None, scenario: Path) -> None:
+    """Copy a scenario that comes with decloak: the one of this name, or the quickstart with the folder of its data."""
+    folder, data = scenario.parent, "quickstart"
     begun = source / f"{data}.yaml" if like is None else _shipped(source, like)
-    for target in (scenario, *([scenario.parent / data] if like is None else [])):
+    copies = [folder / data] if like is None else []
+    for target in (scenario, *copies):
         if target.exists() or scenario.name == data:
             raise DecloakError("there is something already", str(target), "choose another name or folder")
     # The first line names the schema by a path of the source tree; beside the copy lies a schema of its own.
     _, text = begun.read_text(encoding="utf-8").split("\n", 1)
-    folder = scenario.parent
-    names = [folder / SCHEMA, *([folder / data] if like is None else []), scenario]
     with told_unwritable(scenario):
         folder.mkdir(parents=True, exist_ok=True)
-        with made_whole(*names) as (schema, *copied, written):
+        with made_whole(folder / SCHEMA, *copies, scenario) as (schema, *copied, written):
             shutil.copyfile(source / SCHEMA, schema)
             for part in copied:
                 shutil.copytree(source / data, part)
             written.write_text(f"# yaml-language-server: $schema={SCHEMA}\n{text}", encoding="utf-8")
-    beside = f" and {scenario.parent / data}/" if like is None else ""
+    beside = f" and {folder / data}/" if like is None else ""
     say(f"wrote {scenario}{beside}; next: decloak run {scenario}")
 
 
@@ -110,36 +115,36 @@ _HELP = f"Read a data file into the store, to be looked at with SQL or as a grap
 @store_option
 def import_command(file: Path, form: str | None, store: Path, as_said: bool, **options: Any) -> None:
     """Read a data file into the store; its help lists the formats there are."""
-    given = {name: value for name, value in options.items() if value or type(value) is int}  # --short 0
+    said = {name: value for name, value in options.items() if value or type(value) is int}  # --short 0
     source: FilePath = file
     if form is None:
-        source, (form, found) = found_reading(file, plain_options(given), "--format")
-        given |= {name: value for name, value in found._asdict().items() if value != getattr(Options(), name)}
+        source, reading = look_reading(file, plain_options(said), "--format")
+        form, said = reading.format, said | reading.settings
     if form in HEADED:
         raise DecloakError(f"a {form} release", str(file), "attack it: see `decloak init --help` on --from")
     if form not in IMPORTABLE:
         hint = nearest(form, IMPORTABLE) or f"known formats: {', '.join(IMPORTABLE)}"
         raise DecloakError(f"unknown format {shown(form)}", hint=hint)
-    for name in given.keys() - IMPORTABLE[form].options:
+    for name in said.keys() - IMPORTABLE[form].options:
         flag = {"headers": "--header", "header": "--header-line"}.get(name, f"--{name.replace('_', '-')}")
         raise DecloakError(f"the format {form} has no option {flag}", hint="leave it out")
     if form == "published":
-        _import_release(source, bool(given), as_said, store)
+        _import_release(source, bool(said), as_said, store)
     else:
-        _import_data(_read(source, form, given, as_said), form, file, store)
+        _import_data(_read(source, form, said, as_said), form, file, store)
 
 
-def _read(file: FilePath, form: str, given: dict[str, Any], as_said: bool) -> "Dataset":
+def _read(file: FilePath, form: str, options: dict[str, Any], as_said: bool) -> "Dataset":
     from decloak.data.text.notes import read_text
     from decloak.data.text.searchlog import read_searchlog
 
     if form not in ("text", "searchlog"):
-        return read_plain(file, form, plain_options(given), as_said=as_said)
-    with progress_bar("reading") as told:
+        return read_plain(file, form, plain_options(options), as_said=as_said)
+    with progress_bar("reading") as progress:
         if form == "searchlog":
-            return read_searchlog(Path(file), progress=told, **given)
-        ids = given.pop("id_field", None)
-        return read_text(Path(file), ids=ids, progress=told, **given)
+            return read_searchlog(Path(file), progress=progress, **options)
+        ids = options.pop("id_field", None)
+        return read_text(Path(file), ids=ids, progress=progress, **options)
 
 
 def _import_release(file: FilePath, ids: bool, as_said: bool, store: Path) -> None:

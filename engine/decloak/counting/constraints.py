@@ -9,7 +9,8 @@ combination lies inside a pattern that is broken as well. So looking at the patt
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from decloak.data.published import Element, Published
+from decloak.data.content import Element
+from decloak.data.published import Published
 
 __all__ = ["Broken", "broken_privacy", "broken_utility"]
 

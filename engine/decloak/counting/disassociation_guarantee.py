@@ -15,12 +15,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from decloak.checks import check_km
 from decloak.counting.fidelity import infidelities
 from decloak.counting.guarantees import violations
-from decloak.counting.release_structure import Violation, inner_joints, structure
+from decloak.counting.release_structure import ReleaseFault, inner_joints, structure
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Violation", "check_release"]
+__all__ = ["ReleaseFault", "check_release"]
 
 
 def check_release(
@@ -30,7 +30,7 @@ def check_release(
     m: int | None = None,
     original: Dataset | Iterable[Iterable[str]] | None = None,
     truth: Sequence[Sequence[int]] | None = None,
-) -> list[Violation]:
+) -> list[ReleaseFault]:
     """List what breaks the promise of a release; k and m are those it states unless others are given.
 
     With the original records, what is published must agree with them; with `truth`, the numbers of the records of
@@ -64,11 +64,11 @@ def _stated(name: str, bound: int | None, stated: int | None) -> int:
     return value
 
 
-def _sizes(release: Disassociated, k: int) -> Iterator[Violation]:
+def _sizes(release: Disassociated, k: int) -> Iterator[ReleaseFault]:
     for number, cluster in enumerate(release.clusters):
         if cluster.size < k:
             message = f"cluster {number} has {cluster.size} records, fewer than k = {k}"
-            yield Violation("size", number, None, (), cluster.size, message)
+            yield ReleaseFault("size", number, None, (), cluster.size, message)
 
 
 def _places(release: Disassociated) -> Iterator[tuple[str, int, int, Chunk]]:
@@ -81,7 +81,7 @@ def _places(release: Disassociated) -> Iterator[tuple[str, int, int, Chunk]]:
             yield "shared ", number, position, chunk
 
 
-def _supports(release: Disassociated, k: int, m: int) -> Iterator[Violation]:
+def _supports(release: Disassociated, k: int, m: int) -> Iterator[ReleaseFault]:
     """Minimal itemsets too rare in their chunk; all chunks are counted at once, their items told apart by number."""
     places = list(_places(release))
     marked = [
@@ -98,10 +98,10 @@ def _supports(release: Disassociated, k: int, m: int) -> Iterator[Violation]:
         items = tuple(sorted(marked_item.split(" ", 1)[1] for marked_item in itemset))
         where = f"{shared}chunk {position} of {'joint ' if shared else ''}cluster {cluster}"
         message = f"{shown(', '.join(items))} is in {support} sub-records of {where}, fewer than k = {k}"
-        yield Violation(f"{shared}support", cluster, position, items, support, message)
+        yield ReleaseFault(f"{shared}support", cluster, position, items, support, message)
 
 
-def _alike(release: Disassociated, k: int) -> Iterator[Violation]:
+def _alike(release: Disassociated, k: int) -> Iterator[ReleaseFault]:
     """Sub-records too rare in shared chunks that have an item published elsewhere in the joint cluster."""
     inner = inner_joints(release.joints)
     for number, joint in enumerate(release.joints):
@@ -118,15 +118,15 @@ def _alike(release: Disassociated, k: int) -> Iterator[Violation]:
                         f"the sub-record {shown(', '.join(subrecord))} is {count} times in shared chunk {position} of "
                         f"joint cluster {number}, fewer than k = {k}, and an item of the chunk is also in another"
                     )
-                    yield Violation("shared alike", number, position, subrecord, count, message)
+                    yield ReleaseFault("shared alike", number, position, subrecord, count, message)
 
 
-def _empty_records(release: Disassociated, k: int, m: int) -> Iterator[Violation]:
+def _empty_records(release: Disassociated, k: int, m: int) -> Iterator[ReleaseFault]:
     joined = {cluster for joint in release.joints for cluster in joint.clusters}
     for number, cluster in enumerate(release.clusters):
         if not cluster.term_chunk and _may_be_empty(cluster, k, m, number in joined):
             message = f"cluster {number} has too few sub-records for k records that hold items of several chunks"
-            yield Violation("records", number, None, (), _subrecords(cluster), message)
+            yield ReleaseFault("records", number, None, (), _subrecords(cluster), message)
 
 
 def _may_be_empty(cluster: Cluster, k: int, m: int, joined: bool) -> bool:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from decloak.counting.itemsets import item_sets
-from decloak.counting.release_structure import TERMS, Violation, inner_joints, joints_of, published_by
+from decloak.counting.release_structure import TERMS, ReleaseFault, inner_joints, joints_of, published_by
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError, shown
@@ -21,7 +21,7 @@ Subrecords = Iterable[Iterable[str]]
 
 def infidelities(
     release: Disassociated, original: Dataset | Iterable[Iterable[str]], truth: Sequence[Sequence[int]] | None = None
-) -> Iterator[Violation]:
+) -> Iterator[ReleaseFault]:
     """Yield where a release (put together well) and its original records differ."""
     data = original.transactions if isinstance(original, Dataset) else original
     records = list(map(frozenset, item_sets(data)))
@@ -33,7 +33,7 @@ def infidelities(
         yield from _of_joints(release, members)
 
 
-def _counts(release: Disassociated, records: Sequence[frozenset[str]]) -> Iterator[Violation]:
+def _counts(release: Disassociated, records: Sequence[frozenset[str]]) -> Iterator[ReleaseFault]:
     size = sum(cluster.size for cluster in release.clusters)
     if size != len(records):
         yield _unlike(None, None, (), f"the release has {size} records, the original {len(records)}")
@@ -72,7 +72,7 @@ def _members(
     return [[records[record] for record in ids] for ids in truth]
 
 
-def _of_clusters(release: Disassociated, members: Sequence[Sequence[frozenset[str]]]) -> Iterator[Violation]:
+def _of_clusters(release: Disassociated, members: Sequence[Sequence[frozenset[str]]]) -> Iterator[ReleaseFault]:
     memberships = joints_of(release.joints)
     for number, (cluster, records) in enumerate(zip(release.clusters, members, strict=True)):
         for position, chunk in enumerate(cluster.record_chunks):
@@ -91,7 +91,7 @@ def _of_clusters(release: Disassociated, members: Sequence[Sequence[frozenset[st
             yield _unlike(number, None, tuple(missing), message)
 
 
-def _of_joints(release: Disassociated, members: Sequence[Sequence[frozenset[str]]]) -> Iterator[Violation]:
+def _of_joints(release: Disassociated, members: Sequence[Sequence[frozenset[str]]]) -> Iterator[ReleaseFault]:
     inner = inner_joints(release.joints)
     for number, joint in enumerate(release.joints):
         parts = [
@@ -103,12 +103,12 @@ def _of_joints(release: Disassociated, members: Sequence[Sequence[frozenset[str]
         for position, chunk in enumerate(joint.shared_chunks):
             if _differ(chunk.subrecords, [part.intersection(chunk.items) for part in parts]):
                 message = f"shared chunk {position} of joint cluster {number} is not what its records give"
-                yield Violation("shared fidelity", number, position, chunk.items, None, message)
+                yield ReleaseFault("shared fidelity", number, position, chunk.items, None, message)
 
 
 def _differ(published: Subrecords, original: Subrecords) -> bool:
     return Counter(map(frozenset, published)) != Counter(part for part in map(frozenset, original) if part)
 
 
-def _unlike(cluster: int | None, chunk: int | str | None, items: tuple[str, ...], message: str) -> Violation:
-    return Violation("fidelity", cluster, chunk, items, None, message)
+def _unlike(cluster: int | None, chunk: int | str | None, items: tuple[str, ...], message: str) -> ReleaseFault:
+    return ReleaseFault("fidelity", cluster, chunk, items, None, message)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from math import comb, prod
 
-from decloak.counting.release_structure import Violation, inner_joints, published_by
+from decloak.counting.release_structure import ReleaseFault, inner_joints, published_by
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
 from decloak.errors import DecloakError
 
@@ -116,7 +116,7 @@ def guarantee_by_enumeration(cluster: Cluster, *, k: int, m: int) -> list[tuple[
     return sorted((itemset, most) for itemset, most in largest_supports([cluster], m).items() if most < k)
 
 
-def enumerated(release: Disassociated) -> list[Violation]:
+def enumerated(release: Disassociated) -> list[ReleaseFault]:
     """Go through all that the small clusters outside joint ones may have been, and list what never reaches k."""
     assert release.k is not None
     assert release.m is not None
@@ -127,5 +127,5 @@ def enumerated(release: Disassociated) -> list[Violation]:
             continue
         for itemset, support in guarantee_by_enumeration(cluster, k=release.k, m=release.m):
             message = f"in nothing that cluster {number} may have been do k records hold {', '.join(itemset)}"
-            violations.append(Violation("enumeration", number, None, itemset, support, message))
+            violations.append(ReleaseFault("enumeration", number, None, itemset, support, message))
     return violations

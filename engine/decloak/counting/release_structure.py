@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
 from decloak.errors import shown
 
-__all__ = ["TERMS", "Violation", "inner_joints", "joints_of", "published_by", "structure"]
+__all__ = ["TERMS", "ReleaseFault", "inner_joints", "joints_of", "published_by", "structure"]
 
 TERMS = "T"
 """The number of the term chunk."""
 
 
 @dataclass(frozen=True)
-class Violation:
+class ReleaseFault:
     """What is wrong with a release, and where.
 
     `cluster` is the number of the cluster, or of the joint cluster for kind "shared ..."; None is the whole release.
@@ -65,7 +65,7 @@ def published_by(cluster: int, clusters: Sequence[Cluster], joints: Iterable[Joi
     return frozenset(clusters[cluster].items).union(*shared)
 
 
-def structure(release: Disassociated) -> Iterator[Violation]:
+def structure(release: Disassociated) -> Iterator[ReleaseFault]:
     """Yield what no release can have, whatever it promises."""
     for number, cluster in enumerate(release.clusters):
         for position, chunk in enumerate(cluster.record_chunks):
@@ -86,7 +86,7 @@ def structure(release: Disassociated) -> Iterator[Violation]:
         yield from _overlaps(number, list(enumerate(chunk.items for chunk in joint.shared_chunks)), "shared ")
 
 
-def _members(number: int, joint: Joint, clusters: int) -> Violation | None:
+def _members(number: int, joint: Joint, clusters: int) -> ReleaseFault | None:
     members = joint.clusters
     if len(set(members)) < max(2, len(members)):
         message = f"joint cluster {number} needs two clusters or more, each once"
@@ -94,42 +94,42 @@ def _members(number: int, joint: Joint, clusters: int) -> Violation | None:
         message = f"joint cluster {number} names a cluster that is not there"
     else:
         return None
-    return Violation("shared clusters", number, None, (), None, message)
+    return ReleaseFault("shared clusters", number, None, (), None, message)
 
 
-def _chunk(number: int, position: int, chunk: Chunk, size: int, shared: str) -> Iterator[Violation]:
+def _chunk(number: int, position: int, chunk: Chunk, size: int, shared: str) -> Iterator[ReleaseFault]:
     where = f"{shared}chunk {position} of {'joint ' if shared else ''}cluster {number}"
     if len(chunk.subrecords) > size:
         message = f"{where} has {len(chunk.subrecords)} sub-records of {size} records"
-        yield Violation(f"{shared}size", number, position, (), len(chunk.subrecords), message)
+        yield ReleaseFault(f"{shared}size", number, position, (), len(chunk.subrecords), message)
     for subrecord, count in Counter(chunk.subrecords).items():
         outside = set(subrecord).difference(chunk.items)
         if not subrecord:
-            yield Violation(f"{shared}empty", number, position, (), count, f"{where} has an empty sub-record")
+            yield ReleaseFault(f"{shared}empty", number, position, (), count, f"{where} has an empty sub-record")
         elif outside:
             message = f"{where} has a sub-record with {shown(min(outside))}, which is not of its items"
-            yield Violation(f"{shared}outside", number, position, tuple(sorted(outside)), count, message)
+            yield ReleaseFault(f"{shared}outside", number, position, tuple(sorted(outside)), count, message)
         elif len(set(subrecord)) < len(subrecord):
             message = f"{where} has a sub-record with an item twice"
-            yield Violation(f"{shared}repeated", number, position, subrecord, count, message)
+            yield ReleaseFault(f"{shared}repeated", number, position, subrecord, count, message)
 
 
-def _overlaps(number: int, places: Sequence[tuple[int | str, Sequence[str]]], shared: str) -> Iterator[Violation]:
+def _overlaps(number: int, places: Sequence[tuple[int | str, Sequence[str]]], shared: str) -> Iterator[ReleaseFault]:
     first: dict[str, int | str] = {}
     for chunk, items in places:
         for item in items:
             if item in first:
                 where = f"{'joint ' if shared else ''}cluster {number}"
                 message = f"{where} has {shown(item)} in chunk {first[item]} and again in chunk {chunk}"
-                yield Violation(f"{shared}overlap", number, chunk, (item,), None, message)
+                yield ReleaseFault(f"{shared}overlap", number, chunk, (item,), None, message)
             first.setdefault(item, chunk)
 
 
-def _homeless(release: Disassociated, inner: Sequence[Joint], number: int, position: int) -> Iterator[Violation]:
+def _homeless(release: Disassociated, inner: Sequence[Joint], number: int, position: int) -> Iterator[ReleaseFault]:
     """Sub-records of a shared chunk that can be on no row: each of its clusters has one of the items elsewhere."""
     joint = release.joints[number]
     elsewhere = [published_by(cluster, release.clusters, inner) for cluster in joint.clusters]
     for subrecord, count in Counter(joint.shared_chunks[position].subrecords).items():
         if not any(items.isdisjoint(subrecord) for items in elsewhere):
             message = f"no cluster of joint cluster {number} can hold the sub-record {shown(', '.join(subrecord))}"
-            yield Violation("shared homeless", number, position, subrecord, count, message)
+            yield ReleaseFault("shared homeless", number, position, subrecord, count, message)

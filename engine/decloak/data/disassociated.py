@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from decloak.data.content import Chunk, Chunked, Cluster, Joint
-from decloak.data.formats.disassociated_file import METHOD, parse_chunked, write_disassociated
+from decloak.data.formats.disassociated_file import DISASSOCIATION, parse_chunked, write_disassociated
 from decloak.data.formats.lines import FilePath, Line, place, read_lines
 from decloak.data.formats.release_header import LONGEST_RELEASE
 from decloak.data.formats.release_text import text_table
@@ -35,7 +35,7 @@ class Disassociated(Chunked):
     form: ClassVar = FormName.DISASSOCIATED
 
     origin: str = field(default="memory", compare=False)
-    method: str = field(default=METHOD, compare=False)
+    method: str = field(default=DISASSOCIATION, compare=False)
     parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:

@@ -14,7 +14,7 @@ from decloak.data.forms import FormName
 from decloak.data.ordering import Arranged, arranged_rows
 from decloak.data.rows import CodedRows, Numbers, picked_labels
 
-__all__ = ["Element", "Published", "read_published"]
+__all__ = ["Published", "read_published"]
 
 LONGEST_LABEL = 1_000
 """Characters of members in brackets that are a label; more would stand in every line that shows it."""

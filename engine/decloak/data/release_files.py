@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from decloak.data.disassociated import Disassociated, disassociated_of
-from decloak.data.formats import disassociated_file, generalised_file
+from decloak.data.formats.disassociated_file import DISASSOCIATION, chunked_schema
+from decloak.data.formats.generalised_file import GENERALISATION, labelled_schema
 from decloak.data.formats.lines import LONGEST_LINE, FilePath, Line, decoded, opened, read_lines
 from decloak.data.formats.release_header import LONGEST_RELEASE, Header, header_of
 from decloak.data.generalised import Generalised, generalised_of
@@ -23,8 +24,8 @@ class ReleaseFormat(NamedTuple):
 
 
 RELEASE_FORMATS = {
-    disassociated_file.METHOD: ReleaseFormat(disassociated_of, disassociated_file.chunked_schema, "release"),
-    generalised_file.METHOD: ReleaseFormat(generalised_of, generalised_file.labelled_schema, "generalised-release"),
+    DISASSOCIATION: ReleaseFormat(disassociated_of, chunked_schema, "release"),
+    GENERALISATION: ReleaseFormat(generalised_of, labelled_schema, "generalised-release"),
 }
 """By the method that the header names."""
 

@@ -23,8 +23,8 @@ class BreachSettings(Part):
 
 
 def _measure(attacked: AttackedRelease[HeldChunks], *, reading: str) -> Measured:
-    """The QPBD total, items and records that are vulnerable, by what the attack found."""
-    from decloak.attack.breach import hit_records, risky_items, total
+    """The QPBD breach_total, items and records that are vulnerable, by what the attack found."""
+    from decloak.attack.breach import breach_total, hit_records, risky_items
     from decloak.attack.cover import gathered
     from decloak.store.reading import read_covers
 
@@ -38,7 +38,7 @@ def _measure(attacked: AttackedRelease[HeldChunks], *, reading: str) -> Measured
     relation = attacked.derives.name
     problems = gathered(release, relation, read_covers(attacked.connection, attacked.number, relation))
     nontrivial = sum(problem.size > 1 for problem in problems)
-    items, breaches = risky_items(problems, knowledge), total(release, problems, knowledge, reading)
+    items, breaches = risky_items(problems, knowledge), breach_total(release, problems, knowledge, reading)
     figures: list[Figure] = [
         (POOLED, "cover_problems", len(problems), len(problems), None),
         (POOLED, "nontrivial", nontrivial, nontrivial, len(problems)),

@@ -24,7 +24,7 @@ def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
 
 def _detection(attacked: AttackedRelease[HeldRelease], release: HeldChunks) -> float | None:
     """CPU seconds of going through cover problems with what the attacker knows."""
-    from decloak.attack.breach import total
+    from decloak.attack.breach import breach_total
     from decloak.attack.cover import gathered
 
     attacker, unknown = attacker_of(attacked.connection, attacked.number)
@@ -34,7 +34,7 @@ def _detection(attacked: AttackedRelease[HeldRelease], release: HeldChunks) -> f
     knowledge = read_knowledge(attacked.connection, attacker)
     problems = list(gathered(release.published, relation, read_covers(attacked.connection, attacked.number, relation)))
     before = process_time()
-    total(release.published, problems, knowledge, "sound")
+    breach_total(release.published, problems, knowledge, "sound")
     return process_time() - before
 
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from decloak.data.formats.delimited import records
-from decloak.data.formats.distance_file import read_number
+from decloak.data.formats.delimited import read_number, records
 from decloak.data.formats.lines import FilePath, read_lines
 from decloak.measure.family import CHUNKS, POOLED, AttackedRelease, Family, FigureTitle, Measured
 from decloak.measure.kernels.statistics import COUNT

@@ -14,14 +14,14 @@ from decloak.data.query import Both, Counter, Query, both
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Cache", "Counted", "Memory", "Progress", "Shares"]
+__all__ = ["Cache", "Counted", "CountingProgress", "Memory", "Shares"]
 
 FEW = 3
 
 _WORD = re.compile(r"[^\W_]+")
 """A word in an item's name: knee-pain and knee_pain have two."""
 
-Progress = Callable[[int, int], None]
+CountingProgress = Callable[[int, int], None]
 """Told how many questions of how many have been answered."""
 
 Question = TypeVar("Question", Query, Both)
@@ -108,7 +108,7 @@ class Counted:
         cache: Cache | None = None,
         *,
         n: float | None = None,
-        progress: Progress = lambda answered, total: None,
+        progress: CountingProgress = lambda answered, total: None,
     ) -> None:
         if n is not None and not n > 0:
             raise DecloakError(f"{shown(n)} is not a number of documents", "n", "write one above 0, such as 50000")

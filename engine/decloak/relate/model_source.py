@@ -18,7 +18,7 @@ from decloak.data.formats.folder import Folder
 from decloak.data.query import Both, Query, both
 from decloak.data.tables import Floats, Pair
 from decloak.errors import DecloakError
-from decloak.relate.counting import Memory, Progress
+from decloak.relate.counting import CountingProgress, Memory
 from decloak.relate.ngd import Scored
 from decloak.relate.protocols import Similar
 from decloak.relate.provider import Variable, check_header_names, header_values
@@ -91,7 +91,7 @@ class ModelSource(AskedSource):
                 known |= answers
         return apart(_answer(pairs, known))
 
-    def _asked(self, pairs: Sequence[Both], progress: Progress) -> Iterator[dict[Both, int | None]]:
+    def _asked(self, pairs: Sequence[Both], progress: CountingProgress) -> Iterator[dict[Both, int | None]]:
         """What the model says of pairs, as soon as it has given the vectors of both."""
         terms = list(dict.fromkeys(query.text for pair in pairs for query in pair))
         if len(terms) > self.budget:

@@ -35,9 +35,9 @@ from decloak.version import __version__
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["LARGEST", "LONGEST_WAIT", "Client", "retry_after", "site"]
+__all__ = ["LARGEST_ANSWER", "LONGEST_WAIT", "Client", "retry_after", "site"]
 
-LARGEST = 1_000_000
+LARGEST_ANSWER = 1_000_000
 """Bytes an answer may have."""
 
 LONGEST_WAIT = 300
@@ -138,8 +138,8 @@ class Client:
         body = bytearray()
         while piece := response.read1(PIECE):
             body += piece
-            if len(body) > LARGEST:
-                raise DecloakError(f"answered more than {LARGEST:,} bytes", hint="ask it for the count alone")
+            if len(body) > LARGEST_ANSWER:
+                raise DecloakError(f"answered more than {LARGEST_ANSWER:,} bytes", hint="ask it for the count alone")
         length = response.headers.get("Content-Length", "")
         if length.isdecimal() and len(body) < float(length) and not response.chunked:
             raise IncompleteRead(bytes(body))

@@ -14,7 +14,7 @@ from decloak.data.formats.folder import Folder
 from decloak.data.rungs import Rung
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
-from decloak.relate.counting import Cache, Progress
+from decloak.relate.counting import Cache, CountingProgress
 from decloak.relate.ngd import Scored, distances
 from decloak.relate.protocols import CountSource, Similarities
 from decloak.relate.similar import apart
@@ -47,7 +47,7 @@ class Supplies(NamedTuple):
     folder: Folder
     documents: Documents = lambda: ()
     cache: Cache | None = None
-    progress: Progress = lambda answered, total: None
+    progress: CountingProgress = lambda answered, total: None
     sizes: Callable[[], Sequence[int]] | None = None
     sample: Callable[[], KnownSample] | None = None
 

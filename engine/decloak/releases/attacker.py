@@ -17,7 +17,7 @@ from decloak.errors import DecloakError, shown
 from decloak.relate.wordnet_files import files_in
 from decloak.yaml.part import File, Found, Item, Part, disjoint
 
-__all__ = ["Attacker", "FrequentSets", "Nouns", "Sample"]
+__all__ = ["Attacker", "FrequentSets", "Nouns", "Sample", "misused_options"]
 
 USUAL = 2
 """Plain items that make a context where nobody says how many."""
@@ -97,6 +97,19 @@ Step = Literal["nothing", "language", "release", "sample", "person"] | Sample
 """A rung of the ladder, the sample beside it where there is one."""
 
 
+def misused_options(part: Part, format: str) -> Found:  # noqa: A002 (the word users write)
+    """Options that mean nothing to the format of a file, and characters that cannot separate names."""
+    for option in Options._fields:
+        if option in part.model_fields_set and option not in FORMATS[format].options:
+            yield (option,), DecloakError(f"the format {format} has no option {shown(option)}", hint="delete it")
+    for option in ("separator", "within"):
+        if (character := getattr(part, option, None)) is not None:
+            try:
+                check_separator(character)
+            except DecloakError as error:
+                yield (option,), error
+
+
 class Auxiliary(Part):
     """Transactions that the attacker has beside the release: of the same people, or of others like them."""
 
@@ -113,15 +126,7 @@ class Auxiliary(Part):
 
     def mistakes(self) -> Found:
         """Options that mean nothing to the format."""
-        for option in sorted({"ids", "separator"} & self.model_fields_set):
-            if option not in FORMATS[self.format].options:
-                message = f"the format {self.format} has no option {shown(option)}"
-                yield (option,), DecloakError(message, hint="delete it")
-        if self.separator is not None:
-            try:
-                check_separator(self.separator)
-            except DecloakError as error:
-                yield ("separator",), error
+        yield from misused_options(self, self.format)
 
     def read(self, folder: Folder) -> Dataset:
         """The transactions, in the order of the file."""
@@ -166,8 +171,7 @@ class Attacker(Part):
     def mistakes(self) -> Found:
         """What belongs to one model, or replaces all."""
         yield from self._climbed()
-        wanted = {"share": "moderate", "foreign": "weak", "frequent": "weak"}
-        for key, model in wanted.items():
+        for key, model in {"share": "moderate", "foreign": "weak", "frequent": "weak"}.items():
             if key in self.model_fields_set and self.model != model:
                 yield (key,), DecloakError(f"{shown(key)} is for the {model} attacker", hint=f"write model: {model}")
         if self.model == "weak" and self.foreign is None and self.frequent is None:

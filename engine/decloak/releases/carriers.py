@@ -5,13 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from decloak.data.disassociated import Disassociated, read_disassociated
+from decloak.data.disassociated import read_disassociated
 from decloak.data.formats.disassociated_file import write_disassociated
 from decloak.data.formats.generalised_file import write_generalised
 from decloak.data.formats.published import write_published
 from decloak.data.formats.writing import write_text
 from decloak.data.generalised import Generalised, read_generalised
-from decloak.data.published import Published, read_published
+from decloak.data.published import read_published
 
 __all__ = ["CHUNKS", "LABELS", "TABLES", "TEXT", "Carrier"]
 
@@ -29,28 +29,15 @@ class Carrier(NamedTuple):
     """Read it; None where only people can."""
 
 
-def _without_names(release: Published) -> Published:
-    """Brackets show members alone."""
-    return replace(release, names={})
-
-
-def _labelled(release: Published) -> Generalised:
-    return Generalised.of(release, *release.promised)
-
-
-def _write_tables(release: Disassociated, path: Path, ids: bool) -> None:
-    write_text(f"{release}\n", path)
-
-
 TEXT = Carrier(
     "text: a transaction a line, generalised items as their members in brackets",
-    _without_names,
+    lambda release: replace(release, names={}),  # brackets show members alone
     lambda release, path, ids: write_published(release, path, ids=ids),
     lambda path, ids: read_published(path, ids=ids),
 )
 LABELS = Carrier(
     "release file: JSON Lines, generalised items as labels, with what they stand for",
-    _labelled,
+    lambda release: Generalised.of(release, *release.promised),
     lambda release, path, ids: write_generalised(release, path, ids=ids),
     lambda path, ids: read_generalised(path),
 )
@@ -60,4 +47,9 @@ CHUNKS = Carrier(
     lambda release, path, ids: write_disassociated(release, path),
     lambda path, ids: read_disassociated(path),
 )
-TABLES = Carrier("tables for people", lambda release: release, _write_tables, None)
+TABLES = Carrier(
+    "tables for people",
+    lambda release: release,
+    lambda release, path, ids: write_text(f"{release}\n", path),
+    None,
+)

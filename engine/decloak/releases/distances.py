@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from decloak.anonymisers.method import NewRelease
+from decloak.data.content import Element
 from decloak.data.formats.distance_file import DistanceFile
 from decloak.data.forms import FormName
 from decloak.data.ordering import Order
-from decloak.data.published import Element, Published
+from decloak.data.published import Published
 from decloak.data.tables import AttackTable, DistanceTable, Pair
 from decloak.errors import DecloakError
 from decloak.releases.attacker import Attacker

@@ -13,8 +13,8 @@ from typing import Any
 
 from decloak.anonymisers.method import NewRelease
 from decloak.anonymisers.registry import METHODS
-from decloak.data.formats.disassociated_file import METHOD as DISASSOCIATION
-from decloak.data.formats.generalised_file import METHOD as GENERALISATION
+from decloak.data.formats.disassociated_file import DISASSOCIATION
+from decloak.data.formats.generalised_file import GENERALISATION
 from decloak.data.formats.lines import FilePath, place
 from decloak.data.formats.release_header import Header
 from decloak.data.forms import FormName
@@ -41,10 +41,10 @@ _FILLED = {
 
 def _write(release: Any, path: Path, ids: bool) -> None:
     method = release.method if release.method in METHODS else "unknown"
-    made = NewRelease(replace(release, origin="decloak publish"), method, release.parameters)
+    alone = NewRelease(replace(release, origin="decloak publish"), method, release.parameters)
     with open_store(path) as store:
         with store.stage() as connection:
-            FORMS[release.form].write(connection, digest(["handed out", repr(made.release)]), made, None)
+            FORMS[release.form].write(connection, digest(["handed out", repr(alone.release)]), alone, None)
         show_if_usual(store, sys.maxsize)  # all rows: to read it must not change it
 
 

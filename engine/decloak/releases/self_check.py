@@ -61,8 +61,8 @@ def links(back: AnyRelease, written: AnyRelease, truth: Truth, *, recorded: bool
     if _content(back) != _content(written):
         yield WayBack("it does not read back as the release that was written")
     named = not isinstance(back, Chunked) and tuple(back.ids) != Numbers(len(back.ids))
-    if named and not with_ids and (known := truth.ids.intersection(back.ids)):
-        yield WayBack(f"{len(known)} of its {len(back.ids)} rows are called as the originals: {_some(known)}")
+    if named and not with_ids and (ids := truth.ids.intersection(back.ids)):
+        yield WayBack(f"{len(ids)} of its {len(back.ids)} rows are called as the originals: {_some(ids)}")
     if not recorded and _listed(back) != _listed(back.arranged().release):
         yield WayBack(f"the order of its rows, or of what they show, is not that of what they show{_in_place(truth)}")
     if isinstance(back, Generalised):
@@ -77,8 +77,8 @@ def links(back: AnyRelease, written: AnyRelease, truth: Truth, *, recorded: bool
 
 def words_told(manifest: Manifest) -> Iterator[WayBack]:
     """Words in a manifest that are not of decloak's own vocabulary, and so from the data or the scenario."""
-    told = [manifest.method, *(value for value in manifest.parameters.values() if isinstance(value, str))]
-    if foreign := set(told).difference(WORDS):
+    words = {manifest.method, *(value for value in manifest.parameters.values() if isinstance(value, str))}
+    if foreign := words - WORDS:
         yield WayBack(f"its manifest says {_some(foreign)}")
 
 

@@ -19,7 +19,7 @@ from decloak.report.who import who_section
 from decloak.rules.explain import compared, list_findings
 from decloak.rules.load import parse_rule
 from decloak.scenario.expect import Expectation
-from decloak.store.exposure import Exposure, exposure
+from decloak.store.outcomes import Exposure, exposure
 from decloak.store.results import attacks_of, notes_of
 from decloak.store.studies import StudyRun
 

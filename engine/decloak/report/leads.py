@@ -15,10 +15,9 @@ from decloak.report.knowledge import listed
 from decloak.report.study import Study
 from decloak.report.verdict_words import about, in_hundred
 from decloak.rules.load import parse_rule
-from decloak.store.claims import Claim, claims_of
 from decloak.store.reading import idle
 from decloak.store.relations import STRIKES
-from decloak.store.results import RunAttack, attacks_of
+from decloak.store.results import ClaimCount, RunAttack, attacks_of, claims_of
 from decloak.store.studies import StudyRun
 
 __all__ = ["Lead", "attacks_beyond_chance", "leads_of", "steps", "unproven"]
@@ -102,7 +101,7 @@ def _leads(
             yield Lead(variant, name, made, interval, made_here, ran[name].knows, survived)
 
 
-def _by_scope(claims: Iterable[Claim]) -> dict[str, dict[int, Claims]]:
+def _by_scope(claims: Iterable[ClaimCount]) -> dict[str, dict[int, Claims]]:
     """The claims of each attack by table, and of all its tables."""
     by_scope: dict[str, dict[int, Claims]] = {}
     for attack, scope, *counts in claims:

@@ -16,7 +16,7 @@ from decloak.store.results import PooledFigure
 if TYPE_CHECKING:
     from rich.live import Live
 
-__all__ = ["Lines", "Screen", "Stages", "result_line", "time_left"]
+__all__ = ["ProgressLines", "Screen", "Stages", "result_line", "time_left"]
 
 SOON = 5.0
 """Seconds for which nobody wants to be told anything."""
@@ -51,7 +51,7 @@ def time_left(spent: float, done: int, left: int) -> str | None:
     return f"{duration(spent / done * left)} left"
 
 
-class Lines(Progress):
+class ProgressLines(Progress):
     """A line for each variant that is done, once a run of several takes long."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:

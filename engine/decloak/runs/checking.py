@@ -15,7 +15,8 @@ from decloak.rules.load import Catalogue, Rule, bundled_names
 from decloak.runs.inputs import Inputs
 from decloak.runs.plan import Plan, attack_settings, left_open, rungs_of
 from decloak.runs.plan import plan as plan_of
-from decloak.scenario.model import Combination, Document, Scenario
+from decloak.scenario.document import Combination, Document
+from decloak.scenario.model import Scenario
 from decloak.scenario.parts import Attack
 from decloak.scenario.sweep import compact, merged_faults
 from decloak.scenario.variant import variants

@@ -19,13 +19,14 @@ from decloak.relate.relatedness import Relatedness
 from decloak.relate.sending import is_allowed
 from decloak.runs.inputs import Inputs
 from decloak.runs.plan import Plan
-from decloak.scenario.model import Document, Scenario
+from decloak.scenario.document import Document
+from decloak.scenario.model import Scenario
 
 __all__ = [
-    "Asker", "Kept", "Sending", "allowed_hosts", "asker_of", "remembered_hosts", "sendings", "settings_file",
+    "Asker", "IsKept", "Sending", "allowed_hosts", "asker_of", "remembered_hosts", "sendings", "settings_file",
 ]  # fmt: skip
 
-Kept = Callable[[str, str], bool]
+IsKept = Callable[[str, str], bool]
 """Whether a store has a stage, by its name and its key."""
 LONGEST_FILE = 10_000_000
 """Bytes of what was allowed that are read: more there is in no honest file."""
@@ -39,7 +40,7 @@ class Sending(NamedTuple):
     words: tuple[str, ...]
 
 
-def sendings(plans: Iterable[Plan], inputs: Inputs, kept: Kept) -> Iterator[Sending]:
+def sendings(plans: Iterable[Plan], inputs: Inputs, kept: IsKept) -> Iterator[Sending]:
     """What the stages that a store has not got would send, each host once for the same words."""
     seen: set[Sending] = set()
     for plan in plans:
@@ -51,7 +52,7 @@ def sendings(plans: Iterable[Plan], inputs: Inputs, kept: Kept) -> Iterator[Send
                     yield sending
 
 
-def _asking(plan: Plan, kept: Kept) -> Iterator[Relatedness]:
+def _asking(plan: Plan, kept: IsKept) -> Iterator[Relatedness]:
     """The measures that ask somebody and are yet to be worked out."""
     scenario = plan.scenario
     stages = ((scenario.anonymise, "release", plan.release), (scenario.relate, "relatedness", plan.relatedness))

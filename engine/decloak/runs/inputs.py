@@ -6,6 +6,7 @@ from typing import Any
 from decloak.anonymisers.method import NewRelease
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
+from decloak.data.formats.lines import ReadProgress
 from decloak.data.formats.readers import read
 from decloak.data.held_out import Divided, divided
 from decloak.data.ordering import canonical_digest
@@ -14,7 +15,7 @@ from decloak.errors import DecloakError, shown
 from decloak.relate.relatedness import KnownSample
 from decloak.relate.wordnet_files import FILES as WORDNET
 from decloak.relate.wordnet_files import check_database
-from decloak.scenario.data_part import DataPart, Progress
+from decloak.scenario.data_part import DataPart
 from decloak.scenario.model import Scenario
 from decloak.yaml.part import Part
 
@@ -65,14 +66,14 @@ class Inputs:
             self._records = original, canonical_digest(original)
         return self._records[1]
 
-    def original(self, data: DataPart, progress: Progress | None = None) -> Dataset:
+    def original(self, data: DataPart, progress: ReadProgress | None = None) -> Dataset:
         """The original transactions of data that have some."""
         key = digest({key: value for key, value in data.identity(self.digest_of).items() if key != "published"})
         if self._original is None or self._original[0] != key:
             self._original = key, data.read_original(self.folder, progress)
         return self._original[1]
 
-    def published_part(self, scenario: Scenario, seed: int, progress: Progress | None = None) -> Dataset:
+    def published_part(self, scenario: Scenario, seed: int, progress: ReadProgress | None = None) -> Dataset:
         """The original transactions without those that are held out for the attacker."""
         original = self.original(scenario.data, progress)
         share = scenario.held_out

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from decloak.relate.sending import is_allowed
 from decloak.runs.checking import plans, selected
-from decloak.runs.consent import Kept, Sending, asker_of, remembered_hosts, sendings
+from decloak.runs.consent import IsKept, Sending, asker_of, remembered_hosts, sendings
 from decloak.runs.inputs import Inputs
 from decloak.runs.named_files import NamedFile, named_files
 from decloak.runs.plan import Plan
-from decloak.scenario.model import load
+from decloak.scenario.document import load
 from decloak.store.counts import kept_counts
 from decloak.store.inserting import finished
 from decloak.store.opening import connect_readonly
@@ -75,7 +75,7 @@ def rehearse(
 
 
 @contextmanager
-def _looking(store: str | Path) -> Iterator[tuple[Kept, Mapping[Took, float]]]:
+def _looking(store: str | Path) -> Iterator[tuple[IsKept, Mapping[Took, float]]]:
     """What a store has, and how long it took, which is nothing where there is none."""
     if not Path(store).exists():
         yield lambda stage, key: False, {}
@@ -84,7 +84,7 @@ def _looking(store: str | Path) -> Iterator[tuple[Kept, Mapping[Took, float]]]:
         yield lambda stage, key: finished(connection, stage, key) is not None, times_taken(connection)
 
 
-def _estimate(planned: Sequence[Plan], kept: Kept, times: Mapping[Took, float]) -> Estimate:
+def _estimate(planned: Sequence[Plan], kept: IsKept, times: Mapping[Took, float]) -> Estimate:
     """How long what is missing takes; what somebody has published is only read."""
     missing: dict[tuple[str, str], Took] = {}
     for plan in planned:
@@ -102,7 +102,7 @@ def _estimate(planned: Sequence[Plan], kept: Kept, times: Mapping[Took, float]) 
     return Estimate(fsum(told) if told or not missing else None, tuple(unknown))
 
 
-def _rehearsed(planned: Sequence[Plan], kept: Kept) -> Iterator[Rehearsed]:
+def _rehearsed(planned: Sequence[Plan], kept: IsKept) -> Iterator[Rehearsed]:
     """The stages by name, in the order of the first variant that has them; those that variants share count once."""
     keys: dict[str, dict[tuple[str, str], bool]] = {}
     for plan in planned:

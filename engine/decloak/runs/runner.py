@@ -20,8 +20,8 @@ from decloak.runs.named_files import named_files, outside_notes
 from decloak.runs.plan import Plan
 from decloak.runs.progress import Progress, RunVariant, Teller
 from decloak.runs.session import Session
+from decloak.scenario.document import Document, load
 from decloak.scenario.expect import Expectation
-from decloak.scenario.model import Document, load
 from decloak.scenario.variant import pools
 from decloak.store.counts import kept_counts
 from decloak.store.inserting import find

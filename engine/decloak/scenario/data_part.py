@@ -1,21 +1,19 @@
 """What all data of a scenario can be asked: their form, their originals, what was published of them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import ClassVar
 
 from decloak.anonymisers.method import NewRelease
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
+from decloak.data.formats.lines import ReadProgress
 from decloak.data.formats.release_header import Header
 from decloak.data.forms import FormName
 from decloak.data.tables import DistanceTable
 from decloak.releases.attacker import Attacker
 from decloak.yaml.part import Part
 
-__all__ = ["DataPart", "Progress"]
-
-Progress = Callable[[int, int], None]
-"""Told how much of how much is read."""
+__all__ = ["DataPart"]
 
 
 class DataPart(Part):
@@ -40,7 +38,7 @@ class DataPart(Part):
         """Whether what was published shows which items are generalised."""
         return True
 
-    def read_original(self, folder: Folder, progress: Progress | None = None) -> Dataset:
+    def read_original(self, folder: Folder, progress: ReadProgress | None = None) -> Dataset:
         """The original transactions."""
         raise AssertionError("no original transactions in these data")
 

@@ -15,13 +15,13 @@ from keyword import iskeyword
 from decloak.errors import DecloakError, nearest, shown
 from decloak.formula import Call, Name, Node, Number, Operation, parse, walk
 
-__all__ = ["Expectation", "Measured"]
+__all__ = ["Expectation", "MeasuredValues"]
 
 EPSILON = 1e-9
 DEEPEST = 50
 """Levels an expression may be nested."""
 
-Measured = Mapping[tuple[str, str], float | None]
+MeasuredValues = Mapping[tuple[str, str], float | None]
 """What each measure of each attack came to; None or absent: undefined."""
 
 _FOLDS: dict[str, Callable[[list[float]], float]] = {"min": min, "max": max}
@@ -98,10 +98,10 @@ class Expectation:
                     hint = f"compare seconds with seconds: {example}(rba) < 10 * {example}(tba)"
                     yield DecloakError(f"{shown(_text(node))} depends on the machine", hint=hint)
 
-    def holds(self, values: Measured) -> bool | None:
+    def holds(self, values: MeasuredValues) -> bool | None:
         return _logic(self.root, values)
 
-    def explain(self, values: Measured) -> str:
+    def explain(self, values: MeasuredValues) -> str:
         return f"{_told(self.root, values)} {_VERDICTS[self.holds(values)]}"
 
 
@@ -202,7 +202,7 @@ def _require_label(measure: str, arguments: tuple[Node, ...]) -> None:
         )
 
 
-def _number(node: Node, values: Measured) -> float | None:
+def _number(node: Node, values: MeasuredValues) -> float | None:
     match node:
         case Number(value):
             return value
@@ -232,7 +232,7 @@ def _finite(number: float | None) -> float | None:
     return number if number is not None and math.isfinite(number) else None
 
 
-def _logic(node: Node, values: Measured) -> bool | None:
+def _logic(node: Node, values: MeasuredValues) -> bool | None:
     match node:
         case Operation("not", (operand,)):
             verdict = _logic(operand, values)
@@ -248,7 +248,7 @@ def _logic(node: Node, values: Measured) -> bool | None:
     raise ValueError(f"nothing that holds or does not: {node}")
 
 
-def _told(node: Node, values: Measured) -> str:
+def _told(node: Node, values: MeasuredValues) -> str:
     """The text, with every side of a comparison that is not a plain number followed by its value."""
     match node:
         case Operation(sign, (left, right)) if sign in _COMPARE:
@@ -260,7 +260,7 @@ def _told(node: Node, values: Measured) -> str:
     raise ValueError(f"nothing that holds or does not: {node}")
 
 
-def _side(node: Node, values: Measured) -> str:
+def _side(node: Node, values: MeasuredValues) -> str:
     measured = any(_is_measure(part) for part in walk(node))
     return f"{_text(node)} = {_figure(_number(node, values))}" if measured else _text(node)
 

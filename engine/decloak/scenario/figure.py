@@ -12,6 +12,7 @@ from pydantic import Field
 
 from decloak.errors import DecloakError, nearest, shown
 from decloak.scenario.plots import ATTACK
+from decloak.scenario.sweep import overlapping
 from decloak.yaml.part import Found, Part
 from decloak.yaml.source import Loc
 
@@ -126,7 +127,7 @@ class Figure(Part):
     def misplaced(self, varied: Collection[str]) -> Found:
         """Keys that it goes by and that do not vary."""
         for loc, key in self._keys():
-            if not any(_inside(key, other) for other in varied):
+            if not any(overlapping(key.split("."), other.split(".")) for other in varied):
                 hint = nearest(key, varied) or f"what varies: {', '.join(varied) or 'nothing'}"
                 yield loc, DecloakError(f"{shown(key)} does not vary", hint=hint)
 
@@ -136,10 +137,3 @@ class Figure(Part):
                 yield ("trends", number, "along"), trend.along
             for inner, side in trend.sides:
                 yield from ((("trends", number, *inner, "where", key), key) for key in side.where)
-
-
-def _inside(key: str, varies: str) -> bool:
-    """Whether a dotted key is one that varies, or inside or around it."""
-    one, other = key.split("."), varies.split(".")
-    shorter = min(len(one), len(other))
-    return one[:shorter] == other[:shorter]

@@ -1,19 +1,13 @@
-"""A scenario file: read, `--set` put on top, every variant checked, each mistake at its place.
-
-Paths are relative to the scenario file.
-"""
+"""What a scenario says, each key interpreted, and what its parts say against each other."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field
 
 from decloak.anonymisers.registry import AnyMethod
-from decloak.data.formats.folder import Folder
 from decloak.data.ordering import Order
-from decloak.errors import DecloakError, Faults, nearest, shown
+from decloak.errors import DecloakError, nearest, shown
 from decloak.measure.registry import by_name, figure_titles, fitting, usual
 from decloak.relate.registry import Relate
 from decloak.relate.relatedness import Relatedness
@@ -22,30 +16,23 @@ from decloak.releases.form import Form
 from decloak.releases.registry import FORMS
 from decloak.rules.load import bundled_names, no_rule
 from decloak.rules.model import is_path
-from decloak.scenario.by_form import published_form, split_by_form
+from decloak.scenario.by_form import published_form
 from decloak.scenario.data import Data
 from decloak.scenario.expect import Expectation
 from decloak.scenario.figure import Figure
 from decloak.scenario.ladder import ladder_mistakes, related_by
-from decloak.scenario.overriding import DEEPEST, check_effect, overridden
-from decloak.scenario.parts import Attack, Measure, Repeat, family_of, missing_family, settings_of, with_controls
+from decloak.scenario.parts import Attack, MeasureEntry, Repeat, family_of, missing_family, settings_of, with_controls
 from decloak.scenario.plots import Plots
-from decloak.scenario.sweep import combinations, compact, merged_faults
-from decloak.yaml.part import Found, Part
-from decloak.yaml.source import Loc, Mistakes, Source, check, read_source, validated
+from decloak.scenario.sweep import compact
+from decloak.yaml.part import Found, Part, checked_by
+from decloak.yaml.source import Loc, Mistakes
 
-__all__ = ["Combination", "Document", "Scenario", "load", "scenario_schema"]
+__all__ = ["DEEPEST", "Scenario", "Varying", "scenario_schema"]
 
 VARIED = ("data", "anonymise", "relate", "attacker", "attack", "measure")
 """The parts of a scenario that may vary."""
-
-
-def _readable(text: str) -> str:
-    try:
-        Expectation.parse(text)
-    except DecloakError as error:
-        raise Mistakes(((), error)) from None
-    return text
+DEEPEST = 10
+"""Keys that a dotted key may join."""
 
 
 def _variable(vary: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
@@ -79,10 +66,10 @@ def _not_variable(key: str, vary: Mapping[str, Any]) -> Iterator[DecloakError]:
 Values = Annotated[tuple[Any, ...], Field(min_length=1)]
 Vary = Annotated[dict[str, Values], AfterValidator(_variable)]
 Attacks = Annotated[tuple[Annotated[str, Field(min_length=1)] | Attack, ...], Field(min_length=1)]
-Expression = Annotated[str, AfterValidator(_readable)]
+Expression = Annotated[str, checked_by(Expectation.parse)]
 
 
-class _Plan(Part):
+class Varying(Part):
     """What decides how many variants there are."""
 
     model_config = ConfigDict(extra="ignore")
@@ -105,7 +92,7 @@ class _Plan(Part):
             yield from ((("figure", *loc), error) for loc, error in self.figure.misplaced(varied))
 
 
-class Scenario(_Plan):
+class Scenario(Varying):
     """How much an attacker wins back: what is published, what the attacker knows and does, what is measured."""
 
     model_config = ConfigDict(extra="forbid")
@@ -123,7 +110,7 @@ class Scenario(_Plan):
     attack: Literal["all"] | Attacks = "all"
     """The attacks: names of rules, paths of rule files, or rules with settings; all that come with decloak and can run
     here, if not said. Where variants publish in several forms, each is attacked and measured by what fits it."""
-    measure: Annotated[tuple[Measure, ...], Field(min_length=1)] | None = None
+    measure: Annotated[tuple[MeasureEntry, ...], Field(min_length=1)] | None = None
     """What is measured; without it recovery, or accuracy and breach where the data are disassociated."""
     expect: tuple[Expression, ...] = ()
     """What must hold for the run to succeed, such as precision(rba) < 0.5."""
@@ -294,72 +281,6 @@ class Scenario(_Plan):
         for number, kind in enumerate(kinds):
             if kind in kinds[:number]:
                 yield ("measure", number), DecloakError(f"{shown(kind)} is measured twice", hint="delete one")
-
-
-@dataclass(frozen=True)
-class Combination:
-    """One combination of what varies: as the file would say it, what of that fits its form, and how it was read."""
-
-    source: Source
-    fitted: Source
-    scenario: Scenario
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {key: node.value for key, node in self.source.settings.items()}
-
-
-@dataclass(frozen=True)
-class Document:
-    """A scenario that is valid in all its variants; `folder` is where the files it names are."""
-
-    path: Path
-    folder: Folder
-    source: Source
-    cases: tuple[Combination, ...]
-
-    @property
-    def raw(self) -> dict[str, Any]:
-        return dict(self.source.value)
-
-    @property
-    def scenario(self) -> Scenario:
-        return self.cases[0].scenario
-
-    def file(self, name: str) -> Path:
-        return self.path.parent / name
-
-
-def load(path: str | Path, overrides: Sequence[str] = ()) -> Document:
-    """Read a scenario file with `overrides` ("key=value", dotted keys) put on top; raise `Faults`."""
-    source, places = overridden(read_source(path), overrides)
-    try:
-        plan = check(source, _Plan)
-    except Faults:
-        if _says_what_varies(source):
-            check(source, Scenario)  # finds these mistakes again, among all others
-        raise
-    # An override of what varies would be overwritten in every variant, in silence.
-    check_effect(places, plan.vary)
-    variants = tuple(combinations(source, plan.repeat.times))
-    folder = Folder(Path(path).parent)
-    fitted = split_by_form(variants, folder)
-    checked = [validated(variant, Scenario, context={"folder": folder}) for variant in fitted]
-    cases = tuple(
-        Combination(variant, part, scenario)
-        for variant, part, (scenario, _) in zip(variants, fitted, checked, strict=True)
-        if scenario is not None
-    )
-    if len(cases) < len(variants):
-        raise merged_faults(variants, [faults for _, faults in checked])
-    return Document(Path(path), folder, source, cases)
-
-
-def _says_what_varies(source: Source) -> bool:
-    """Whether what varies is written in its place too; if not, it would be missing there."""
-    vary = source.root.children.get("vary")
-    keys = [] if vary is None else [tuple(str(key).split(".")) for key in vary.children]
-    return all(source.find(loc) is not source.find(loc[:-1]) for loc in keys)
 
 
 def scenario_schema() -> dict[str, Any]:

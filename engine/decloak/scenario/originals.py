@@ -2,11 +2,11 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from decloak.data.dataset import Dataset
-from decloak.data.formats.delimited import check_separator
 from decloak.data.formats.folder import Folder
+from decloak.data.formats.lines import ReadProgress
 from decloak.data.formats.look_fit import read_fitting
 from decloak.data.formats.readers import FORMATS
 from decloak.data.formats.record import Options
@@ -15,22 +15,14 @@ from decloak.data.generators.clinic import generate as clinic
 from decloak.data.sampling import sampled
 from decloak.data.text.headers import check_pattern
 from decloak.errors import DecloakError, shown
-from decloak.scenario.data_part import DataPart, Progress
-from decloak.yaml.part import File, Found
-from decloak.yaml.source import Mistakes
+from decloak.releases.attacker import misused_options
+from decloak.scenario.data_part import DataPart
+from decloak.yaml.part import File, Found, checked_by
 
 __all__ = ["Generated", "Notes", "Original", "Searchlog"]
 
 
-def _pattern(text: str) -> str:
-    try:
-        check_pattern(text)
-    except DecloakError as error:
-        raise Mistakes(((), error)) from None
-    return text
-
-
-Pattern = Annotated[str, Field(min_length=1), AfterValidator(_pattern)]
+Pattern = Annotated[str, Field(min_length=1), checked_by(check_pattern)]
 
 
 class _Sampled(DataPart):
@@ -78,30 +70,18 @@ class Original(_Sampled):
 
     def mistakes(self) -> Found:
         """Options that mean nothing to the format."""
-        known = FORMATS[self.format].options
-        for option in Options._fields:
-            if option in self.model_fields_set and option not in known:
-                yield (
-                    (option,),
-                    DecloakError(f"the format {self.format} has no option {shown(option)}", hint="delete it"),
-                )
+        yield from misused_options(self, self.format)
         if self.transaction == self.item:
             message = f"{shown(self.item)} cannot hold both the transaction and the item"
             yield ("item",), DecloakError(message, hint="name two columns")
         if "seed" in self.model_fields_set and self.sample is None and self.density is None:
             yield ("seed",), DecloakError("no sample is drawn here", hint="delete it, or add sample: NUMBER")
-        for key, character in (("separator", self.separator), ("within", self.within)):
-            if character is not None:
-                try:
-                    check_separator(character)
-                except DecloakError as error:
-                    yield (key,), error
 
     @property
     def kept_as(self) -> str:  # type: ignore[override]
         return str(self.format)
 
-    def read_original(self, folder: Folder, progress: Progress | None = None) -> Dataset:
+    def read_original(self, folder: Folder, progress: ReadProgress | None = None) -> Dataset:
         options = Options(*(getattr(self, option) for option in Options._fields))
         data = read_fitting(folder / self.file, self.format, options, as_said=self.as_said)
         return self._part(Dataset(data.transactions, data.labels, self.file), self.seed)
@@ -133,12 +113,10 @@ class Generated(_Sampled):
         if self.length > self.items:
             yield ("length",), DecloakError(f"{self.items} items make no baskets of {self.length:g}", hint="write less")
 
-    def read_original(self, folder: Folder, progress: Progress | None = None) -> Dataset:
+    def read_original(self, folder: Folder, progress: ReadProgress | None = None) -> Dataset:
         if self.generate == "clinic":
-            made = clinic(self.transactions, self.seed)
-        else:
-            made = baskets(self.transactions, self.items, self.length, self.seed)
-        return self._part(made, self.seed)
+            return self._part(clinic(self.transactions, self.seed), self.seed)
+        return self._part(baskets(self.transactions, self.items, self.length, self.seed), self.seed)
 
 
 class _Words(DataPart):
@@ -162,7 +140,7 @@ class Notes(_Words):
     headers: tuple[Pattern, ...] = ()
     """Regular expressions; a line in which one is found belongs to no document: a header, a footer."""
 
-    def read_original(self, folder: Folder, progress: Progress | None = None) -> Dataset:
+    def read_original(self, folder: Folder, progress: ReadProgress | None = None) -> Dataset:
         from decloak.data.text.notes import read_text
 
         data = read_text(folder / self.text, field=self.field, ids=self.ids, headers=self.headers, progress=progress)
@@ -180,7 +158,7 @@ class Searchlog(_Words):
     short: int = Field(2, ge=0, le=20)
     """Words of a query that is an item as it stands; of a longer one the noun phrases are."""
 
-    def read_original(self, folder: Folder, progress: Progress | None = None) -> Dataset:
+    def read_original(self, folder: Folder, progress: ReadProgress | None = None) -> Dataset:
         from decloak.data.text.searchlog import read_searchlog
 
         data = read_searchlog([folder / file for file in self.named()], short=self.short, progress=progress)

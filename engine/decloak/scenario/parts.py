@@ -17,7 +17,7 @@ from decloak.rules.model import is_path
 from decloak.yaml.part import File, Found, Part
 from decloak.yaml.wording import Remedies
 
-__all__ = ["Attack", "Measure", "Repeat", "family_of", "missing_family", "settings_of", "with_controls"]
+__all__ = ["Attack", "MeasureEntry", "Repeat", "family_of", "missing_family", "settings_of", "with_controls"]
 
 
 class Attack(Part):
@@ -72,7 +72,7 @@ def _measure() -> Any:
 
 def _with_settings(family: Family) -> Any:
     fields: dict[str, Any] = {family.name: (family.settings, Field(description="The settings."))}
-    return create_model(f"{family.name.capitalize()}Measure", __base__=Part, __doc__=f"{family.about}.", **fields)
+    return create_model(f"{family.name.capitalize()}MeasureEntry", __base__=Part, __doc__=f"{family.about}.", **fields)
 
 
 def _instead(figure: str) -> str:
@@ -89,9 +89,9 @@ def _instead(figure: str) -> str:
 
 
 if TYPE_CHECKING:
-    Measure = str | Part
+    MeasureEntry = str | Part
 else:
-    Measure = _measure()
+    MeasureEntry = _measure()
 
 
 def family_of(measure: str | Part) -> str:

@@ -11,7 +11,7 @@ from decloak.attack.unmarked import mark
 from decloak.data.dataset import Dataset
 from decloak.data.formats.distance_file import read_distances
 from decloak.data.formats.folder import Folder
-from decloak.data.formats.generalised_file import METHOD as GENERALISATION
+from decloak.data.formats.generalised_file import GENERALISATION
 from decloak.data.formats.look_fit import check_ids
 from decloak.data.formats.readers import read
 from decloak.data.formats.release_header import Header

@@ -12,9 +12,11 @@ from decloak.errors import DecloakError, Faults, shown
 from decloak.yaml.source import Fault, Source
 from decloak.yaml.tree import Node, Place, number_or_text
 
-__all__ = ["MOST", "combination_name", "combinations", "compact", "merged_faults", "short_names"]
+__all__ = [
+    "MOST_VARIANTS", "combination_name", "combinations", "compact", "merged_faults", "overlapping", "short_names",
+]  # fmt: skip
 
-MOST = 10_000
+MOST_VARIANTS = 10_000
 """Variants a scenario may have, repetitions counted."""
 
 _PLAIN = re.compile(r"[\w./][\w./-]*(?: [\w./-]+)*")
@@ -82,6 +84,11 @@ def merged_faults(variants: Sequence[Source], faults: Sequence[Sequence[Fault]])
     return Faults(merged)
 
 
+def overlapping(key: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether one of two keys, in parts, is the other, or inside it."""
+    return all(part == another for part, another in zip(key, other, strict=False))
+
+
 def _chosen(key: str, variants: Sequence[Source]) -> set[int]:
     return {id(variant.settings[key]) for variant in variants}
 
@@ -110,8 +117,8 @@ def _places(node: Node) -> Iterator[Place]:
 
 def _check_size(vary: Node, times: int) -> None:
     count = math.prod(len(node.children) for node in vary.children.values())
-    if count * times > MOST:
-        message = f"{count} combinations repeated {times} times are more than {MOST} variants"
+    if count * times > MOST_VARIANTS:
+        message = f"{count} combinations repeated {times} times are more than {MOST_VARIANTS} variants"
         raise DecloakError(message, str(vary.place), "vary fewer values, or repeat less")
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from decloak.digest import digest
 from decloak.scenario.by_form import SPLIT
-from decloak.scenario.model import Document, Scenario
+from decloak.scenario.document import Document
+from decloak.scenario.model import Scenario
 from decloak.scenario.sweep import compact, short_names
 
 __all__ = ["DataOf", "Variant", "pools", "seed_of", "variants"]

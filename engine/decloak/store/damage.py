@@ -36,14 +36,14 @@ def damage_of(path: Path) -> DecloakError | None:
     """What is damaged in a store, None where nothing is that can be told."""
     try:
         with closing(connect_readonly(path)) as connection:
-            found = next(_faults(connection), None)
+            fault = next(_faults(connection), None)
     except DecloakError as error:
         return error  # it is no store, or none that can be opened
     except (sqlite3.Error, UnicodeError, OverflowError) as error:
-        found = str(error)
-    if found is None:
+        fault = str(error)
+    if fault is None:
         return None
-    return DecloakError(f"the store is damaged: {shown(found, 200)[1:-1]}", place(path), _REMEDY)
+    return DecloakError(f"the store is damaged: {shown(fault, 200)[1:-1]}", place(path), _REMEDY)
 
 
 def _faults(connection: sqlite3.Connection) -> Iterator[str]:

@@ -5,10 +5,10 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 __all__ = [
-    "WHOSE", "Column", "SchemaTable", "schema_markdown", "schema_tables", "schema_text", "table_texts", "view_texts",
+    "WHOSE", "Column", "SchemaTable", "schema_markdown", "schema_tables", "schema_text", "texts_of",
 ]  # fmt: skip
 
 
@@ -47,17 +47,10 @@ def schema_text() -> str:
     return (files("decloak.store") / "schema.sql").read_text(encoding="utf-8")
 
 
-def view_texts() -> dict[str, str]:
-    return _texts("VIEW")
-
-
-def table_texts() -> dict[str, str]:
-    return _texts("TABLE")
-
-
-def _texts(kind: str) -> dict[str, str]:
-    found = (match for match in _OBJECT.finditer(schema_text()) if match["kind"] == kind)
-    return {match["name"]: f"CREATE {kind} {match['name']}{match['body']}" for match in found}
+def texts_of(kind: Literal["TABLE", "VIEW"]) -> dict[str, str]:
+    """The statements that make tables or views, by name."""
+    objects = (match for match in _OBJECT.finditer(schema_text()) if match["kind"] == kind)
+    return {match["name"]: f"CREATE {kind} {match['name']}{match['body']}" for match in objects}
 
 
 def schema_tables(words: Mapping[str, str] | None = None) -> tuple[SchemaTable, ...]:

@@ -9,9 +9,9 @@ from decloak.store.relations import Scope
 from decloak.store.sandbox import quoted
 
 __all__ = [
-    "NAMED", "Context", "FindingOrigin", "JudgedCell", "anchor_scores", "attackable", "cells_named", "contexts",
-    "fact", "facts_sql", "find_finding", "finding_sentences", "node_name", "rule_text", "sentence",
-    "strikes_named", "units_given",
+    "NAMED", "FindingOrigin", "JudgedCell", "ScoredItem", "anchor_scores", "attackable", "cells_named", "contexts",
+    "fact", "facts_sql", "find_finding", "finding_sentences", "node_name", "rule_text", "sentence", "strikes_named",
+    "units_given",
 ]  # fmt: skip
 
 
@@ -68,14 +68,14 @@ def strikes_named(
     ).fetchall()
 
 
-class Context(NamedTuple):
+class ScoredItem(NamedTuple):
     """A context item of a cell, and how far the item is from it."""
 
     item: str
     score: float | None
 
 
-def contexts(connection: sqlite3.Connection, cell: JudgedCell) -> list[Context]:
+def contexts(connection: sqlite3.Connection, cell: JudgedCell) -> list[ScoredItem]:
     rows = connection.execute(
         "select i.name, e.score from context x join item i on i.id = x.item "
         "join distance_col k on k.distance_table = x.distance_table and k.col = ? "
@@ -84,7 +84,7 @@ def contexts(connection: sqlite3.Connection, cell: JudgedCell) -> list[Context]:
         "where x.distance_table = ? and x.row = ? order by i.name",
         (cell.col, cell.scoring, cell.distance_table, cell.row),
     )
-    return [Context(*row) for row in rows]
+    return [ScoredItem(*row) for row in rows]
 
 
 def units_given(
@@ -99,7 +99,7 @@ def units_given(
     ).fetchall()
 
 
-def anchor_scores(connection: sqlite3.Connection, finding: int) -> list[Context]:
+def anchor_scores(connection: sqlite3.Connection, finding: int) -> list[ScoredItem]:
     """The items of the anchor of the record a unit was given to, with the mean of their scores for the unit."""
     rows = connection.execute(
         "select i.name, avg(e.score) from assigned s join finding f on f.id = s.finding "
@@ -110,7 +110,7 @@ def anchor_scores(connection: sqlite3.Connection, finding: int) -> list[Context]
         "where s.finding = ? group by i.name order by i.name",
         (finding,),
     )
-    return [Context(*row) for row in rows]
+    return [ScoredItem(*row) for row in rows]
 
 
 def finding_sentences(

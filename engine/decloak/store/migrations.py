@@ -14,19 +14,16 @@ Migration = Callable[["Database"], None]
 
 def _renew_views(database: "Database") -> None:
     """Make the views what schema.sql says."""
-    from decloak.store.documentation import view_texts
+    from decloak.store.documentation import texts_of
 
-    for name, text in view_texts().items():
+    for name, text in texts_of("VIEW").items():
         database.conn.execute(f"drop view if exists {name}")
         database.conn.execute(text)
 
 
 def _keep_arrays(database: "Database") -> None:
     """Transactions are kept as arrays, and shown as rows."""
-    from decloak.store.documentation import table_texts
-
-    for table in ("extent", "array", "truth_array"):
-        database.conn.execute(table_texts()[table].replace("TABLE", "TABLE IF NOT EXISTS", 1))
+    _make(database.conn, "extent", "array", "truth_array")
     missing = "select id from dataset where id not in (select dataset from extent) order by id"
     for (dataset,) in database.conn.execute(missing).fetchall():
         _keep(database.conn, dataset)
@@ -36,14 +33,19 @@ def _keep_arrays(database: "Database") -> None:
     database.conn.execute("pragma legacy_alter_table = off")
 
 
-def _remake(connection: sqlite3.Connection, table: str) -> None:
-    from decloak.store.documentation import table_texts
+def _make(connection: sqlite3.Connection, *tables: str) -> None:
+    from decloak.store.documentation import texts_of
 
+    for table in tables:
+        connection.execute(texts_of("TABLE")[table].replace("TABLE", "TABLE IF NOT EXISTS", 1))
+
+
+def _remake(connection: sqlite3.Connection, table: str) -> None:
     (index,) = connection.execute(
         "select coalesce(max(sql), '') from sqlite_master where type = 'index' and tbl_name = ?", (table,)
     ).fetchone()
     connection.execute(f"alter table {table} rename to old_{table}")
-    connection.execute(table_texts()[table])
+    _make(connection, table)
     connection.execute(f"insert into {table} select * from old_{table}")
     connection.execute(f"drop table old_{table}")
     if index:
@@ -89,10 +91,7 @@ def _keep(connection: sqlite3.Connection, dataset: int) -> None:
 
 def _keep_strikes(database: "Database") -> None:
     """Strikes are kept as arrays, and shown as rows."""
-    from decloak.store.documentation import table_texts
-
-    for table in ("attack_extent", "attack_array"):
-        database.conn.execute(table_texts()[table].replace("TABLE", "TABLE IF NOT EXISTS", 1))
+    _make(database.conn, "attack_extent", "attack_array")
     attacks = (
         "select a.id from attack a join rule u on u.id = a.rule where u.form = 'eliminate' "
         "and a.id not in (select attack from attack_extent) order by a.id"

@@ -13,12 +13,12 @@ from decloak.store.arrays import damaged, read_array, write_array
 from decloak.store.strikes import findings_count, read_strikes
 
 __all__ = [
-    "Given", "Struck", "no_probabilities", "probabilities", "probability_teller", "probable_gifts", "probable_strikes",
-    "write_probabilities",
+    "ProbableGift", "ProbableStrike", "no_probabilities", "probabilities", "probability_teller", "probable_gifts",
+    "probable_strikes", "write_probabilities",
 ]  # fmt: skip
 
 
-class Struck(NamedTuple):
+class ProbableStrike(NamedTuple):
     """A member struck: the table by its number in the store, the cell, the transaction, and the probability."""
 
     table: int
@@ -28,7 +28,7 @@ class Struck(NamedTuple):
     probability: float
 
 
-class Given(NamedTuple):
+class ProbableGift(NamedTuple):
     """A unit given to one row, and the probability."""
 
     assignment: Assignment
@@ -65,7 +65,7 @@ def probability_teller(connection: sqlite3.Connection, attack: int) -> Callable[
     return tell
 
 
-def probable_strikes(connection: sqlite3.Connection, attack: int) -> list[Struck]:
+def probable_strikes(connection: sqlite3.Connection, attack: int) -> list[ProbableStrike]:
     """What an eliminate rule struck, in order, as far as its probability is known; nothing of another form."""
     strikes, p = read_strikes(connection, attack), probabilities(connection, attack)
     if strikes is None or p is None:
@@ -80,16 +80,16 @@ def probable_strikes(connection: sqlite3.Connection, attack: int) -> list[Struck
     }
     cells = zip(strikes.tables.tolist(), strikes.rows.tolist(), strikes.cols.tolist(), strict=True)
     return [
-        Struck(table, row, column, txns[table, row], chance)
+        ProbableStrike(table, row, column, txns[table, row], chance)
         for (table, row, column), chance in zip(cells, p.tolist(), strict=True)
         if np.isfinite(chance)
     ]
 
 
-def probable_gifts(connection: sqlite3.Connection, attack: int) -> list[Given]:
+def probable_gifts(connection: sqlite3.Connection, attack: int) -> list[ProbableGift]:
     """What a reassociate rule gave, a row at a time, as far as its probability is known."""
-    p = probabilities(connection, attack)
-    if p is None:
+    all_p = probabilities(connection, attack)
+    if all_p is None:
         return []
     rows = connection.execute(
         "select c.number, s.chunk, s.unit, r.row from finding f join assigned s on s.finding = f.id "
@@ -97,7 +97,7 @@ def probable_gifts(connection: sqlite3.Connection, attack: int) -> list[Given]:
         (attack,),
     ).fetchall()
     return [
-        Given(Assignment(cluster, int(chunk) if chunk.isdigit() else chunk, tuple(json.loads(unit)), (row,)), chance)
-        for (cluster, chunk, unit, row), chance in zip(rows, p.tolist(), strict=bool(rows))  # strikes are no gifts
-        if np.isfinite(chance)
+        ProbableGift(Assignment(cluster, int(chunk) if chunk.isdigit() else chunk, tuple(json.loads(unit)), (row,)), p)
+        for (cluster, chunk, unit, row), p in zip(rows, all_p.tolist(), strict=bool(rows))  # strikes are no gifts
+        if np.isfinite(p)
     ]

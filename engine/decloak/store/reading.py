@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from decloak.data.content import Element
 from decloak.data.dataset import Dataset
 from decloak.data.hierarchy import Hierarchy
-from decloak.data.published import Element, Published
+from decloak.data.published import Published
 from decloak.data.rows import CodedRows
 from decloak.store.arrays import damaged
 from decloak.store.relations import STRIKES, Derives

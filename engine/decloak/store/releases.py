@@ -9,8 +9,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from decloak.data.content import Element
 from decloak.data.formats.published import written
-from decloak.data.published import Element, Published
+from decloak.data.published import Published
 from decloak.digest import digest as digest_of
 from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers
 from decloak.store.transactions import read_transactions, write_marked, write_transactions
@@ -92,15 +93,6 @@ def write_tree(connection: sqlite3.Connection, parents: Mapping[str, str], leave
     return number
 
 
-def _dataset(connection: sqlite3.Connection, release: int) -> int:
-    (dataset,) = connection.execute("select dataset from release where id = ?", (release,)).fetchone()
-    return int(dataset)
-
-
-def _labels(connection: sqlite3.Connection, dataset: int) -> Sequence[str]:
-    return read_transactions(connection, dataset).labels
-
-
 def mark_suppressed(connection: sqlite3.Connection, release: int, items: Iterable[str]) -> None:
     """Note the items of the original that a release shows nowhere."""
     numbers = item_numbers(connection, items)
@@ -112,7 +104,7 @@ def mark_originals(connection: sqlite3.Connection, release: int, marked: Sequenc
     """Note the members that a distance table file marks as original: transaction label and item name."""
     if not marked:
         return
-    dataset = _dataset(connection, release)
-    place = {label: place for place, label in enumerate(_labels(connection, dataset))}
+    (dataset,) = connection.execute("select dataset from release where id = ?", (release,)).fetchone()
+    place = {label: place for place, label in enumerate(read_transactions(connection, dataset).labels)}
     items = item_numbers(connection, {item for _, item in marked})
     write_marked(connection, dataset, sorted({(place[label], items[item]) for label, item in marked}))

@@ -11,9 +11,11 @@ from decloak.errors import DecloakError, nearest, shown
 from decloak.store.opening import connect_readonly
 
 __all__ = [
+    "ClaimCount",
     "PooledFigure",
     "RunAttack",
     "attacks_of",
+    "claims_of",
     "find_release",
     "find_run",
     "holds_originals",
@@ -207,3 +209,24 @@ def run_figures(connection: sqlite3.Connection, run: int, *, tables: bool) -> Ro
         'v."table", v.measure',
         (run, tables),
     ).fetchall()
+
+
+class ClaimCount(NamedTuple):
+    """Of one attack, in one table or cluster, -1 for all: how often it claimed, was right, and would be by chance."""
+
+    attack: str
+    scope: int
+    tried: float
+    right: float
+    by_chance: float
+
+
+def claims_of(connection: sqlite3.Connection, run: int) -> list[ClaimCount]:
+    """The claims of every attack of a run of which somebody could say what was right."""
+    rows = connection.execute(
+        'select s.attack, s."table", s.whole, s.part, c.part from result s join result c '
+        'on c.run = s.run and c.attack = s.attack and c."table" = s."table" and c.measure = \'chance\' '
+        "where s.run = ? and s.measure in ('precision', 'accuracy') and s.whole > 0",
+        (run,),
+    )
+    return [ClaimCount(*row) for row in rows if None not in row]

@@ -57,8 +57,8 @@ def member_comparison(connection: sqlite3.Connection, finding: int) -> Compariso
         (table, row),
     ).fetchall()
     scores = {
-        (known, place): score
-        for known, (context, _) in enumerate(contexts)
+        (number, place): score
+        for number, (context, _) in enumerate(contexts)
         for place, (*_, item) in enumerate(members)
         for (score,) in connection.execute(
             "select e.score from related e join scoring s on s.relatedness = e.relatedness "
@@ -88,10 +88,10 @@ def row_comparison(connection: sqlite3.Connection, finding: int) -> Comparison:
         (attack, chunk, unit, cluster),
     ).fetchall()
     rivals = tuple(
-        Rival(f"row {row}: {anchor or 'no anchor'}", _given(value, given), given == finding, False)
-        for row, anchor, value, given in rows
+        Rival(f"row {row}: {anchor or 'no anchor'}", _given(value, by), by == finding, False)
+        for row, anchor, value, by in rows
     )
-    near = {(0, place): 1.0 for place, (*_, given) in enumerate(rows) if given is not None}
+    near = {(0, place): 1.0 for place, (*_, by) in enumerate(rows) if by is not None}
     return Comparison(f"cluster {number}", (", ".join(json.loads(unit)),), rivals, near)
 
 
@@ -112,8 +112,8 @@ def cover_comparison(connection: sqlite3.Connection, relation: str, finding: int
     ).fetchall()
     rivals = tuple(Rival(items, f"sub-record {at}", bool(holds), False) for at, items, holds in rows)
     near = {(0, place): 1.0 for place, (*_, holds) in enumerate(rows) if holds}
-    known = (f"{names[item]}, by {names[covered]}",)
-    return Comparison(f"cluster {number}, chunk {earlier}", known, rivals, near)
+    covering = (f"{names[item]}, by {names[covered]}",)
+    return Comparison(f"cluster {number}, chunk {earlier}", covering, rivals, near)
 
 
 def _distance(d: float | None, struck: int | None) -> str:

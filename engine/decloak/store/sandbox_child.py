@@ -12,12 +12,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NoReturn
 
-from decloak.errors import DecloakError
+from decloak.errors import DecloakError, shown
 from decloak.store import sandbox_frames as frames
-from decloak.store.querying import query_rows
+from decloak.store.opening import connect_readonly
 from decloak.store.relations import Scope
 from decloak.store.sandbox import Sandbox, explained
 
@@ -98,7 +99,7 @@ class _Server:
             self._sandbox = _opened(call, *arguments)
             return None
         if call == "ask":
-            return self._send(*query_rows(*arguments))
+            return self._send(*_query_rows(*arguments))
         if call == "select":
             return self._send(*self._sandbox.stream(*arguments))
         if call == "engine":
@@ -149,6 +150,36 @@ def _opened(call: str, *arguments: Any) -> Sandbox:
         path, scope = arguments
         return Sandbox.of(path, Scope(*scope))
     return Sandbox.empty(*arguments or ({},))
+
+
+def _query_rows(path: str | Path, sql: str) -> tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]:
+    """Run a user's SELECT, which may read all of a store; its columns, and its rows, each when it is asked for."""
+    connection = connect_readonly(path)
+    connection.execute("pragma query_only = on")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+    with _explaining():
+        cursor = connection.execute(sql)
+    if cursor.description is None:
+        raise DecloakError("the SQL gives no rows", hint="write a SELECT: the store is open for reading")
+    return tuple(column[0] for column in cursor.description), _rows_of(connection, cursor)
+
+
+def _rows_of(connection: sqlite3.Connection, cursor: sqlite3.Cursor) -> Iterator[tuple[Any, ...]]:
+    try:
+        with _explaining():
+            yield from cursor
+    finally:
+        connection.close()
+
+
+@contextlib.contextmanager
+def _explaining() -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
+        hint = "write one SELECT: the store is open for reading" if "readonly" in str(error) else None
+        hint = hint or "`decloak schema` lists tables and columns"
+        raise DecloakError(f"SQL: {shown(error, 200)[1:-1]}", hint=hint) from None
 
 
 _CALLS: dict[str, Callable[..., Any]] = {

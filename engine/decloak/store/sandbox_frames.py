@@ -84,8 +84,8 @@ def _as_text(value: object) -> dict[str, str]:
     return {"bytes": base64.b64encode(value).decode("ascii")}
 
 
-def _as_bytes(found: dict[str, Any]) -> Any:
-    return base64.b64decode(found["bytes"]) if found.keys() == {"bytes"} else found
+def _as_bytes(value: dict[str, Any]) -> Any:
+    return base64.b64decode(value["bytes"]) if value.keys() == {"bytes"} else value
 
 
 _ENCODER = json.JSONEncoder(default=_as_text, separators=(",", ":"))

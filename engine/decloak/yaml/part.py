@@ -10,7 +10,7 @@ from itertools import pairwise
 from textwrap import dedent
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from decloak.errors import DecloakError, shown
 from decloak.yaml.source import Loc, Mistakes
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pydantic import GetJsonSchemaHandler
     from pydantic_core import CoreSchema
 
-__all__ = ["File", "Found", "Generalised", "Item", "Part", "disjoint"]
+__all__ = ["File", "Found", "Item", "ItemSet", "Part", "checked_by", "disjoint"]
 
 Found = Iterator[tuple[Loc, DecloakError]]
 
@@ -107,6 +107,19 @@ def _texts(part: type[Part]) -> dict[str, str]:
     return {name: line for name, line in under.items() if name in part.model_fields}
 
 
+def checked_by(check: Callable[[str], object]) -> AfterValidator:
+    """Makes what a check has against a text a mistake of the text."""
+
+    def refused(text: str) -> str:
+        try:
+            check(text)
+        except DecloakError as error:
+            raise Mistakes(((), error)) from None
+        return text
+
+    return AfterValidator(refused)
+
+
 def disjoint(sets: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
     first: dict[str, Loc] = {}
     places = ((item, (number, index)) for number, members in enumerate(sets) for index, item in enumerate(members))
@@ -119,4 +132,4 @@ def disjoint(sets: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
 
 File = Annotated[str, Field(min_length=1)]
 Item = Annotated[str, Field(min_length=1)]
-Generalised = Annotated[tuple[Item, ...], Field(min_length=2)]
+ItemSet = Annotated[tuple[Item, ...], Field(min_length=2)]

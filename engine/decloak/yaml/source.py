@@ -20,9 +20,9 @@ from decloak.files import file_to_read
 from decloak.yaml.tree import Node, Place, compose, end_of
 from decloak.yaml.wording import ANY, Schema, Wording, branches, described, fields, part
 
-__all__ = ["LARGEST", "Fault", "Loc", "Mistakes", "Source", "check", "read_source", "source_text", "validated"]
+__all__ = ["LARGEST_YAML", "Fault", "Loc", "Mistakes", "Source", "check", "read_source", "source_text", "validated"]
 
-LARGEST = 1_000_000
+LARGEST_YAML = 1_000_000
 """Bytes a file may have."""
 
 Loc = tuple[str | int, ...]
@@ -95,7 +95,7 @@ def source_text(path: str | Path) -> str:
     name = shown(path, 300)[1:-1]
     try:
         with file_to_read(path) as file, BufferedReader(file) as buffered:
-            data = buffered.read(LARGEST + 1)
+            data = buffered.read(LARGEST_YAML + 1)
     except IsADirectoryError:
         raise DecloakError("this is a folder, not a file", name, "name a .yaml file") from None
     except FileNotFoundError:
@@ -103,7 +103,7 @@ def source_text(path: str | Path) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise DecloakError(f"cannot read the file: {reason}", name, "check its path and permissions") from None
-    if len(data) > LARGEST:
+    if len(data) > LARGEST_YAML:
         raise DecloakError("a YAML file of more than 1 MB", name, "keep bulk data in files of their own")
     return _decoded(data, name)
 

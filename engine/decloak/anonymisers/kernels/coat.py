@@ -28,11 +28,12 @@ from decloak.anonymisers.kernels.coat_state import NOWHERE, Ints, Merging
 from decloak.anonymisers.kernels.constraints import Constraints, item_names, privacy_constraints, utility_constraints
 from decloak.anonymisers.kernels.rare_sets import rare_patterns
 from decloak.checks import check_whole
+from decloak.data.content import Element
 from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import FilePath
 from decloak.data.forms import FormName
 from decloak.data.ordering import Arranged
-from decloak.data.published import Element, Published
+from decloak.data.published import Published
 from decloak.data.share import Share
 from decloak.errors import DecloakError, shown
 

@@ -1,4 +1,4 @@
-"""Disassociation (Terrovitis, Liagouris, Mamoulis, Skiadopoulos 2012): items stay, their links are hidden.
+"""ReleaseAndTruth (Terrovitis, Liagouris, Mamoulis, Skiadopoulos 2012): items stay, their links are hidden.
 
 D are the records, a cluster some of them, published as chunks: HORPART makes the clusters, VERPART the record
 chunks C1, C2, ... and the term chunk of each, REFINE chunks that several clusters share. Items are coded by
@@ -15,12 +15,12 @@ from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Disassociation", "check_records", "disassociate"]
+__all__ = ["ReleaseAndTruth", "check_records", "disassociate"]
 
 Record = tuple[int, ...]
 
 
-class Disassociation(NamedTuple):
+class ReleaseAndTruth(NamedTuple):
     """A release, and what must stay secret: `truth[c]` has the record number of each anchor row of cluster c.
 
     The anchor rows are the sub-records of the first record chunk as published, then the records without one;
@@ -39,7 +39,7 @@ def disassociate(
     max_cluster: int,
     refine: bool = False,
     strict: bool = False,
-) -> Disassociation:
+) -> ReleaseAndTruth:
     """Publish records in clusters and chunks so that no m items that a record holds point to fewer than k.
 
     `max_cluster` bounds the clusters before small ones are pooled; `strict` splits one of exactly that size too.
@@ -60,7 +60,7 @@ def disassociate(
     truth = tuple(_anchor_order(leaf, ids) for leaf, ids in zip(leaves, clusters, strict=True))
     published = tuple(_cluster(leaf, names) for leaf in leaves)
     shared = tuple(_joint(joint, leaves, names) for joint in joints)
-    return Disassociation(Disassociated(published, shared, k, m, data.origin), truth)
+    return ReleaseAndTruth(Disassociated(published, shared, k, m, data.origin), truth)
 
 
 def check_records(data: Dataset, k: int) -> None:

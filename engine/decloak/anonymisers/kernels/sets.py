@@ -7,8 +7,9 @@ privacy constraints ask for, without its search for the least loss. It promises 
 import random
 from collections.abc import Iterable, Sequence
 
+from decloak.data.content import Element
 from decloak.data.dataset import Dataset
-from decloak.data.published import Element, Published
+from decloak.data.published import Published
 from decloak.errors import DecloakError, shown
 
 __all__ = ["by_sets", "random_sets"]

@@ -14,14 +14,14 @@ from decloak.data.formats.lines import LONGEST_LINE, Line
 from decloak.errors import DecloakError, shown
 
 __all__ = [
-    "Cell", "cells", "check_header", "check_separator", "check_width", "join", "one_line", "quoted_value",
+    "LineCell", "cells", "check_header", "check_separator", "check_width", "join", "one_line", "quoted_value",
     "read_number", "records", "split",
 ]  # fmt: skip
 
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)", re.ASCII | re.IGNORECASE)
 
 
-class Cell(NamedTuple):
+class LineCell(NamedTuple):
     """One value of a line: its text, whether it stood in quotes, and the column (from 1) it begins at."""
 
     text: str
@@ -48,7 +48,7 @@ def check_separator(separator: str) -> str:
     return separator
 
 
-def cells(line: Line, separator: str = ",") -> list[Cell]:
+def cells(line: Line, separator: str = ",") -> list[LineCell]:
     pattern, values, position = _cell_pattern(separator), [], 0
     text = line.text.strip(" ") if separator == " " else line.text
     offset = 1 + (len(line.text) - len(line.text.lstrip(" ")) if separator == " " else 0)
@@ -60,7 +60,7 @@ def cells(line: Line, separator: str = ",") -> list[Cell]:
             raise _misplaced(line, bare, match.start("end") + offset)
         start = match.start("bare") if inside is None else match.start("quoted") - 1
         value = bare.strip() if inside is None else inside.replace('""', '"')
-        values.append(Cell(value, inside is not None, start + offset))
+        values.append(LineCell(value, inside is not None, start + offset))
         if not end:
             return values
         position = match.end()

@@ -15,8 +15,8 @@ from decloak.data.content import Chunk, Chunked, Cluster, Joint
 from decloak.data.formats.jsonvalue import json_text, json_value
 from decloak.data.formats.lines import FilePath, Line, place
 from decloak.data.formats.release_header import (
+    LARGEST_NUMBER,
     LONGEST_RELEASE,
-    MOST,
     STORE_REMEDY,
     Header,
     closed,
@@ -26,10 +26,10 @@ from decloak.data.formats.release_header import (
 from decloak.data.formats.writing import write_lines
 from decloak.errors import DecloakError, nearest, shown
 
-__all__ = ["METHOD", "chunked_schema", "parse_chunked", "write_disassociated"]
+__all__ = ["DISASSOCIATION", "chunked_schema", "parse_chunked", "write_disassociated"]
 
 SHAPE = "write one JSON object a line"
-METHOD = "disassociation"
+DISASSOCIATION = "disassociation"
 
 _KEYS = {
     "cluster": ("size", "record_chunks", "term_chunk"),
@@ -112,7 +112,7 @@ class _Reader:
 def parse_chunked(lines: Sequence[Line]) -> Chunked:
     """Read the lines of a release; what it promises is not checked here, only that it is one."""
     reader = _Reader()
-    header = header_of(lines[0], METHOD)
+    header = header_of(lines[0], DISASSOCIATION)
     for line in lines[1:]:
         reader.part(line, json_value(line, SHAPE))
     if not reader.clusters:
@@ -126,7 +126,7 @@ def write_disassociated(release: Chunked, path: FilePath) -> None:
         raise DecloakError("a release without clusters", place(path), "disassociate some records first")
     head, *parts = _objects(release)
     reader = _Reader()
-    header_of(Line(str(path), 1, json.dumps(head)), METHOD)
+    header_of(Line(str(path), 1, json.dumps(head)), DISASSOCIATION)
     for number, part in enumerate(parts, 2):
         reader.part(Line(str(path), number, ""), part)
     lines = (json_text(part) for part in (head, *parts))
@@ -134,7 +134,7 @@ def write_disassociated(release: Chunked, path: FilePath) -> None:
 
 
 def _objects(release: Chunked) -> Iterable[dict[str, Any]]:
-    yield Header(METHOD, release.k, release.m).value
+    yield Header(DISASSOCIATION, release.k, release.m).value
     for cluster in release.clusters:
         chunks = list(map(_chunk_object, cluster.record_chunks))
         yield {"size": cluster.size, "record_chunks": chunks, "term_chunk": list(cluster.term_chunk)}
@@ -188,12 +188,12 @@ def _check_inside(line: Line, name: str, items: tuple[str, ...], subrecords: tup
 
 def chunked_schema() -> dict[str, Any]:
     """The JSON Schema of one line: a header, a cluster or a joint cluster."""
-    whole = {"type": "integer", "minimum": 1, "maximum": MOST}
+    whole = {"type": "integer", "minimum": 1, "maximum": LARGEST_NUMBER}
     items = {"type": "array", "items": {"type": "string", "minLength": 1}, "uniqueItems": True}
     subrecords = {"type": "array", "items": items | {"minItems": 1}}
     chunks = {"type": "array", "items": {"$ref": "#/$defs/chunk"}}
     members = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2, "uniqueItems": True}
-    header = {key: {"const": value} for key, value in Header(METHOD).value.items()} | {"k": whole, "m": whole}
+    header = {key: {"const": value} for key, value in Header(DISASSOCIATION).value.items()} | {"k": whole, "m": whole}
     kinds: dict[str, dict[str, Any]] = {
         "header": header,
         "cluster": {"size": whole, "record_chunks": chunks, "term_chunk": items},

@@ -20,7 +20,7 @@ from decloak.data.formats.lines import FilePath, Line, read_lines
 from decloak.data.tables import DistanceTable
 from decloak.errors import shown
 
-__all__ = ["DistanceFile", "read_distances", "read_number"]
+__all__ = ["DistanceFile", "read_distances"]
 
 
 class DistanceFile(NamedTuple):

@@ -17,13 +17,13 @@ from decloak.data.formats.jsonvalue import json_text, json_value
 from decloak.data.formats.lines import FilePath, Line, check_name, place
 from decloak.data.formats.plain.jsonl import transaction_of
 from decloak.data.formats.record import LineLabels, check_labels
-from decloak.data.formats.release_header import LONGEST_RELEASE, MOST, STORE_REMEDY, Header, closed, header_of
+from decloak.data.formats.release_header import LARGEST_NUMBER, LONGEST_RELEASE, STORE_REMEDY, Header, closed, header_of
 from decloak.data.formats.writing import write_lines
 from decloak.errors import DecloakError, nearest, placed, shown
 
-__all__ = ["METHOD", "labelled_schema", "parse_labelled", "write_generalised"]
+__all__ = ["GENERALISATION", "labelled_schema", "parse_labelled", "write_generalised"]
 
-METHOD = "generalisation"
+GENERALISATION = "generalisation"
 LABEL = 'write {"label": "infection", "items": ["flu", "cold"]}'
 TRANSACTION = 'write ["infection", "knee"] or {"id": "p1", "items": ["infection", "knee"]}'
 
@@ -70,14 +70,14 @@ class _Reader:
 
 def parse_labelled(lines: Sequence[Line]) -> Labelled:
     """Read the lines of a release; what it promises is not checked here, only that it is one."""
-    header = header_of(lines[0], METHOD)
+    header = header_of(lines[0], GENERALISATION)
     reader = _Reader()
     for line in lines[1:]:
         reader.take(line, json_value(line, TRANSACTION))
     if not reader.transactions:
         raise lines[-1].wrong("a release without transactions", TRANSACTION)
     rows = tuple(reader.transactions)
-    return Labelled(rows, reader.members, reader.ids.labels, METHOD, header.k, header.m)
+    return Labelled(rows, reader.members, reader.ids.labels, GENERALISATION, header.k, header.m)
 
 
 def write_generalised(release: Labelled, path: FilePath, *, ids: bool = False) -> None:
@@ -105,7 +105,7 @@ def _check(release: Labelled, ids: bool) -> None:
 
 def _objects(release: Labelled, ids: bool) -> Iterator[Any]:
     # No transaction has as many items, so that a larger m says no more.
-    yield Header(METHOD, release.k, release.m and min(release.m, MOST)).value
+    yield Header(GENERALISATION, release.k, release.m and min(release.m, LARGEST_NUMBER)).value
     # A label that no transaction shows would tell what the hierarchy, or another part of the records, is like.
     for label in sorted(release.rows.used):
         yield {"label": label, "items": list(release.members[label])}
@@ -115,10 +115,10 @@ def _objects(release: Labelled, ids: bool) -> Iterator[Any]:
 
 def labelled_schema() -> dict[str, Any]:
     """The JSON Schema of one line: the header, a label or a transaction."""
-    whole = {"type": "integer", "minimum": 1, "maximum": MOST}
+    whole = {"type": "integer", "minimum": 1, "maximum": LARGEST_NUMBER}
     name = {"type": "string", "minLength": 1}
     names = {"type": "array", "items": name, "uniqueItems": True}
-    header = {key: {"const": value} for key, value in Header(METHOD).value.items()} | {"k": whole, "m": whole}
+    header = {key: {"const": value} for key, value in Header(GENERALISATION).value.items()} | {"k": whole, "m": whole}
     ids = {"type": ["string", "integer"], "minLength": 1}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -2,7 +2,7 @@
 
 import difflib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO, FileIO
 from itertools import count, islice, repeat
@@ -18,6 +18,7 @@ __all__ = [
     "FilePath",
     "Line",
     "ReadFile",
+    "ReadProgress",
     "check_lengths",
     "check_name",
     "decoded",
@@ -36,6 +37,8 @@ SQLITE = b"SQLite format 3\0"
 """What a SQLite database begins with."""
 
 FilePath = str | os.PathLike[str]
+ReadProgress = Callable[[int, int], None]
+"""Told how much is read, and of how much."""
 
 
 def place(path: FilePath, line: int | None = None, column: int | None = None) -> str:

@@ -15,14 +15,14 @@ from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import FilePath, ReadFile, place
 from decloak.data.formats.look_fit import mark_name
 from decloak.data.formats.look_guess import guess
+from decloak.data.formats.look_sample import SAMPLE, FileSample, sample_of
 from decloak.data.formats.look_table import Guess, guess_rows
-from decloak.data.formats.look_sample import SAMPLE, Sample, sample_of
 from decloak.data.formats.published import parse_elements
 from decloak.data.formats.readers import FORMATS, read
 from decloak.data.formats.record import Options
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Counts", "Look", "Reading", "look"]
+__all__ = ["FileCounts", "Look", "Reading", "look"]
 
 SHOWN = 3
 """Records that are shown as they were understood."""
@@ -52,7 +52,7 @@ class Reading(NamedTuple):
         return ", ".join(words)
 
 
-class Counts(NamedTuple):
+class FileCounts(NamedTuple):
     """How much a file holds; of a large one only its beginning was counted."""
 
     records: int
@@ -77,7 +77,7 @@ class Look:
     alternatives: tuple[Reading, ...]
     problem: str | None
     first: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    counts: Counts | None = None
+    counts: FileCounts | None = None
     odd: tuple[str, ...] = ()
 
     @property
@@ -133,7 +133,7 @@ def look(path: FilePath) -> Look:
     )  # fmt: skip
 
 
-def _binary(sample: Sample) -> Guess:
+def _binary(sample: FileSample) -> Guess:
     name = str(sample.binary)
     if name != "xlsx" or not sample.whole:
         return Guess(name)
@@ -153,7 +153,7 @@ def _trimmed(row: list[str]) -> list[str]:
     return row
 
 
-def _unreadable(sample: Sample, name: str) -> str | None:
+def _unreadable(sample: FileSample, name: str) -> str | None:
     """What keeps decloak from reading the bytes as they are."""
     if sample.binary is not None:
         return None
@@ -168,7 +168,7 @@ def _unreadable(sample: Sample, name: str) -> str | None:
     return None
 
 
-def _dataset(sample: Sample, reading: Reading) -> Dataset | None:
+def _dataset(sample: FileSample, reading: Reading) -> Dataset | None:
     """What it holds, read as it seems; None for what holds no plain transactions."""
     if reading.format == "published":
         elements = parse_elements(sample.lines, reading.options.ids)
@@ -183,12 +183,12 @@ def _dataset(sample: Sample, reading: Reading) -> Dataset | None:
     return read(file, reading.format, **reading.options._asdict())
 
 
-def _contents(dataset: Dataset, sample: Sample, reading: Reading) -> dict[str, Any]:
+def _contents(dataset: Dataset, sample: FileSample, reading: Reading) -> dict[str, Any]:
     rows: Sequence[tuple[str, ...]] = dataset.transactions
     occurrences = sum(map(len, rows))
     all_read = reading.format in FORMATS and (sample.readable or sample.binary is not None)
     whole = sample.whole and (all_read or len(sample.file.content) <= SAMPLE)
-    counts = Counts(len(rows), len(dataset.items), occurrences, occurrences / len(rows), max(map(len, rows)), whole)
+    counts = FileCounts(len(rows), len(dataset.items), occurrences, occurrences / len(rows), max(map(len, rows)), whole)
     first = tuple(zip(dataset.labels[:SHOWN], rows[:SHOWN], strict=True))
     return {"counts": counts, "first": first, "odd": tuple(_oddities(dataset))}
 

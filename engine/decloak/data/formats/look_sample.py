@@ -8,7 +8,7 @@ from decloak.data.formats.lines import SQLITE, FilePath, Line, ReadFile, place
 from decloak.data.formats.unpacked import start_of
 from decloak.errors import DecloakError
 
-__all__ = ["SAMPLE", "WHOLE", "Sample", "lines_of_text", "sample_of"]
+__all__ = ["SAMPLE", "WHOLE", "FileSample", "lines_of_text", "sample_of"]
 
 SAMPLE = 1 << 20
 """Bytes that are looked at to tell what a file is."""
@@ -26,7 +26,7 @@ _MARKS = {codecs.BOM_UTF8: ("utf-8", "UTF-8 with a byte order mark"), codecs.BOM
           codecs.BOM_UTF16_BE: ("utf-16-be", "UTF-16")}  # fmt: skip
 
 
-class Sample(NamedTuple):
+class FileSample(NamedTuple):
     """What the beginning of a file holds; a binary file has no lines."""
 
     file: ReadFile
@@ -51,7 +51,7 @@ class Sample(NamedTuple):
         return self.encoding.startswith("UTF-8") and self.line_ends != "CR"
 
 
-def sample_of(path: FilePath) -> Sample:
+def sample_of(path: FilePath) -> FileSample:
     """Read the beginning of a file, once: it may be a pipe."""
     content, packing = start_of(path, WHOLE + 1)
     whole = len(content) <= WHOLE
@@ -65,12 +65,12 @@ def sample_of(path: FilePath) -> Sample:
         content = content[: content.rfind(b"\n", 0, SAMPLE) + 1] or content[:SAMPLE]
     file = ReadFile(path, content)
     if binary is not None:
-        return Sample(file, whole, packing, binary, "", "", ())
+        return FileSample(file, whole, packing, binary, "", "", ())
     encoding, text = _decoded(content[:SAMPLE], path)
     cut = not whole or len(content) > SAMPLE
     if not text.strip():
         raise DecloakError("the file is empty", place(path), "expected at least one line")
-    return Sample(file, whole, packing, None, encoding, _line_ends(text), lines_of_text(text, os.fspath(path), cut))
+    return FileSample(file, whole, packing, None, encoding, _line_ends(text), lines_of_text(text, os.fspath(path), cut))
 
 
 def lines_of_text(text: str, path: str, cut: bool) -> tuple[Line, ...]:

@@ -93,7 +93,6 @@ def _is_series(rows: Rows) -> bool:
     return len({re.sub(r"\d+", "", cell).strip() for cell in rows[0][1:]}) == 1
 
 
-
 def _onehot(rows: Rows) -> Guess | None:
     head, below = rows[0], rows[1:]
     if {"0", "1"}.issuperset(head):

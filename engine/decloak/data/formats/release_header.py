@@ -7,11 +7,12 @@ from decloak.data.formats.lines import Line
 from decloak.errors import nearest, shown
 
 __all__ = [
-    "LONGEST_RELEASE", "MOST", "STORE_REMEDY", "VERSION", "Header", "closed", "header_of", "same", "whole_number",
+    "LARGEST_NUMBER", "LONGEST_RELEASE", "RELEASE_VERSION", "STORE_REMEDY", "Header", "closed", "header_of", "same",
+    "whole_number",
 ]  # fmt: skip
 
-VERSION = 1
-MOST = 1_000_000_000
+RELEASE_VERSION = 1
+LARGEST_NUMBER = 1_000_000_000
 """The largest k, m and number of records."""
 LONGEST_RELEASE = 50_000_000
 """Characters a line may have: a cluster is one line, however many records it has, and so is all that a label means."""
@@ -28,12 +29,12 @@ class Header(NamedTuple):
     @property
     def value(self) -> dict[str, Any]:
         promised = {name: value for name, value in (("k", self.k), ("m", self.m)) if value is not None}
-        return {"decloak": "release", "version": VERSION, "method": self.method} | promised
+        return {"decloak": "release", "version": RELEASE_VERSION, "method": self.method} | promised
 
 
 def header_of(line: Line, *methods: str) -> Header:
     """Read the first line; `methods` are those that are meant."""
-    hint = f'write {{"decloak": "release", "version": {VERSION}, "method": "{methods[0]}", "k": 3, "m": 2}}'
+    hint = f'write {{"decloak": "release", "version": {RELEASE_VERSION}, "method": "{methods[0]}", "k": 3, "m": 2}}'
     value = json_value(line, "write one JSON object a line")
     if not isinstance(value, dict) or "decloak" not in value:
         raise line.wrong("the first line is not the header of a release", hint)
@@ -46,8 +47,8 @@ def header_of(line: Line, *methods: str) -> Header:
             raise line.wrong(f"no key '{key}' in a header", hint)
     if not same(value["decloak"], "release"):
         raise line.wrong(f"a file of {shown(value['decloak'])}, not a release", hint)
-    if not same(value["version"], VERSION):
-        remedy = f"this decloak reads and writes version {VERSION}"
+    if not same(value["version"], RELEASE_VERSION):
+        remedy = f"this decloak reads and writes version {RELEASE_VERSION}"
         raise line.wrong(f"unknown version {shown(value['version'])}", remedy)
     method = value["method"]
     if method in ("disassociation", "generalisation") and method not in methods:
@@ -66,8 +67,8 @@ def same(value: Any, expected: Any) -> bool:
 
 
 def whole_number(line: Line, name: str, value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST:
-        raise line.wrong(f"{name} is {shown(value)}", f"write a whole number from 1 to {MOST:,}")
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LARGEST_NUMBER:
+        raise line.wrong(f"{name} is {shown(value)}", f"write a whole number from 1 to {LARGEST_NUMBER:,}")
     return value
 
 

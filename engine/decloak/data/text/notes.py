@@ -1,13 +1,13 @@
 """Transactions from documents: a record is what a document is about, its nouns and noun phrases."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
 from decloak.data.dataset import Dataset
-from decloak.data.formats.lines import FilePath, Line, place
+from decloak.data.formats.lines import FilePath, Line, ReadProgress, place
 from decloak.data.formats.record import LineLabels, Names
 from decloak.data.formats.unpacked import unpacked
 from decloak.data.text.documents import RECORDS, TextOptions, Values, files_of, kind_of, text_lines, text_of, whole_text
@@ -17,10 +17,7 @@ from decloak.data.text.tagger import Tagger, english
 from decloak.data.text.tokens import sentences
 from decloak.errors import DecloakError, nearest, shown
 
-__all__ = ["Progress", "read_text"]
-
-Progress = Callable[[int, int], None]
-"""Told how much is done, and of how much."""
+__all__ = ["read_text"]
 
 _SOUGHT = "expected a text file a document, or .csv, .tsv or .jsonl with one a record; hidden files are left out"
 
@@ -31,7 +28,7 @@ def read_text(
     field: str | None = None,
     ids: str | None = None,
     headers: Sequence[str] = (),
-    progress: Progress | None = None,
+    progress: ReadProgress | None = None,
     tagger: Tagger | None = None,
 ) -> Dataset:
     """Read documents as transactions: the nouns and noun phrases of each, in order of appearance.

@@ -14,16 +14,16 @@ from typing import Literal, NamedTuple
 from decloak.data.text.plurals import singular
 from decloak.data.text.words import STOP_WORDS
 
-__all__ = ["Kind", "Tagged", "folded", "is_content", "outermost", "phrases"]
+__all__ = ["Tagged", "WordKind", "folded", "is_content", "outermost", "phrases"]
 
-Kind = Literal["noun", "adjective", "other"]
+WordKind = Literal["noun", "adjective", "other"]
 
 
 class Tagged(NamedTuple):
     """A word of a sentence and what it is there."""
 
     word: str
-    kind: Kind
+    kind: WordKind
 
 
 def phrases(sentence: Sequence[Tagged]) -> Iterator[str]:

@@ -12,10 +12,9 @@ from itertools import groupby
 from pathlib import Path
 
 from decloak.data.dataset import Dataset
-from decloak.data.formats.lines import LONGEST_LINE, FilePath, Line, place
+from decloak.data.formats.lines import LONGEST_LINE, FilePath, Line, ReadProgress, place
 from decloak.data.formats.record import Names
 from decloak.data.formats.unpacked import unpacked
-from decloak.data.text.notes import Progress
 from decloak.data.text.phrases import folded, is_content, outermost, phrases
 from decloak.data.text.tagger import Tagger, english
 from decloak.data.text.tokens import sentences
@@ -40,7 +39,7 @@ def read_searchlog(
     paths: FilePath | Iterable[FilePath],
     *,
     short: int = SHORT,
-    progress: Progress | None = None,
+    progress: ReadProgress | None = None,
     tagger: Tagger | None = None,
 ) -> Dataset:
     """Read search logs as transactions, one of each person, whatever lines and files their queries are in.
@@ -86,7 +85,7 @@ def _items(query: str, short: int, tagger: Tagger | None) -> Iterator[str]:
 class _ByteCounter:
     """Takes the bytes of the files as they are read, and tells of them."""
 
-    def __init__(self, size: int, progress: Progress | None) -> None:
+    def __init__(self, size: int, progress: ReadProgress | None) -> None:
         self.size, self.progress, self.done = size, progress, 0
 
     def update(self, data: bytes, /) -> None:

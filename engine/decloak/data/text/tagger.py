@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from decloak.data.text.phrases import Kind, Tagged
+from decloak.data.text.phrases import Tagged, WordKind
 from decloak.data.text.tokens import LONGEST_WORD
 from decloak.errors import DecloakError
 
@@ -53,7 +53,7 @@ def english() -> Tagger:
     return tag
 
 
-def _kind(word: str, tag: str) -> Kind:
+def _kind(word: str, tag: str) -> WordKind:
     if tag in NOUNS or (tag == UNKNOWN and any(map(str.isalpha, word))):
         return "noun"
     return "adjective" if tag in ADJECTIVES else "other"

@@ -9,9 +9,10 @@ from fractions import Fraction
 from math import fsum
 from typing import NamedTuple
 
+from decloak.data.content import Element
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
-from decloak.data.published import Element, Published
+from decloak.data.published import Published
 from decloak.data.rows import CodedRows
 from decloak.data.share import Share
 from decloak.errors import DecloakError

@@ -28,7 +28,7 @@ from decloak.rules.confidence import FACT, Confidence
 from decloak.rules.model import RuleModel, Settings, TestCase
 from decloak.store import evidence, findings
 from decloak.store.derivation import Derived
-from decloak.store.evidence import Context
+from decloak.store.evidence import ScoredItem
 from decloak.store.relations import Derives
 from decloak.store.results import RunAttack
 from decloak.store.rivals import Comparison
@@ -133,7 +133,7 @@ class Explanation:
     d: float | None
     weight: float | None
     generalised: str
-    contexts: tuple[Context, ...]
+    contexts: tuple[ScoredItem, ...]
 
     def as_json(self) -> dict[str, Any]:
         """It as plain values."""

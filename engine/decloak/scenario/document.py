@@ -1,0 +1,116 @@
+"""A scenario file: read, `--set key=value` put on top, every variant checked, each mistake at its place.
+
+Paths are relative to the scenario file.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from decloak.data.formats.folder import Folder
+from decloak.errors import DecloakError, Faults, shown
+from decloak.scenario.by_form import split_by_form
+from decloak.scenario.model import DEEPEST, Scenario, Varying
+from decloak.scenario.sweep import combinations, merged_faults, overlapping
+from decloak.yaml.source import Source, check, read_source, validated
+from decloak.yaml.tree import Place, compose
+
+__all__ = ["Combination", "Document", "load"]
+
+Keys = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Combination:
+    """One combination of what varies: as the file would say it, what of that fits its form, and how it was read."""
+
+    source: Source
+    fitted: Source
+    scenario: Scenario
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {key: node.value for key, node in self.source.settings.items()}
+
+
+@dataclass(frozen=True)
+class Document:
+    """A scenario that is valid in all its variants; `folder` is where the files it names are."""
+
+    path: Path
+    folder: Folder
+    source: Source
+    cases: tuple[Combination, ...]
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        return dict(self.source.value)
+
+    @property
+    def scenario(self) -> Scenario:
+        return self.cases[0].scenario
+
+    def file(self, name: str) -> Path:
+        return self.path.parent / name
+
+
+def load(path: str | Path, overrides: Sequence[str] = ()) -> Document:
+    """Read a scenario file with `overrides` ("key=value", dotted keys) put on top; raise `Faults`."""
+    source, places = _overridden(read_source(path), overrides)
+    try:
+        plan = check(source, Varying)
+    except Faults:
+        if _says_what_varies(source):
+            check(source, Scenario)  # finds these mistakes again, among all others
+        raise
+    _check_effect(places, plan.vary)
+    variants = tuple(combinations(source, plan.repeat.times))
+    folder = Folder(Path(path).parent)
+    fitted = split_by_form(variants, folder)
+    checked = [validated(variant, Scenario, context={"folder": folder}) for variant in fitted]
+    cases = tuple(
+        Combination(variant, part, scenario)
+        for variant, part, (scenario, _) in zip(variants, fitted, checked, strict=True)
+        if scenario is not None
+    )
+    if len(cases) < len(variants):
+        raise merged_faults(variants, [faults for _, faults in checked])
+    return Document(Path(path), folder, source, cases)
+
+
+def _overridden(source: Source, overrides: Sequence[str]) -> tuple[Source, dict[Keys, Place]]:
+    """A document with "key=value" texts put on top of it, and where each of them went."""
+    places = {}
+    for text in overrides:
+        keys, place = _keys_of(text)
+        places[keys] = place
+        source = source.put(keys, compose(text.partition("=")[2], place.name, marks=False), place)
+    return source, places
+
+
+def _keys_of(text: str) -> tuple[Keys, Place]:
+    """Where an override goes; the keys under `vary` hold dots themselves."""
+    place = Place(shown(f"--set {text}", 300)[1:-1])
+    dotted, _, value = text.partition("=")
+    keys = tuple(dotted.strip().split("."))
+    if not value.strip() or not all(keys):
+        raise DecloakError("expected key=value", place.name, "write such as anonymise.size=4")
+    if len(keys) > DEEPEST:
+        raise DecloakError(f"no key is {len(keys)} levels deep", place.name, f"join at most {DEEPEST} by dots")
+    return (("vary", ".".join(keys[1:])) if keys[0] == "vary" and len(keys) > 1 else keys), place
+
+
+def _check_effect(places: Mapping[Keys, Place], vary: Iterable[str]) -> None:
+    """Refuse an override of what varies: it would be overwritten in every variant, in silence."""
+    for keys, place in places.items():
+        for name in vary:
+            if overlapping(name.split("."), keys):
+                raise DecloakError(f"{shown(name)} varies, so this has no effect", place.name, f"set vary.{name}=[...]")
+
+
+def _says_what_varies(source: Source) -> bool:
+    """Whether what varies is written in its place too; if not, it would be missing there."""
+    vary = source.root.children.get("vary")
+    keys = [] if vary is None else [tuple(str(key).split(".")) for key in vary.children]
+    return all(source.find(loc) is not source.find(loc[:-1]) for loc in keys)
