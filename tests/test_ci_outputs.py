@@ -74,6 +74,9 @@ def test_a_run_writes_what_was_expected_for_build_servers(example, call, tmp_pat
     assert call(*asked).code == 3
     suite = ElementTree.parse(tmp_path / "j.xml").getroot()
     assert [[child.tag for child in case] for case in suite] == [[], ["failure"], ["error"]]
+    assert [case.get("name") for case in suite] == [  # the same however many share a line, whatever they come to
+        f"attacker.context=1: precision({rest}" for rest in ("mda) >= 0", "mda) > 2", "tba) > 0")
+    ]
     (run,) = json.loads((tmp_path / "s.json").read_text())["runs"]
     regions = [one["locations"][0]["physicalLocation"]["region"] for one in run["results"]]
     lines = SCENARIO.splitlines()

@@ -79,3 +79,20 @@ def test_every_file_of_a_scenario_is_opened_once(tmp_path: Path, kind: str) -> N
     assert done.returncode == 0, done.stderr
     named = {name for name in (*FILES, "own.yaml", "scenario.yaml") if name == "scenario.yaml" or name in scenario}
     assert done.stdout.split() == sorted(f"{name}=1" for name in named)
+
+
+def test_what_a_method_cannot_do_is_told_of_the_variant(call, tmp_path):
+    (tmp_path / "d.txt").write_text("a, b\na, b\na\n")
+    text = (
+        "scenario: s\ndata: {file: d.txt, format: basket}\nattack: [km_violation]\n"
+        "anonymise: {method: cut, k: 2, m: 1, hierarchy: {by: names, fanout: 2}}\n"
+    )
+    path = tmp_path / "s.yaml"
+    path.write_text(f"{text}vary: {{anonymise.k: [2, 9]}}\n")
+    done = call("run", path, "--store", tmp_path / "s.db")
+    assert done.code == 2
+    assert "decloak: anonymise.k=9: infeasible: 3 records" in done.err
+    path.write_text(text.replace("k: 2, m", "k: 9, m"))
+    done = call("run", path, "--store", tmp_path / "s.db")
+    assert done.code == 2
+    assert "decloak: anonymise: infeasible: 3 records" in done.err

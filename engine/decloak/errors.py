@@ -60,11 +60,13 @@ class DecloakError(Exception):
 
 
 @contextmanager
-def placed(place: str) -> Iterator[None]:
+def placed(place: str, *, unless_known: bool = False) -> Iterator[None]:
     """Give what goes wrong inside its place; names, say, are checked where nobody knows where they stand."""
     try:
         yield
     except DecloakError as error:
+        if unless_known and error.place is not None:
+            raise
         raise DecloakError(error.message, place, error.hint) from None
 
 

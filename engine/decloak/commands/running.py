@@ -169,7 +169,7 @@ def _intervals(done: "Run") -> Iterator[str]:
 
 
 def _judged(verdict: "Verdict", scenario: Path) -> Judged:
-    name = f"{verdict.variant}: line {verdict.line}"
+    name = f"{verdict.variant}: {verdict.expected}"
     return Judged(name, verdict.holds, verdict.text, scenario.as_posix(), verdict.line, verdict.column)
 
 

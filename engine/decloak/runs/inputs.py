@@ -11,7 +11,7 @@ from decloak.data.formats.readers import read
 from decloak.data.held_out import Divided, divided
 from decloak.data.ordering import canonical_digest
 from decloak.digest import digest
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, placed, shown
 from decloak.relate.relatedness import KnownSample
 from decloak.relate.wordnet_files import FILES as WORDNET
 from decloak.relate.wordnet_files import check_database
@@ -122,8 +122,10 @@ class Inputs:
             self._release = key, data.read_release(self.folder, attacker, original)
         return self._release[1]
 
-    def check(self, scenario: Scenario, seed: int) -> None:
+    def check(self, scenario: Scenario, seed: int, place: str) -> None:
         """Raise what a run would find wrong with its files, and with what they say to each other.
+
+        What a method cannot do is told of `place`.
 
         Originals that take long to read are read by their stage, which is the first: nothing was written before.
         """
@@ -133,7 +135,8 @@ class Inputs:
             form.check_knowledge(scenario.attacker, self.folder, lambda: prepared.release.items)
         elif data.quick:
             original = self.published_part(scenario, seed)
-            scenario.anonymise.check(original, self.folder)
+            with placed(place, unless_known=True):
+                scenario.anonymise.check(original, self.folder)
             form.check_knowledge(scenario.attacker, self.folder, lambda: original.items)
         if scenario.attacker.beside is not None:
             scenario.attacker.beside.read(self.folder)

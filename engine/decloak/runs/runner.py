@@ -56,12 +56,14 @@ class Measure(NamedTuple):
 class Verdict(NamedTuple):
     """An expectation judged for one variant; `holds` is None where a measure is undefined.
 
-    `line` and `column` are where the scenario writes it.
+    `expected` is what the scenario says, `text` that with what was measured; `line` and `column` are where
+    the scenario writes it.
     """
 
     variant: str
     holds: bool | None
     text: str
+    expected: str = ""
     line: int = 1
     column: int = 1
 
@@ -121,7 +123,7 @@ def run(
     listener, asker = progress or Progress(), asker_of(document, inputs)
     checked = set() if Path(store).exists() else {planned[0].release}
     if checked:  # before the store is made, so that a fault leaves no empty one behind
-        inputs.check(planned[0].scenario, planned[0].variant.seed)
+        inputs.check(planned[0].scenario, planned[0].variant.seed, planned[0].variant.place)
         allowed_hosts(asker, tuple(sendings(planned, inputs, lambda *_: False)), allow_send)
     with open_store(store) as opened:
         would = tuple(sendings(planned, inputs, lambda stage, key: find(opened, stage, key) is not None))
@@ -162,7 +164,7 @@ def _summed_up(
     written = document.source.root.children.get("expect")
     spots = {} if written is None else {node.value: node.place for node in reversed(written.children.values())}
     verdicts = [
-        Verdict(name, expectation.holds(values), expectation.explain(values), spot.line, spot.column)
+        Verdict(name, expectation.holds(values), expectation.explain(values), expectation.text, spot.line, spot.column)
         for name, group in groupby(measures, key=lambda measure: measure.variant)
         for values in [{(measure.measure, measure.attack): measure.value for measure in group}]
         for expectation in expectations[name]

@@ -100,7 +100,7 @@ class Session:
     def check(self, plan: Plan) -> None:
         """Raise what is wrong with the files of a plan, before the first of it is written."""
         if plan.release not in self.checked and find(self.store, "release", plan.release) is None:
-            self.inputs.check(plan.scenario, plan.variant.seed)
+            self.inputs.check(plan.scenario, plan.variant.seed, plan.variant.place)
         self.checked.add(plan.release)
 
     @contextmanager

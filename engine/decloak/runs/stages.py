@@ -17,7 +17,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.rungs import Rung, step_name
 from decloak.data.tables import AttackTable, Floats, Pair
 from decloak.data.text.order import sorted_warning
-from decloak.errors import DecloakError
+from decloak.errors import DecloakError, placed
 from decloak.lazy import once
 from decloak.measure.family import AttackedRelease, Family, Measured
 from decloak.relate.relatedness import Supplies
@@ -144,7 +144,8 @@ class Execution:
         if self.scenario.anonymise is None:
             release = self.inputs.release(self.scenario)
         else:
-            release = self._anonymised = self._anonymise(self.scenario.anonymise)
+            with placed(self.plan.variant.place, unless_known=True):
+                release = self._anonymised = self._anonymise(self.scenario.anonymise)
         return partial(self.form.write, digest=self.plan.release, prepared=release, original=original)
 
     def _anonymise(self, method: Method) -> NewRelease:

@@ -37,6 +37,11 @@ class Variant:
     def title(self) -> str:
         return f"{self.name} #{self.repetition}" if self.scenario.repeat.times > 1 else self.name
 
+    @property
+    def place(self) -> str:
+        """Where what its method cannot do is told to be."""
+        return self.title if self.settings else "anonymise"
+
 
 def variants(document: Document, data_of: DataOf) -> list[Variant]:
     """Every combination in the order of the file, the last key varying fastest, each repeated."""

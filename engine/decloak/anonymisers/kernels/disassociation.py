@@ -66,7 +66,8 @@ def disassociate(
 def check_records(data: Dataset, k: int) -> None:
     """Refuse fewer records than one cluster needs, and an empty one: every row of a cluster holds something."""
     if len(data.transactions) < k:
-        message = f"{len(data.transactions)} records cannot hide among k = {k}"
+        count = len(data.transactions)
+        message = f"{count} record{'s' * (count != 1)} cannot hide among k = {k}"
         raise DecloakError(message, hint="add records or lower k")
     for label, record in zip(data.labels, data.transactions, strict=True):
         if not record:
