@@ -8,7 +8,7 @@ from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.anonymisers.kernels.sets import by_sets, random_sets
 from decloak.attack.tables import needed_pairs, tables
 from decloak.data.generators.clinic import generate
-from decloak.measure.kernels.lead import Claims
+from decloak.measure.kernels.lead import Claims, Won
 from decloak.measure.kernels.reassociation import accuracy_by_cluster
 from decloak.measure.kernels.recovery import recovery
 from decloak.measure.kernels.true_rows import TrueRows
@@ -30,7 +30,7 @@ def scores(pairs):
 
 
 def struck(data, seed, names):
-    """Claims by attack and table on a release of random sets of three, which are drawn by a seed."""
+    """Claims by attack and table on a release of random sets of three, which are drawn by a seed; and what was won."""
     published = by_sets(data, random_sets(data.items, 3, 0.3, seed))
     made = tables(published, scores(needed_pairs(published, 2)), 2)
     true = [frozenset(row) for row in data.transactions]
@@ -40,12 +40,15 @@ def struck(data, seed, names):
         done = eliminate([table.d for table in made], rule(name), threshold=None, ratio=1.0, seeds=None, further={})
         orders = [np.where(one.scored & ~one.kept, 0, -1) for one in done]
         counts = [recovery(order, truth, one.scored) for order, truth, one in zip(orders, original, done, strict=True)]
-        claims[name] = [Claims(one.struck, one.correct, one.expected) for one in counts]
+        claims[name] = [
+            (Claims(one.struck, one.correct, one.expected), Won(one.correct - one.expected, one.added))
+            for one in counts
+        ]
     return claims
 
 
 def given_back(data, names):
-    """Claims by attack and cluster on a disassociated release."""
+    """Claims by attack and cluster on a disassociated release, and what was won."""
     made = disassociate(data, k=3, m=2, max_cluster=15)
     pairs = {
         (anchor, item)
@@ -59,12 +62,15 @@ def given_back(data, names):
     claims = {}
     for name in names:
         given = reassociate(made.release, known, rule(name), closer="smaller")
-        claims[name] = [Claims(*cluster[1:]) for cluster in accuracy_by_cluster(rows, given)]
+        claims[name] = [
+            (Claims(tried, right, chance), Won(right - chance, hidden))
+            for _, tried, right, chance, hidden in accuracy_by_cluster(rows, given)
+        ]
     return claims
 
 
 def draws(kind, count, names):
-    """Claims by attack, of many draws: a list for each draw, with an entry for each table or cluster."""
+    """Claims and what was won by attack, of many draws: for each a list with a pair for each table or cluster."""
     if kind == "releases":
         data = generate(RECORDS, seed=7)
         made = [struck(data, seed, names) for seed in range(count)]

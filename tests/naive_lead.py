@@ -47,3 +47,27 @@ def repeated(repetitions, level):
     width = half / (precision * (1 - precision))
     odds = math.log(precision / (1 - precision))
     return lead, *(1 / (1 + math.exp(-(odds + way * width))) - by_chance for way in (-1, 1))
+
+
+def between(mean, half):
+    """Around a mean between -1 and 1, made on the scale of the logarithm of its odds."""
+    place = (mean + 1) / 2
+    odds, width = math.log(place / (1 - place)), half / 2 / (place * (1 - place))
+    return tuple(2 / (1 + math.exp(-(odds + way * width))) - 1 for way in (-1, 1))
+
+
+def repeated_difference(pairs, level):
+    ahead = [a / h - b / g for (a, h), (b, g) in pairs]
+    mean, n = statistics.mean(ahead), len(ahead)
+    return mean, *between(mean, stats.t.ppf((1 + level) / 2, n - 1) * statistics.stdev(ahead) / math.sqrt(n))
+
+
+def resampled_difference(pairs, level):
+    units = [(a - b, h) for (a, h), (b, _) in pairs if h]
+    share = sum(d for d, _ in units) / sum(h for _, h in units)
+    apart = 0.0
+    for place in range(len(units)):
+        rest = units[:place] + units[place + 1 :]
+        apart += (sum(d for d, _ in rest) / sum(h for _, h in rest) - share) ** 2
+    variance = apart * (len(units) - 1) / len(units)
+    return share, *between(share, stats.t.ppf((1 + level) / 2, len(units) - 1) * math.sqrt(variance))

@@ -6,12 +6,24 @@ at random. Of resampled releases each draw is an experiment.
 
 import random
 from collections.abc import Callable, Sequence
+from functools import reduce
+from itertools import combinations
+from math import fsum
+from operator import sub
 from statistics import fmean
 
 import pytest
 
 from clinic_draws import draws
-from decloak.measure.kernels.lead import Claims, repeated_lead, resampled_lead, total
+from decloak.measure.kernels.lead import (
+    Claims,
+    Won,
+    repeated_difference,
+    repeated_lead,
+    resampled_difference,
+    resampled_lead,
+    total,
+)
 from decloak.measure.kernels.statistics import COUNT, GAIN, SHARE, interval
 
 pytestmark = pytest.mark.slow
@@ -32,8 +44,22 @@ FIGURES: dict[str, tuple[Callable[[Claims], float], object]] = {
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def drawn(request):
+def simulated(request):
     return request.param, draws(request.param, DRAWS, KINDS[request.param])
+
+
+@pytest.fixture
+def drawn(simulated):
+    """The claims alone."""
+    kind, made = simulated
+    return kind, {attack: [[claims for claims, _ in units] for units in of_draws] for attack, of_draws in made.items()}
+
+
+@pytest.fixture
+def won(simulated):
+    """What was won alone."""
+    kind, made = simulated
+    return kind, {attack: [[share for _, share in units] for units in of_draws] for attack, of_draws in made.items()}
 
 
 def coverage(intervals, value) -> float:
@@ -73,6 +99,51 @@ def test_the_lead_of_a_release_is_where_leaving_out_its_tables_says(drawn):
         found[f"{kind}, {attack}"] = coverage(map(resampled_lead, made), mean)
     # It is about data sets of one kind: of one data set all releases share the items, and are more alike.
     assert outside(found, high=1.0 if kind == "releases" else HIGH) == {}
+
+
+def whole_of(units) -> Won:
+    return Won(fsum(won.beyond for won in units), fsum(won.hidden for won in units))
+
+
+def test_the_difference_of_two_attacks_over_repetitions_is_where_its_interval_says(won):
+    kind, of_attacks = won
+    found = {}
+    for first, second in combinations(of_attacks, 2):
+        pairs = [tuple(map(whole_of, both)) for both in zip(of_attacks[first], of_attacks[second], strict=True)]
+        mean = fmean(one.share - other.share for one, other in pairs)
+        for n in (3, 5, 10):
+            taken = (repeated_difference(*zip(*drawn, strict=True)) for drawn in experiments(pairs, n))
+            found[f"{kind}, {first}, {second}, {n}"] = coverage(taken, mean)
+    assert outside(found) == {}
+
+
+def test_the_difference_of_two_attacks_on_a_release_is_where_leaving_out_its_tables_says(won):
+    kind, of_attacks = won
+    found = {}
+    for first, second in combinations(of_attacks, 2):
+        wholes = (whole_of([part for units in of_attacks[attack] for part in units]) for attack in (first, second))
+        mean = reduce(sub, (whole.share for whole in wholes))
+        found[f"{kind}, {first}, {second}"] = coverage(
+            map(resampled_difference, of_attacks[first], of_attacks[second]), mean
+        )
+    # As of leads: it is about data sets of one kind.
+    assert outside(found, high=1.0 if kind == "releases" else HIGH) == {}
+
+
+def test_all_pairs_of_attacks_at_once_are_where_their_corrected_intervals_say(won):
+    kind, of_attacks = won
+    pairs = list(combinations(of_attacks, 2))
+    wholes = {attack: list(map(whole_of, made)) for attack, made in of_attacks.items()}
+    means = {attack: fmean(one.share for one in made) for attack, made in wholes.items()}
+    held = []
+    for places in experiments(range(DRAWS), 5):
+        of_draw = {attack: [made[place] for place in places] for attack, made in wholes.items()}
+        bounds = [
+            (repeated_difference(of_draw[one], of_draw[other], 1 - 0.05 / len(pairs)), means[one] - means[other])
+            for one, other in pairs
+        ]
+        held.append(all(found.low <= difference <= found.high for found, difference in bounds))
+    assert fmean(held) >= 0.95 - 0.01, kind
 
 
 def test_shares_gains_and_counts_over_repetitions_are_where_their_intervals_say(drawn):

@@ -5,13 +5,18 @@ of them at random, and make the interval as a run does, with the bounds that it 
 """
 
 import random
+from contextlib import closing
+from itertools import combinations
 from statistics import fmean
 
 import pytest
 
 import decloak
+from decloak.measure.kernels.lead import Won, repeated_difference
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import by_name, figure_titles
+from decloak.store.opening import connect_readonly
+from decloak.store.results import won_back
 
 pytestmark = pytest.mark.slow
 REPEATED, EXPERIMENTS = 400, 2000
@@ -28,7 +33,7 @@ SCENARIOS = {
         "measure: [recovery, {link: {k: 3, m: 2}}]\n"
     ),
     "disassociation": (
-        "anonymise: {method: disassociation, k: 3, m: 2, max_cluster: 15}\nattack: [random, aba, cover]\n"
+        "anonymise: {method: disassociation, k: 3, m: 2, max_cluster: 15}\nattack: [random, aba, mra, cover]\n"
         "attacker: {model: moderate, share: 0.3}\nmeasure: [accuracy, breakage, breach]\n"
     ),
 }
@@ -40,11 +45,16 @@ def printed(name: str) -> bool:
     return figure_titles()[name].column or (name in card and not name.endswith(("_chance", "_raw", "hidden", "people")))
 
 
-@pytest.mark.parametrize("kind", SCENARIOS)
-def test_every_interval_that_a_run_prints_holds_what_it_is_about(kind, tmp_path):
-    path = tmp_path / "s.yaml"
-    path.write_text(f"{CLINIC}{SCENARIOS[kind]}repeat: {{times: {REPEATED}, seed: 1}}\n")
-    runs = decloak.run(path, store=tmp_path / "s.db").variants
+@pytest.fixture(scope="module", params=SCENARIOS)
+def done(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    path = folder / "s.yaml"
+    path.write_text(f"{CLINIC}{SCENARIOS[request.param]}repeat: {{times: {REPEATED}, seed: 1}}\n")
+    return decloak.run(path, store=folder / "s.db")
+
+
+def test_every_interval_that_a_run_prints_holds_what_it_is_about(done):
+    runs = done.variants
     tried, outside = 0, {}
     for name, attack in runs[0].figures:
         figures = [run.figures[name, attack] for run in runs]
@@ -56,7 +66,7 @@ def test_every_interval_that_a_run_prints_holds_what_it_is_about(kind, tmp_path)
         bounds = figure_titles()[name].bounds_of(wholes.pop() if len(wholes) == 1 else None, chances)
         highest = HIGH if len(set(values)) >= COARSE else 1.0
         for n in (3, 5, 10):
-            share = coverage(values, n, bounds)
+            share = coverage(values, n, lambda taken, bounds=bounds: interval(taken, bounds=bounds), fmean(values))
             tried += 1
             if not LOW - 0.01 * (highest == 1.0) <= share <= highest:
                 outside[f"{name}({attack}), {n}"] = share
@@ -64,7 +74,26 @@ def test_every_interval_that_a_run_prints_holds_what_it_is_about(kind, tmp_path)
     assert outside == {}
 
 
-def coverage(values, n: int, bounds) -> float:
-    rng, mean = random.Random(1), fmean(values)
-    made = (interval([rng.choice(values) for _ in range(n)], bounds=bounds) for _ in range(EXPERIMENTS))
+def test_every_difference_of_two_attacks_that_a_run_prints_holds_what_it_is_about(done):
+    won: dict[str, list[Won]] = {}
+    with closing(connect_readonly(done.store)) as connection:
+        for run in done.variants:
+            for attack, scope, right, by_chance, hidden in won_back(connection, run.run):
+                if scope == -1:
+                    won.setdefault(attack, []).append(Won(right - by_chance, hidden))
+    shares, pairs = {}, list(combinations(sorted({*won} - {"ra", "random"}), 2))
+    for first, second in pairs:
+        both = list(zip(won[first], won[second], strict=True))
+        mean = fmean(one.share - other.share for one, other in both)
+        for n in (3, 5, 10):
+            shares[first, second, n] = coverage(
+                both, n, lambda taken: repeated_difference(*zip(*taken, strict=True)), mean
+            )
+    assert len(shares) == 3 * len(pairs) >= 3
+    assert {pair: share for pair, share in shares.items() if not LOW <= share <= HIGH} == {}
+
+
+def coverage(values, n: int, interval_of, mean: float) -> float:
+    rng = random.Random(1)
+    made = (interval_of([rng.choice(values) for _ in range(n)]) for _ in range(EXPERIMENTS))
     return fmean(one.low <= mean <= one.high for one in made if one.low is not None)

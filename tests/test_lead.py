@@ -5,7 +5,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import naive_lead as naive
-from decloak.measure.kernels.lead import Claims, repeated_lead, repetitions_needed, resampled_lead, total
+from decloak.measure.kernels.lead import (
+    Claims,
+    Won,
+    repeated_difference,
+    repeated_lead,
+    repetitions_needed,
+    resampled_difference,
+    resampled_lead,
+    total,
+)
 
 LEVELS = st.sampled_from([0.9, 0.95, 0.99])
 
@@ -91,3 +100,39 @@ def test_more_comparisons_widen_every_interval(repetitions):
         if one.low is not None:
             assert five.low <= one.low + 1e-12
             assert one.high <= five.high + 1e-12
+
+
+@st.composite
+def both_won(draw, least=0):
+    hidden = draw(st.integers(least, 200))
+    return tuple(Won(draw(st.floats(-0.9, 0.9)) * hidden, hidden) for _ in range(2))
+
+
+@given(st.lists(both_won(least=1), min_size=2, max_size=8), LEVELS)
+def test_two_attacks_are_compared_repetition_by_repetition(pairs, level):
+    found = repeated_difference(*zip(*pairs, strict=True), level)
+    ahead = [first.share - second.share for first, second in pairs]
+    assume(max(ahead) - min(ahead) > 1e-6)
+    assume(abs(sum(ahead)) < 1.99 * len(ahead))
+    assert found[:3] == pytest.approx(naive.repeated_difference(pairs, level), abs=1e-9)
+    assert -1 <= found.low <= found.mean + 1e-12 <= found.high + 2e-12 <= 1 + 3e-12
+
+
+@given(st.lists(both_won(), min_size=2, max_size=12), LEVELS)
+def test_on_one_release_two_attacks_are_compared_by_leaving_out_each_table(pairs, level):
+    found = resampled_difference(*zip(*pairs, strict=True), level)
+    hiding = [pair for pair in pairs if pair[0].hidden]
+    assert (found.n, found.missing) == (len(hiding), len(pairs) - len(hiding))
+    if found.low is None:
+        return
+    assert found[:3] == pytest.approx(naive.resampled_difference(pairs, level), abs=1e-9)
+    back = resampled_difference(*reversed(list(zip(*pairs, strict=True))), level)
+    assert (-back.mean, -back.high, -back.low) == pytest.approx(found[:3], abs=1e-9)
+
+
+def test_attacks_that_never_differ_have_a_difference_without_an_interval():
+    both = [Won(3, 10), Won(4, 10)]
+    assert repeated_difference(both, both) == (0.0, None, None, 2, 0)
+    assert resampled_difference(both, both) == (0.0, None, None, 2, 0)
+    assert resampled_difference([Won(0, 0)], [Won(0, 0)]) == (None, None, None, 0, 1)
+    assert repeated_difference([Won(0, 0), Won(3, 4)], [Won(0, 0), Won(1, 4)]) == (0.5, None, None, 1, 1)

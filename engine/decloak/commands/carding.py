@@ -6,6 +6,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import NamedTuple
 
+from decloak.report.beside import Pair, basis, leaders, pairs_of, sentence
 from decloak.report.card import RiskCard, risk_cards
 from decloak.report.comparison import advice, called_shortly, card_rows, comparison_rows, costs_of, reasons, remark
 from decloak.report.study import Study
@@ -15,24 +16,28 @@ from decloak.report.verdict import Conclusion, conclusion
 from decloak.store.opening import connect_readonly
 from decloak.store.studies import read_runs
 
-__all__ = ["Account", "account_of", "print_cards", "print_comparison"]
+__all__ = ["Account", "account_of", "print_cards", "print_comparison", "print_pairs"]
 
 WIDTH = 100
 
 
 class Account(NamedTuple):
-    """What there is to say of some runs before any table: the verdict, and a card for each variant."""
+    """What there is to say of some runs beside their figures: the verdict, a card for each variant, and how far attacks
+    are ahead of each other.
+    """
 
     study: Study
     verdict: Conclusion
     cards: Sequence[RiskCard]
+    pairs: Sequence[Pair]
 
 
 def account_of(store: Path, numbers: Iterable[int]) -> Account:
     """Those of runs of a store, given by number."""
     with closing(connect_readonly(store)) as connection:
         study = Study.of(connection, read_runs(connection, numbers))
-        return Account(study, conclusion(connection, study), risk_cards(connection, study))
+        verdict, cards = conclusion(connection, study), risk_cards(connection, study)
+        return Account(study, verdict, cards, pairs_of(connection, study))
 
 
 def print_cards(study: Study, cards: Sequence[RiskCard]) -> None:
@@ -66,3 +71,12 @@ def print_comparison(study: Study, cards: Sequence[RiskCard]) -> str:
     for reason in (*reasons(cards), *([f"({said})"] if said else [])):
         say(f"– {reason}")
     return fill(advice(cards), WIDTH, break_on_hyphens=False)
+
+
+def print_pairs(pairs: Sequence[Pair]) -> None:
+    """How far the attack that won most is ahead of the others: a sentence, or a table of several variants."""
+    if len({pair.variant for pair in pairs}) == 1:
+        say(fill(f"{sentence(pairs)} ({basis(pairs)}).", WIDTH, break_on_hyphens=False))
+    elif pairs:
+        say(fill(f"How far the attack that wins back most is ahead, in {basis(pairs)}:", WIDTH, break_on_hyphens=False))
+        emit(*leaders(pairs), "table")

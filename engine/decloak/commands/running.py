@@ -133,13 +133,14 @@ def validate_command(scenarios: tuple[Path, ...], overrides: tuple[str, ...]) ->
 
 def _print(done: "Run", account: "Account", form: str, quiet: bool) -> None:
     """What came of it: for people the verdict, whom it concerns and a table; for programs all figures."""
-    from decloak.commands.carding import print_cards
+    from decloak.commands.carding import print_cards, print_pairs
     from decloak.report.run_table import idle_lines, measure_rows
     from decloak.runs.runner import Measure
 
     if form == "json":
         cards = [card.as_json() for card in account.cards]
-        emit_json({"verdict": account.verdict.as_json(), "cards": cards} | _as_json(done))
+        pairs = [pair.as_json() for pair in account.pairs]
+        emit_json({"verdict": account.verdict.as_json(), "cards": cards, "pairs": pairs} | _as_json(done))
         return
     if form != "table":
         emit(Measure._fields, done.measures, form)
@@ -153,6 +154,7 @@ def _print(done: "Run", account: "Account", form: str, quiet: bool) -> None:
         emit(columns, rows)
     for line in (*idle_lines(done), *_intervals(done)):
         say(line)
+    print_pairs(account.pairs)
 
 
 def _intervals(done: "Run") -> Iterator[str]:

@@ -58,7 +58,7 @@ def show_command(run: str, tables: bool, store: Path, form: str) -> None:
 
 def _print_grouped(store: Path, number: int, knows: Mapping[str, str | None]) -> None:
     """Whom the run tells of, then a table for each family, and the verdict as the last word."""
-    from decloak.commands.carding import account_of, print_cards
+    from decloak.commands.carding import account_of, print_cards, print_pairs
     from decloak.report.grouped import family_tables
 
     account = account_of(store, [number])
@@ -69,5 +69,8 @@ def _print_grouped(store: Path, number: int, knows: Mapping[str, str | None]) ->
     for table in family_tables(figures, measured, knows):
         say(table.title)
         emit(table.columns, table.rows, "table")
+        say("")
+    if account.pairs:
+        print_pairs(account.pairs)
         say("")
     say(account.verdict.text)

@@ -30,9 +30,14 @@ def _measure(attacked: AttackedRelease[HeldChunks]) -> Measured:
     ], None
 
 
-def _of_cluster(cluster: int, assigned: float, correct: float, expected: float) -> Iterator[Figure]:
-    yield cluster, "accuracy", correct / assigned, correct, assigned
-    yield cluster, "chance", expected / assigned, expected, assigned
+def _of_cluster(cluster: int, assigned: float, correct: float, expected: float, reachable: float) -> Iterator[Figure]:
+    yield cluster, "accuracy", _ratio(correct, assigned), correct, assigned
+    yield cluster, "chance", _ratio(expected, assigned), expected, assigned
+    yield cluster, "recall", _ratio(correct, reachable), correct, reachable
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
 
 
 FAMILY = Family(

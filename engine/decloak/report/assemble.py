@@ -8,6 +8,7 @@ from typing import Any
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import figure_titles
 from decloak.report import charts
+from decloak.report.beside import pairs_of
 from decloak.report.ci import SIGNS
 from decloak.report.drawing import comparison_svg
 from decloak.report.page import Drawn, Findings, Page, Section, Table
@@ -40,7 +41,7 @@ def page_of(
     sections = (
         risk.section,
         who_section(study),
-        attacks_section(study),
+        attacks_section(study, pairs_of(connection, study)),
         sweep_section(study),
         costs_section(study),
         _weakest(connection, study, originals),

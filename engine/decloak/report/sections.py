@@ -11,6 +11,7 @@ from decloak.measure.family import FigureTitle
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import by_name, figure_titles
 from decloak.report import charts
+from decloak.report.beside import Pair, all_pairs, basis
 from decloak.report.page import Drawn, Section, Table
 from decloak.report.study import Point, Series, Study
 from decloak.scenario.plots import Plot, Plots
@@ -21,6 +22,8 @@ __all__ = ["attacks_section", "costs_section", "limits_section", "making_section
 
 COSTS = ("loss", "mining", "utility", "cost")
 """The families that say what a release costs."""
+FEW_PAIRS = 12
+"""Pairs of attacks that a page shows without being asked."""
 PANELS = 24
 """Panels of one figure; beyond that its table says the same."""
 SHARES = ("precision", "accuracy")
@@ -39,8 +42,8 @@ def number(value: float | None, count: bool = False) -> str:
     return f"{value:.3g}" if value and abs(value) < 0.001 else f"{value:.3f}"
 
 
-def attacks_section(study: Study) -> Section:
-    """Every attack beside chance, and all that was measured behind a fold."""
+def attacks_section(study: Study, pairs: Sequence[Pair]) -> Section:
+    """Every attack beside chance and beside the others, and all that was measured behind a fold."""
     costs = {figure.name for family in COSTS for figure in by_name(family).figures}
     measured = [title for title in figure_titles().values() if title.name in study.measures - costs]
     telling = [title for title in measured if title.name in TELLING]
@@ -50,10 +53,18 @@ def attacks_section(study: Study) -> Section:
     lines = []
     if any(title.name in SHARES for title in telling):
         lines = ["The bar is the share that was right, the tick what chance alone would have had right of as many."]
-    tables = [_attack_table(study, f"What was right{means}", telling, bars=True)]
+    tables = [_attack_table(study, f"What was right{means}", telling, bars=True), *_pair_table(pairs)]
     if len(measured) > len(telling):
         tables.append(_attack_table(study, f"All figures{means}", measured)._replace(folded=True))
     return Section("attacks", "Attacks beside chance", lines, tables=tables)
+
+
+def _pair_table(pairs: Sequence[Pair]) -> Iterator[Table]:
+    """How far attacks are ahead of each other, folded where that is long."""
+    if pairs:
+        heads, rows = all_pairs(pairs)
+        caption = f"Attacks beside each other: {basis(pairs)}"
+        yield Table(caption, heads, rows, frozenset({len(heads) - 2}), folded=len(rows) > FEW_PAIRS)
 
 
 def _attack_table(study: Study, caption: str, titles: Sequence[FigureTitle], *, bars: bool = False) -> Table:

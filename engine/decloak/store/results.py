@@ -14,6 +14,7 @@ __all__ = [
     "ClaimCount",
     "PooledFigure",
     "RunAttack",
+    "WonBack",
     "attacks_of",
     "claims_of",
     "find_release",
@@ -26,6 +27,7 @@ __all__ = [
     "release_of",
     "run_figures",
     "runs",
+    "won_back",
 ]
 
 SETTINGS = ("threshold", "ratio", "seed", "k", "m")
@@ -230,3 +232,26 @@ def claims_of(connection: sqlite3.Connection, run: int) -> list[ClaimCount]:
         (run,),
     )
     return [ClaimCount(*row) for row in rows if None not in row]
+
+
+class WonBack(NamedTuple):
+    """Of one attack, in one table or cluster, -1 for all: how often it was right, and would be by chance of as many, of
+    how many that there were to win back.
+    """
+
+    attack: str
+    scope: int
+    right: float
+    by_chance: float
+    hidden: float
+
+
+def won_back(connection: sqlite3.Connection, run: int) -> list[WonBack]:
+    """What every attack of a run that had something to go by won back."""
+    rows = connection.execute(
+        'select r.attack, r."table", r.part, c.part, r.whole from result r join result c '
+        'on c.run = r.run and c.attack = r.attack and c."table" = r."table" and c.measure = \'chance\' '
+        "where r.run = ? and r.measure = 'recall' and r.value is not null",
+        (run,),
+    )
+    return [WonBack(*row) for row in rows if None not in row]

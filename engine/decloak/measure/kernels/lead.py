@@ -10,16 +10,38 @@ further releases of the very same data set it is wider than need be.
 Few strikes that all happen to be right do not differ from each other, which says little. So no half width is below
 that of as many strikes that have nothing to do with each other, two right and two wrong ones added to those seen. But
 strikes of one table are drawn without replacement, so many count as more than they are: s as s (1 + s / 50), over
-repetitions as s (1 + s / 20). How often these intervals hold what they should is simulated in tests/test_coverage.py.
+repetitions as s (1 + s / 20).
+
+Two attacks are compared by what they *won*: of h that there was to win back, (c - e) / h. The difference is paired, by
+repetition or, of one release, by table: with D that of all tables and D_i that without table i, its variance is that of
+the lead. How often these intervals hold what they should is simulated in tests/test_coverage.py.
 """
 
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from decloak.measure.kernels.statistics import Bounds, Interval, alike, between, quantile, tail_of
+from decloak.measure.kernels.statistics import (
+    SIGNED,
+    Bounds,
+    Interval,
+    alike,
+    between,
+    paired_difference,
+    quantile,
+    tail_of,
+)
 
-__all__ = ["Claims", "repeated_lead", "repetitions_needed", "resampled_lead", "total"]
+__all__ = [
+    "Claims",
+    "Won",
+    "repeated_difference",
+    "repeated_lead",
+    "repetitions_needed",
+    "resampled_difference",
+    "resampled_lead",
+    "total",
+]
 
 
 REPEATED, RESAMPLED = 20.0, 50.0
@@ -37,6 +59,18 @@ class Claims(NamedTuple):
     def lead(self) -> float | None:
         """How much more often right than chance; None where nothing was tried."""
         return (self.right - self.by_chance) / self.tried if self.tried else None
+
+
+class Won(NamedTuple):
+    """How many more an attack had right than by chance, and how many there were to win back."""
+
+    beyond: float
+    hidden: float
+
+    @property
+    def share(self) -> float | None:
+        """Of what there was to win back; None where there was nothing."""
+        return self.beyond / self.hidden if self.hidden else None
 
 
 def total(claims: Sequence[Claims]) -> Claims:
@@ -134,3 +168,32 @@ def repetitions_needed(
         if (above is not None and low > above) or (below is not None and high < below):
             return n
     return None
+
+
+def repeated_difference(first: Sequence[Won], second: Sequence[Won], level: float = 0.95) -> Interval:
+    """Return how much more of what there was one attack won back than another, a mean over the same repetitions.
+
+    >>> [round(x, 2) for x in repeated_difference([Won(8, 10), Won(14, 20)], [Won(5, 10), Won(9, 20)], 0.5)[:3]]
+    [0.28, 0.25, 0.3]
+    """
+    return paired_difference([won.share for won in first], [won.share for won in second], level, SIGNED)
+
+
+def resampled_difference(first: Sequence[Won], second: Sequence[Won], level: float = 0.95) -> Interval:
+    """Return the same over the tables, or clusters, of one release, each left out once; those that hide nothing are
+    missing.
+
+    >>> [round(x, 2) for x in resampled_difference([Won(8, 10), Won(7, 10)], [Won(5, 10), Won(5, 10)], 0.5)[:3]]
+    [0.25, 0.2, 0.3]
+    """
+    tail = tail_of(level)
+    units = [(one.beyond - other.beyond, one.hidden) for one, other in zip(first, second, strict=True) if one.hidden]
+    ahead, hidden, m = math.fsum(d for d, _ in units), math.fsum(h for _, h in units), len(units)
+    missing, mean = len(first) - m, ahead / hidden if units else None
+    if mean is None or m < 2:
+        return Interval(mean, None, None, m, missing)
+    without = [(ahead - d) / (hidden - h) for d, h in units]
+    if alike(without):
+        return Interval(mean, None, None, m, missing)
+    variance = math.fsum((value - mean) ** 2 for value in without) * (m - 1) / m
+    return Interval(mean, *between(mean, quantile(m - 1, tail) * math.sqrt(variance), SIGNED), m, missing)

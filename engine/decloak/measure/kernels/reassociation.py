@@ -88,12 +88,13 @@ class Accuracy:
 
 
 class ClusterAccuracy(NamedTuple):
-    """The counts of a cluster: rows given, how many of them are right, and would be by chance."""
+    """The counts of a cluster: rows given, how many of them are right, and would be by chance; how many could be."""
 
     cluster: int
     assigned: float
     correct_exp: float
     expected: float
+    reachable: float
 
 
 def _ratio(part: Fraction | int, whole: int) -> float | None:
@@ -119,25 +120,32 @@ def accuracy_of(rows: TrueRows, assignments: Sequence[Assignment]) -> Accuracy:
     right = among(unit[given.assignment] * rows.rows + given.row, rows.true)
     _, a, t, size = _by_class(rows, given, unit)
     correct_exp = _summed(a * t, size)
-    shared = any(is_shared(chunk) for _, chunk, _, _ in assignments)
+    shared = _gives_shared(assignments)
     held = len(rows.true) if shared else rows.own
     expected = _summed(given.times * rows.true_times(unit), rows.sizes[given.cluster])
     correct = int(right.sum()), int(np.minimum(a, t).sum()), correct_exp
-    return Accuracy(len(given.row), held, rows.reachable(shared=shared), *correct, expected)
+    return Accuracy(len(given.row), held, int(rows.reachable(shared=shared).sum()), *correct, expected)
 
 
 def accuracy_by_cluster(rows: TrueRows, assignments: Sequence[Assignment]) -> list[ClusterAccuracy]:
-    """Count it in each of the clusters that something was given in, identical anchors told apart by chance."""
+    """Count it in each of the clusters where something was or could be given, identical anchors told apart by
+    chance.
+    """
     given, unit = rows.given(assignments), rows.units(assignments)
     assignment, a, t, size = _by_class(rows, given, unit)
     clusters = len(rows.sizes)
     assigned = np.bincount(given.cluster, given.times, clusters)
     right = np.bincount(given.cluster[assignment], a * t / size, clusters)
     expected = np.bincount(given.cluster, given.times * rows.true_times(unit) / rows.sizes[given.cluster], clusters)
+    reachable = rows.reachable(shared=_gives_shared(assignments))
     return [
-        ClusterAccuracy(cluster, assigned[cluster], right[cluster], expected[cluster])
-        for cluster in np.flatnonzero(assigned).tolist()
+        ClusterAccuracy(cluster, assigned[cluster], right[cluster], expected[cluster], float(reachable[cluster]))
+        for cluster in np.flatnonzero(assigned + reachable).tolist()
     ]
+
+
+def _gives_shared(assignments: Iterable[Assignment]) -> bool:
+    return any(is_shared(chunk) for _, chunk, _, _ in assignments)
 
 
 def _by_class(rows: TrueRows, given: Given, unit: Ints) -> tuple[Ints, Ints, Ints, Ints]:

@@ -22,6 +22,7 @@ __all__ = [
     "GAIN",
     "REAL",
     "SHARE",
+    "SIGNED",
     "Bounds",
     "Interval",
     "alike",
@@ -44,6 +45,7 @@ FEW = 100
 """Degrees of freedom up to which nothing of scipy is loaded."""
 REAL = Bounds()
 SHARE = Bounds(0.0, 1.0)
+SIGNED = Bounds(-1.0, 1.0)
 COUNT = Bounds(0.0)
 GAIN = Bounds(None, 1.0)
 
@@ -155,10 +157,13 @@ def _exponential(y: float) -> float:
     return math.exp(min(y, 709.0))
 
 
-def paired_difference(first: Sequence[float | None], second: Sequence[float | None], level: float = 0.95) -> Interval:
+def paired_difference(
+    first: Sequence[float | None], second: Sequence[float | None], level: float = 0.95, bounds: Bounds = REAL
+) -> Interval:
     """Return the mean of first - second over the same seeds; a pair with a None is left out and counted.
 
-    Pairing takes out what a seed does to both, so it sees differences that two separate intervals hide.
+    Pairing takes out what a seed does to both, so it sees differences that two separate intervals hide; `bounds` are
+    those of the difference, of two shares SIGNED.
 
     >>> paired_difference([0.9, 0.5, None], [0.8, 0.2, 0.1]).missing
     1
@@ -166,7 +171,8 @@ def paired_difference(first: Sequence[float | None], second: Sequence[float | No
     if len(first) != len(second):
         hint = "measure both over the same seeds"
         raise DecloakError(f"cannot pair {len(first)} values with {len(second)}", hint=hint)
-    return interval([None if a is None or b is None else a - b for a, b in zip(first, second, strict=True)], level)
+    differences = [None if a is None or b is None else a - b for a, b in zip(first, second, strict=True)]
+    return interval(differences, level, bounds)
 
 
 def tail_of(level: float) -> float:

@@ -201,11 +201,14 @@ class TrueRows:
         """How many rows of units there are without those of shared chunks."""
         return int((~self._of_shared).sum())
 
-    def reachable(self, *, shared: bool) -> int:
-        """How many rows of units an attack could have given: those of clusters with anchors, and of shared chunks."""
+    def reachable(self, *, shared: bool) -> Ints:
+        """How many rows of units of each cluster an attack could have given: those of clusters with anchors, and of
+        shared chunks.
+        """
         anchored = np.array([bool(cluster.record_chunks) for cluster in self.release.clusters], np.bool_)
-        own = anchored[self.cluster[self.true % max(1, self.rows)]] & ~self._of_shared
-        return int(own.sum()) + (int(self._of_shared.sum()) if shared else 0)
+        cluster = self.cluster[self.true % max(1, self.rows)]
+        counted = np.where(self._of_shared, shared, anchored[cluster])
+        return np.bincount(cluster[counted], minlength=len(self.sizes))
 
     @cached_property
     def named_units(self) -> list[Unit]:

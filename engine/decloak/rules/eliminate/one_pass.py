@@ -72,14 +72,16 @@ def _descending(w: Array) -> Integers:
     """Positions by repeatedly taking the largest left, the first of equals.
 
     Values that are not equal to a neighbour in order are simply sorted. In a run of neighbours that are, the
-    first position goes first, unless the run is so long that its ends differ.
+    first position goes first, unless the run is so long that its ends differ: thousands of the same value are
+    common.
     """
     order = np.argsort(-w, kind="stable")
     start = np.append(True, -np.diff(w[order]) > EPS)
     order = order[np.lexsort((order, np.cumsum(start)))]
     edges = np.append(np.flatnonzero(start), len(w))
     for low, high in pairwise(edges.tolist()):
-        if high - low > 2:
+        run = w[order[low:high]]
+        if run.min() < run.max() - EPS:
             order[low:high] = _taken(order[low:high].tolist(), w)
     return order
 

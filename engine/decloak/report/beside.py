@@ -1,0 +1,163 @@
+"""The attacks of a run beside each other: how much more one won back than another, of all there was to win back.
+
+What an attack won is what it had right beyond chance, which a few lucky strikes do not make much of. Differences are
+paired, by repetition or by table of one release, at the level 1 - .05 / n when n pairs in all are looked at; attacks
+that toss coins, or are spoilt, are left out.
+"""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from decloak.measure.family import POOLED
+from decloak.measure.kernels.lead import Won, repeated_difference, resampled_difference
+from decloak.measure.kernels.statistics import Interval
+from decloak.report.knowledge import listed
+from decloak.report.leads import attacks_beyond_chance
+from decloak.report.study import Study
+from decloak.report.verdict_words import about, points, spelt
+from decloak.store.results import won_back
+
+__all__ = ["Pair", "all_pairs", "basis", "leaders", "pairs_of", "sentence"]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two attacks of a variant, and how much more of what there was the first won back; it won no less on the mean."""
+
+    variant: str
+    first: str
+    second: str
+    ahead: Interval
+    level: float
+    about: str
+
+    @property
+    def apart(self) -> bool:
+        """Whether they can be told apart."""
+        return self.ahead.low is not None and self.ahead.low > 0
+
+    def as_json(self) -> dict[str, Any]:
+        """It as plain values."""
+        ahead = {name: getattr(self.ahead, part) for name, part in _PARTS.items()}
+        return {"variant": self.variant, "first": self.first, "second": self.second, **ahead, "level": self.level}
+
+
+_PARTS = {"difference": "mean", "low": "low", "high": "high", "n": "n"}
+
+Scopes = Mapping[int, Won]
+"""What an attack won in each table or cluster, and in all."""
+
+
+def pairs_of(connection: sqlite3.Connection, study: Study) -> list[Pair]:
+    """Every two attacks of every variant of which somebody can say what they won back, and how sure that is."""
+    attacks = attacks_beyond_chance(connection, study.runs)
+    by_variant = {name: _won(connection, runs, attacks) for name, runs in study.variants}
+    count = sum(1 for won in by_variant.values() for _ in combinations(won, 2))
+    level = 1 - 0.05 / max(1, count)
+    pairs = [_pair(name, *two, level) for name, won in by_variant.items() for two in combinations(won.items(), 2)]
+    return [pair for pair in pairs if pair.ahead.low is not None]
+
+
+def _won(connection: sqlite3.Connection, runs: Sequence[int], attacks: Sequence[str]) -> dict[str, list[Scopes]]:
+    """What attacks won in the runs of a variant, those that won most first."""
+    by_attack: dict[str, list[dict[int, Won]]] = {attack: [{} for _ in runs] for attack in attacks}
+    for place, run in enumerate(runs):
+        for attack, scope, right, by_chance, hidden in won_back(connection, run):
+            if attack in by_attack:
+                by_attack[attack][place][scope] = Won(right - by_chance, hidden)
+    means = {attack: _mean_share(of_runs) for attack, of_runs in by_attack.items()}
+    ranked = sorted((attack for attack in attacks if means[attack] is not None), key=lambda name: -(means[name] or 0.0))
+    return {attack: [*by_attack[attack]] for attack in ranked}
+
+
+def _mean_share(of_runs: Sequence[Scopes]) -> float | None:
+    shares = [share for won in of_runs if POOLED in won and (share := won[POOLED].share) is not None]
+    return sum(shares) / len(shares) if shares else None
+
+
+def _pair(variant: str, first: tuple[str, list[Scopes]], second: tuple[str, list[Scopes]], level: float) -> Pair:
+    (name, won), (other, beside) = first, second
+    ahead, repeated = _repeated(won, beside, level), len(won)
+    if ahead.low is None:  # repetitions that do not differ are one release
+        ahead, repeated = _resampled(won[0], beside[0], level), 1
+    return Pair(variant, name, other, ahead, level, about(repeated, ahead))
+
+
+def _repeated(won: Sequence[Scopes], beside: Sequence[Scopes], level: float) -> Interval:
+    both = [_of_both(*of_run, POOLED) for of_run in zip(won, beside, strict=True)]
+    return repeated_difference([mine for mine, _ in both], [theirs for _, theirs in both], level)
+
+
+def _resampled(won: Scopes, beside: Scopes, level: float) -> Interval:
+    both = [_of_both(won, beside, scope) for scope in {**won, **beside} if scope != POOLED]
+    return resampled_difference([mine for mine, _ in both], [theirs for _, theirs in both], level)
+
+
+def _of_both(mine: Scopes, theirs: Scopes, scope: int) -> tuple[Won, Won]:
+    """What both won of the same: what one cannot win back is there all the same where the other can."""
+    both = mine.get(scope), theirs.get(scope)
+    hidden = max((won.hidden for won in both if won is not None), default=0.0)
+    if scope == POOLED and None in both:
+        return Won(0.0, 0.0), Won(0.0, 0.0)  # a repetition where one had nothing to go by tells nothing of both
+    first, second = (Won(0.0 if won is None else won.beyond, hidden) for won in both)
+    return first, second
+
+
+def sentence(pairs: Sequence[Pair]) -> str:
+    """How far the attack that won most in a variant is ahead of others, and from which it cannot be told."""
+    of_first = [pair for pair in pairs if pair.first == pairs[0].first]
+    apart = [f"{_points(pair.ahead.mean)} than {pair.second}{_bounds(pair)}" for pair in of_first if pair.apart]
+    alike = [f"{pair.second}{_bounds(pair)}" for pair in of_first if not pair.apart]
+    said = [f"wins back more: by {listed(apart)}"] if apart else []
+    if alike:
+        said.append(f"cannot be told from {listed(alike)}")
+    return f"{pairs[0].first} {'; it '.join(said)}"
+
+
+def leaders(pairs: Sequence[Pair]) -> tuple[list[str], list[list[str | None]]]:
+    """A line for each variant: the attack that won most, and how far it is ahead of each other."""
+    others = list(dict.fromkeys(name for pair in pairs for name in (pair.first, pair.second)))
+    rows: list[list[str | None]] = []
+    for variant in dict.fromkeys(pair.variant for pair in pairs):
+        of_variant = [pair for pair in pairs if pair.variant == variant]
+        ahead = {pair.second: _ahead(pair) for pair in of_variant if pair.first == of_variant[0].first}
+        rows.append([variant, of_variant[0].first, *(ahead.get(name) for name in others)])
+    return ["variant", "most by", *(f"than {name}" for name in others)], rows
+
+
+def all_pairs(pairs: Sequence[Pair]) -> tuple[list[str], list[list[str]]]:
+    """A line for each pair, with its variant where there are several, and what it shows."""
+    several = len({pair.variant for pair in pairs}) > 1
+    rows = [
+        [
+            *([pair.variant] if several else []),
+            *(pair.first, pair.second, _ahead(pair)),
+            f"{pair.first} wins back more" if pair.apart else "nothing: not told apart",
+        ]
+        for pair in pairs
+    ]
+    return [*(["variant"] if several else []), "attack", "beside", "points ahead", "shown"], rows
+
+
+def _ahead(pair: Pair) -> str:
+    return f"{_points(pair.ahead.mean)}{_bounds(pair)}"
+
+
+def _points(value: float | None) -> str:
+    """A difference in points; one that is above nothing by next to nothing is not printed as nothing."""
+    return points(value, 2 if value and abs(value) < 0.0005 else 1)
+
+
+def _bounds(pair: Pair) -> str:
+    return f" ({_points(pair.ahead.low)} to {_points(pair.ahead.high)})"
+
+
+def basis(pairs: Sequence[Pair]) -> str:
+    """What the numbers of some pairs are, and what their intervals are about and allow for."""
+    abouts = list(dict.fromkeys(pair.about for pair in pairs))
+    said = abouts[0] if len(abouts) == 1 else "the repetitions of each, or the parts of what was released once"
+    all_pairs = "one pair" if len(pairs) == 1 else f"all {spelt(len(pairs))} pairs"
+    return f"points of all there is to win back, beyond chance; with 95% confidence, {all_pairs} considered, {said}"

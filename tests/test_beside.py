@@ -1,0 +1,147 @@
+"""Attacks of a run beside each other: what is compared, how it is said, and what is left out."""
+
+import json
+from contextlib import closing
+
+import pytest
+from click.testing import CliRunner
+
+import decloak
+from decloak.cli import cli
+from decloak.measure.kernels.statistics import Interval, paired_difference
+from decloak.report.beside import Pair, all_pairs, basis, leaders, pairs_of, sentence
+from decloak.report.study import Study
+from decloak.report.verdict_words import spelt
+from decloak.store.opening import connect_readonly
+from decloak.store.studies import read_runs
+
+SETS = (
+    "scenario: s\ndata: {generate: clinic, transactions: 60, seed: 7}\n"
+    "anonymise: {method: sets, size: 3, share: 0.5}\nrelate: {measure: ngd, source: clinic-counts}\n"
+    "attack: [ra, tba, wba, rba]\nmeasure: [recovery]\n"
+)
+CHUNKS = (
+    "scenario: s\ndata: {generate: clinic, transactions: 60, seed: 7}\n"
+    "anonymise: {method: disassociation, k: 3, m: 2, max_cluster: 12}\nrelate: {measure: ngd, source: clinic-counts}\n"
+    "attack: [random, aba, mra, cover]\nattacker: {model: moderate, share: 0.3}\nmeasure: [accuracy]\n"
+)
+
+
+def ran(tmp_path, scenario, extra=""):
+    path = tmp_path / "s.yaml"
+    path.write_text(scenario + extra)
+    return decloak.run(path, store=tmp_path / "s.db")
+
+
+def pairs_in(done):
+    with closing(connect_readonly(done.store)) as connection:
+        study = Study.of(connection, read_runs(connection, [run.run for run in done.variants]))
+        return pairs_of(connection, study)
+
+
+def beyond_chance(run, attack):
+    """Recall, and of it what as many blind strikes would have had right."""
+    recall, precision, chance = (run.figures[name, attack].value for name in ("recall", "precision", "chance"))
+    return recall * (precision - chance) / precision
+
+
+def test_a_difference_is_paired_over_repetitions_at_a_level_for_all_pairs(tmp_path):
+    done = ran(tmp_path, SETS, "repeat: {times: 4, seed: 1}\n")
+    pairs = pairs_in(done)
+    assert {frozenset((pair.first, pair.second)) for pair in pairs} == {
+        frozenset(pair) for pair in (("tba", "wba"), ("tba", "rba"), ("wba", "rba"))
+    }
+    for pair in pairs:
+        first, second = ([beyond_chance(run, name) for run in done.variants] for name in (pair.first, pair.second))
+        assert pair.level == pytest.approx(1 - 0.05 / 3)
+        assert pair.ahead.mean == pytest.approx(sum(first) / 4 - sum(second) / 4)
+        assert pair.ahead.mean >= 0
+        wide = paired_difference(first, second, pair.level)
+        assert pair.ahead.high - pair.ahead.low == pytest.approx(wide.high - wide.low, rel=0.2)
+        assert pair.about == "four repetitions of one data set"
+
+
+@pytest.mark.parametrize("scenario", [SETS, CHUNKS])
+def test_of_one_release_parts_are_resampled_and_coins_left_out(tmp_path, scenario):
+    done = ran(tmp_path, scenario)
+    (run,) = done.variants
+    pairs = pairs_in(done)
+    assert not {"ra", "random", "cover"} & {name for pair in pairs for name in (pair.first, pair.second)}
+    for pair in pairs:
+        shares = [run.figures["recall", name] for name in (pair.first, pair.second)]
+        chances = [run.figures["chance", name] for name in (pair.first, pair.second)]
+        first, second = ((r.part - c.part) / r.whole for r, c in zip(shares, chances, strict=True))
+        assert pair.ahead.mean == pytest.approx(first - second, abs=1e-9)
+        assert -1 <= pair.ahead.low < pair.ahead.mean < pair.ahead.high <= 1
+        assert pair.about == f"the {spelt(pair.ahead.n)} parts of this release resampled"
+
+
+def test_variants_are_all_considered(tmp_path):
+    done = ran(tmp_path, SETS, "vary: {anonymise.size: [3, 4]}\n")
+    pairs = pairs_in(done)
+    assert len(pairs) == 6
+    assert {pair.level for pair in pairs} == {1 - 0.05 / 6}
+
+
+def test_repetitions_that_do_not_differ_are_one_release(tmp_path):
+    pairs = pairs_in(ran(tmp_path, CHUNKS, "repeat: {times: 3, seed: 1}\n"))
+    assert [pair.ahead.n for pair in pairs] == [9]
+    assert "parts of this release" in pairs[0].about
+
+
+def test_of_one_table_nothing_is_said(example):
+    done = decloak.run(example / "scenario.yaml", store=example / "s.db")
+    assert pairs_in(done) == []
+
+
+def test_an_attack_with_nothing_to_go_by_is_not_compared(tmp_path):
+    nothing = SETS.replace(
+        "relate: {measure: ngd, source: clinic-counts}\n", "relate: {measure: ngd, source: scores, file: s.csv}\n"
+    )
+    (tmp_path / "s.csv").write_text("a,b,ngd\nx,y,0.5\n")
+    assert pairs_in(ran(tmp_path, nothing)) == []
+
+
+def pair(first, second, *ahead, variant="base", about="ten repetitions of one data set"):
+    return Pair(variant, first, second, Interval(*ahead, 10), 0.98, about)
+
+
+RBA = [pair("rba", "gba", 0.03, 0.02, 0.041), pair("rba", "mda", 0.2, 0.18, 0.22)]
+
+
+def test_the_sentence_says_by_how_much_and_from_whom_nothing_tells():
+    pairs = [*RBA, pair("rba", "tba", 0.004, -0.01, 0.02), pair("gba", "mda", 0.17, 0.1, 0.2)]
+    assert sentence(pairs) == (
+        "rba wins back more: by 3.0 than gba (2.0 to 4.1) and 20.0 than mda (18.0 to 22.0); "
+        "it cannot be told from tba (-1.0 to 2.0)"
+    )
+    assert sentence([pair("rba", "gba", 0.01, 0.0001, 0.02)]) == "rba wins back more: by 1.0 than gba (0.01 to 2.0)"
+    assert basis(pairs) == (
+        "points of all there is to win back, beyond chance; with 95% confidence, all four pairs considered, "
+        "ten repetitions of one data set"
+    )
+
+
+def test_tables_have_a_line_for_each_variant_or_for_each_pair():
+    other = [pair("gba", "rba", 0.0, -0.1, 0.1, variant="k=3")]
+    columns, rows = leaders([*RBA, *other])
+    assert columns == ["variant", "most by", "than rba", "than gba", "than mda"]
+    assert rows == [
+        ["base", "rba", None, "3.0 (2.0 to 4.1)", "20.0 (18.0 to 22.0)"],
+        ["k=3", "gba", "0.0 (-10.0 to 10.0)", None, None],
+    ]
+    assert all_pairs(RBA)[1][0] == ["rba", "gba", "3.0 (2.0 to 4.1)", "rba wins back more"]
+    assert all_pairs([*RBA, *other])[1][2] == ["k=3", "gba", "rba", "0.0 (-10.0 to 10.0)", "nothing: not told apart"]
+
+
+def test_run_show_and_the_page_say_it_and_json_has_the_numbers(tmp_path):
+    path, store = tmp_path / "s.yaml", str(tmp_path / "s.db")
+    path.write_text(f"{SETS}repeat: {{times: 3, seed: 1}}\n")
+    said = CliRunner().invoke(cli, ["run", str(path), "--store", store]).stdout
+    assert "all three pairs considered, three repetitions of one data set" in " ".join(said.split())
+    found = json.loads(CliRunner().invoke(cli, ["run", str(path), "--store", store, "--format", "json"]).stdout)
+    assert {*found["pairs"][0]} == {"variant", "first", "second", "difference", "low", "high", "n", "level"}
+    assert "parts of this release" in CliRunner().invoke(cli, ["show", "last", "--store", store]).stdout
+    page = tmp_path / "s.html"
+    CliRunner().invoke(cli, ["report", "last", "--store", store, "-o", str(page)])
+    assert "Attacks beside each other" in page.read_text()
