@@ -9,7 +9,7 @@ from click.testing import CliRunner
 import decloak
 from decloak.cli import cli
 from decloak.measure.kernels.statistics import Interval, paired_difference
-from decloak.report.beside import Pair, all_pairs, basis, leaders, pairs_of, sentence
+from decloak.report.beside import AttackPair, all_pairs, basis, leaders, pairs_of, sentence
 from decloak.report.study import Study
 from decloak.report.verdict_words import spelt
 from decloak.store.opening import connect_readonly
@@ -103,7 +103,7 @@ def test_an_attack_with_nothing_to_go_by_is_not_compared(tmp_path):
 
 
 def pair(first, second, *ahead, variant="base", about="ten repetitions of one data set"):
-    return Pair(variant, first, second, Interval(*ahead, 10), 0.98, about)
+    return AttackPair(variant, first, second, Interval(*ahead, 10), 0.98, about)
 
 
 RBA = [pair("rba", "gba", 0.03, 0.02, 0.041), pair("rba", "mda", 0.2, 0.18, 0.22)]

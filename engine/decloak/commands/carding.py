@@ -6,7 +6,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import NamedTuple
 
-from decloak.report.beside import Pair, basis, leaders, pairs_of, sentence
+from decloak.report.beside import AttackPair, basis, leaders, pairs_of, sentence
 from decloak.report.card import RiskCard, risk_cards
 from decloak.report.comparison import advice, called_shortly, card_rows, comparison_rows, costs_of, reasons, remark
 from decloak.report.study import Study
@@ -29,7 +29,7 @@ class Account(NamedTuple):
     study: Study
     verdict: Conclusion
     cards: Sequence[RiskCard]
-    pairs: Sequence[Pair]
+    pairs: Sequence[AttackPair]
 
 
 def account_of(store: Path, numbers: Iterable[int]) -> Account:
@@ -73,7 +73,7 @@ def print_comparison(study: Study, cards: Sequence[RiskCard]) -> str:
     return fill(advice(cards), WIDTH, break_on_hyphens=False)
 
 
-def print_pairs(pairs: Sequence[Pair]) -> None:
+def print_pairs(pairs: Sequence[AttackPair]) -> None:
     """How far the attack that won most is ahead of the others: a sentence, or a table of several variants."""
     if len({pair.variant for pair in pairs}) == 1:
         say(fill(f"{sentence(pairs)} ({basis(pairs)}).", WIDTH, break_on_hyphens=False))

@@ -20,11 +20,11 @@ from decloak.report.study import Study
 from decloak.report.verdict_words import about, points, spelt
 from decloak.store.results import won_back
 
-__all__ = ["Pair", "all_pairs", "basis", "leaders", "pairs_of", "sentence"]
+__all__ = ["AttackPair", "all_pairs", "basis", "leaders", "pairs_of", "sentence"]
 
 
 @dataclass(frozen=True)
-class Pair:
+class AttackPair:
     """Two attacks of a variant, and how much more of what there was the first won back; it won no less on the mean."""
 
     variant: str
@@ -51,7 +51,7 @@ Scopes = Mapping[int, Won]
 """What an attack won in each table or cluster, and in all."""
 
 
-def pairs_of(connection: sqlite3.Connection, study: Study) -> list[Pair]:
+def pairs_of(connection: sqlite3.Connection, study: Study) -> list[AttackPair]:
     """Every two attacks of every variant of which somebody can say what they won back, and how sure that is."""
     attacks = attacks_beyond_chance(connection, study.runs)
     by_variant = {name: _won(connection, runs, attacks) for name, runs in study.variants}
@@ -78,12 +78,12 @@ def _mean_share(of_runs: Sequence[Scopes]) -> float | None:
     return sum(shares) / len(shares) if shares else None
 
 
-def _pair(variant: str, first: tuple[str, list[Scopes]], second: tuple[str, list[Scopes]], level: float) -> Pair:
+def _pair(variant: str, first: tuple[str, list[Scopes]], second: tuple[str, list[Scopes]], level: float) -> AttackPair:
     (name, won), (other, beside) = first, second
     ahead, repeated = _repeated(won, beside, level), len(won)
     if ahead.low is None:  # repetitions that do not differ are one release
         ahead, repeated = _resampled(won[0], beside[0], level), 1
-    return Pair(variant, name, other, ahead, level, about(repeated, ahead))
+    return AttackPair(variant, name, other, ahead, level, about(repeated, ahead))
 
 
 def _repeated(won: Sequence[Scopes], beside: Sequence[Scopes], level: float) -> Interval:
@@ -106,7 +106,7 @@ def _of_both(mine: Scopes, theirs: Scopes, scope: int) -> tuple[Won, Won]:
     return first, second
 
 
-def sentence(pairs: Sequence[Pair]) -> str:
+def sentence(pairs: Sequence[AttackPair]) -> str:
     """How far the attack that won most in a variant is ahead of others, and from which it cannot be told."""
     of_first = [pair for pair in pairs if pair.first == pairs[0].first]
     apart = [f"{_points(pair.ahead.mean)} than {pair.second}{_bounds(pair)}" for pair in of_first if pair.apart]
@@ -117,7 +117,7 @@ def sentence(pairs: Sequence[Pair]) -> str:
     return f"{pairs[0].first} {'; it '.join(said)}"
 
 
-def leaders(pairs: Sequence[Pair]) -> tuple[list[str], list[list[str | None]]]:
+def leaders(pairs: Sequence[AttackPair]) -> tuple[list[str], list[list[str | None]]]:
     """A line for each variant: the attack that won most, and how far it is ahead of each other."""
     others = list(dict.fromkeys(name for pair in pairs for name in (pair.first, pair.second)))
     rows: list[list[str | None]] = []
@@ -128,7 +128,7 @@ def leaders(pairs: Sequence[Pair]) -> tuple[list[str], list[list[str | None]]]:
     return ["variant", "most by", *(f"than {name}" for name in others)], rows
 
 
-def all_pairs(pairs: Sequence[Pair]) -> tuple[list[str], list[list[str]]]:
+def all_pairs(pairs: Sequence[AttackPair]) -> tuple[list[str], list[list[str]]]:
     """A line for each pair, with its variant where there are several, and what it shows."""
     several = len({pair.variant for pair in pairs}) > 1
     rows = [
@@ -142,7 +142,7 @@ def all_pairs(pairs: Sequence[Pair]) -> tuple[list[str], list[list[str]]]:
     return [*(["variant"] if several else []), "attack", "beside", "points ahead", "shown"], rows
 
 
-def _ahead(pair: Pair) -> str:
+def _ahead(pair: AttackPair) -> str:
     return f"{_points(pair.ahead.mean)}{_bounds(pair)}"
 
 
@@ -151,11 +151,11 @@ def _points(value: float | None) -> str:
     return points(value, 2 if value and abs(value) < 0.0005 else 1)
 
 
-def _bounds(pair: Pair) -> str:
+def _bounds(pair: AttackPair) -> str:
     return f" ({_points(pair.ahead.low)} to {_points(pair.ahead.high)})"
 
 
-def basis(pairs: Sequence[Pair]) -> str:
+def basis(pairs: Sequence[AttackPair]) -> str:
     """What the numbers of some pairs are, and what their intervals are about and allow for."""
     abouts = list(dict.fromkeys(pair.about for pair in pairs))
     said = abouts[0] if len(abouts) == 1 else "the repetitions of each, or the parts of what was released once"

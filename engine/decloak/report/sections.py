@@ -11,7 +11,7 @@ from decloak.measure.family import FigureTitle
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import by_name, figure_titles
 from decloak.report import charts
-from decloak.report.beside import Pair, all_pairs, basis
+from decloak.report.beside import AttackPair, all_pairs, basis
 from decloak.report.page import Drawn, Section, Table
 from decloak.report.study import Point, Series, Study
 from decloak.scenario.plots import Plot, Plots
@@ -42,7 +42,7 @@ def number(value: float | None, count: bool = False) -> str:
     return f"{value:.3g}" if value and abs(value) < 0.001 else f"{value:.3f}"
 
 
-def attacks_section(study: Study, pairs: Sequence[Pair]) -> Section:
+def attacks_section(study: Study, pairs: Sequence[AttackPair]) -> Section:
     """Every attack beside chance and beside the others, and all that was measured behind a fold."""
     costs = {figure.name for family in COSTS for figure in by_name(family).figures}
     measured = [title for title in figure_titles().values() if title.name in study.measures - costs]
@@ -59,7 +59,7 @@ def attacks_section(study: Study, pairs: Sequence[Pair]) -> Section:
     return Section("attacks", "Attacks beside chance", lines, tables=tables)
 
 
-def _pair_table(pairs: Sequence[Pair]) -> Iterator[Table]:
+def _pair_table(pairs: Sequence[AttackPair]) -> Iterator[Table]:
     """How far attacks are ahead of each other, folded where that is long."""
     if pairs:
         heads, rows = all_pairs(pairs)
