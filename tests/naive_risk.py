@@ -21,6 +21,11 @@ def singled_out(may, known, classes):
     return counts
 
 
+def candidates(may, itemsets):
+    """Records that may hold each itemset."""
+    return [sum(set(itemset) <= held for held in may) for itemset in itemsets]
+
+
 def implied(may, shows, known, shown):
     """People of whom two known items imply a third that their own record shows."""
     count = 0

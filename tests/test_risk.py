@@ -9,9 +9,11 @@ import pytest
 import decloak
 import naive_risk as naive
 from decloak.errors import DecloakError
+from decloak.measure.kernels import crowd
+from decloak.measure.kernels.statistics import Interval
 from decloak.releases.registry import form_of
 from decloak.report.card import GUESSES, NOBODY, ROWS, UNKNOWN, WHOLE, risk_cards
-from decloak.report.comparison import advice, called_shortly, comparison_rows, reasons, remark
+from decloak.report.comparison import advice, called_shortly, card_rows, comparison_rows, reasons, remark
 from decloak.report.study import Study
 from decloak.rules.load import parse_rule
 from decloak.store.opening import connect_readonly
@@ -135,6 +137,23 @@ def test_several_methods_are_compared_in_one_table_and_every_empty_cell_has_its_
         "linked: does not apply: nothing was cut apart",
         "as published only: no attack had anything to go by",
     ]
+
+
+def test_of_people_who_stand_for_more_every_count_has_its_interval(ran, monkeypatch):
+    monkeypatch.setattr(crowd, "FEWEST", 40)
+    monkeypatch.setattr(crowd, "WORK", 1)
+    figures, _, connection = ran(SETS["sets"], "[ra, rba]")
+    assert figures["people", "rba"] == 40
+    (card,) = cards_of(connection).values()
+    # Wilson's for 20 of 40; drawn from 90 they tell as much as 71.2 of any number.
+    assert card.bounds_of(20) == pytest.approx((20 - 4.525, 20 + 4.525), abs=0.001)
+    assert remark([card]).endswith("of 40 people drawn from 90, in brackets 95% intervals for all")
+    assert remark([card, card]).endswith("of 40 people drawn from 90, off by 5 at most in 95 draws of 100")
+    before = card.cells["singled_2"].before.mean
+    assert f"{before:,.0f} (" in {row[0]: row[2] for row in card_rows(card)[1]}["by 2 items"]
+    told = card.as_json()["singled_2"]
+    assert told["before_low"] < told["before"] < told["before_high"]
+    assert replace(card, people=90).around(Interval(20.0, None, None, 1)).low is None
 
 
 def test_without_the_originals_a_card_says_so(tmp_path):

@@ -1,22 +1,27 @@
 """Who is singled out, implied, guessed and joined, against the definitions."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_risk as naive
+from decloak.data.rows import CodedRows
 from decloak.measure.kernels import crowd, holders
+from decloak.measure.kernels.alike import classes_of
 from decloak.measure.kernels.by_chance import draws_for, random_strikes
 from decloak.measure.kernels.crowd import Crowd, asked, rarest
 from decloak.measure.kernels.guesses import guessed, joined
 from decloak.measure.kernels.holders import Holders
 from decloak.measure.kernels.implied import implied_in_chunks
-from decloak.measure.kernels.singled import implied, singled_out
+from decloak.measure.kernels.singled import Search
 from disassociated_releases import releases
 
 ITEMS = 6
 SETS = st.sets(st.integers(0, ITEMS - 1))
+PAIRS = np.array([(one, other) for one in range(ITEMS) for other in range(ITEMS)]).T
 CHANCES = st.lists(st.lists(st.floats(0, 1), max_size=4), max_size=6)
 
 
@@ -48,9 +53,9 @@ def seen(draw):
 @given(seen())
 def test_whom_known_items_single_out_are_those_of_one_candidate(made):
     may, _, known, classes = made
-    found = singled_out(holding(may), everybody(known), np.array(classes))
+    found = Search(holding(may), everybody(known)).singled_out(np.array(classes))
     assert found == pytest.approx(naive.singled_out(may, known, classes))
-    alone = singled_out(holding(may), everybody(known))
+    alone = Search(holding(may), everybody(known)).singled_out()
     assert alone == pytest.approx(naive.singled_out(may, known, range(len(may))))
     assert alone == sorted(alone)
 
@@ -59,22 +64,22 @@ def test_whom_known_items_single_out_are_those_of_one_candidate(made):
 def test_of_some_people_the_same_are_singled_out(made, data):
     may, _, known, _ = made
     some = sorted(data.draw(st.sets(st.integers(0, len(may) - 1), min_size=1)))
-    whole = [singled_out(holding(may), Crowd(np.array([one]), ITEMS, entries([known[one]]))) for one in some]
+    whole = [Search(holding(may), Crowd(np.array([one]), ITEMS, entries([known[one]]))).singled_out() for one in some]
     crowd = Crowd(np.array(some), ITEMS, entries([known[one] for one in some]))
-    assert singled_out(holding(may), crowd) == [sum(counts) for counts in zip(*whole, strict=True)]
+    assert Search(holding(may), crowd).singled_out() == [sum(counts) for counts in zip(*whole, strict=True)]
 
 
 @settings(max_examples=200)
 @given(seen())
 def test_two_items_imply_a_third_that_all_their_candidates_show(made):
     may, shows, known, _ = made
-    found = implied(holding(may), holding(shows), everybody(known), entries(shows))
+    found = Search(holding(may), everybody(known)).implied(holding(shows), entries(shows))
     assert found == naive.implied(may, shows, known, shows)
 
 
 def test_where_nobody_fits_nothing_is_implied():
     may, known, shown = [{1, 2}, {0, 2}], [{0, 1}, {0, 1}], [{2}, {2}]
-    assert implied(holding(may), holding(may), everybody(known), entries(shown)) == 0
+    assert Search(holding(may), everybody(known)).implied(holding(may), entries(shown)) == 0
 
 
 @given(seen(), SETS)
@@ -84,16 +89,21 @@ def test_what_was_struck_is_no_candidate(made, struck):
     left = [held - struck if row % 2 == 0 else held for row, held in enumerate(may)]
     before = holding(may)
     items = np.repeat(np.array(sorted(struck), np.int64), len(rows))
-    assert (before.without(items, np.tile(rows, len(struck))).words == holding(left).words).all()
-    assert (before.words == holding(may).words).all()
+    after = before.without(items, np.tile(rows, len(struck)))
+    assert after.candidates(PAIRS).tolist() == naive.candidates(left, PAIRS.T.tolist())
+    assert before.candidates(PAIRS).tolist() == naive.candidates(may, PAIRS.T.tolist())
 
 
 @given(seen(), st.lists(st.lists(st.integers(0, ITEMS - 1), max_size=3), max_size=4))
 def test_whoever_holds_any_of_some_items_holds_the_group(made, groups):
-    may = made[0]
-    found = holding(may).any_of([np.array(group, np.int64) for group in groups])
-    bits = np.unpackbits(found.words.view(np.uint8), axis=1, count=len(may), bitorder="little")
-    assert bits.tolist() == [[int(not held.isdisjoint(group)) for held in may] for group in groups]
+    may, there = made[0], [set(group) for group in groups]
+    start = np.cumsum([0, *map(len, may)])
+    elements = entries(may) % ITEMS
+    found = Holders.standing(start, elements, ITEMS, [np.array(group, np.int64) for group in groups])
+    held = [{number for number, group in enumerate(there) if group & row} for row in may]
+    pairs = [(one, other) for one in range(len(groups)) for other in range(len(groups))]
+    itemsets = np.array(pairs, np.int64).reshape(-1, 2).T
+    assert found.candidates(itemsets).tolist() == naive.candidates(held, pairs)
 
 
 def test_records_are_gone_through_in_windows_and_itemsets_in_pieces(monkeypatch):
@@ -102,15 +112,31 @@ def test_records_are_gone_through_in_windows_and_itemsets_in_pieces(monkeypatch)
     rows += [{0, 1, 2, 3}, {0, 1, 2, 3, 4}, {3, 4, 5}]
     shows = [set(sorted(row)[:-1]) for row in rows]
     crowd = everybody(rows)
-    whole = singled_out(holding(rows), crowd), implied(holding(rows), holding(shows), crowd, entries(shows))
+    shown = holding(shows)
+    search = Search(holding(rows), crowd)
+    whole = search.singled_out(), search.implied(shown, entries(shows))
     assert whole[0] == pytest.approx(naive.singled_out(rows, rows, range(len(rows))))
     assert whole[1] == naive.implied(rows, shows, rows, shows)
     monkeypatch.setattr(holders, "FIRST", 1)
     monkeypatch.setattr(holders, "WIDER", 2)
     monkeypatch.setattr(holders, "_PIECE", 5)
-    monkeypatch.setattr(holders, "_BLOCK", 1000)
+    monkeypatch.setattr(holders, "MOST_WORDS", 10)
+    monkeypatch.setattr(holders, "BLOCK", 70)
     crowd = everybody(rows)
-    assert (singled_out(holding(rows), crowd), implied(holding(rows), holding(shows), crowd, entries(shows))) == whole
+    monkeypatch.setattr(holders, "FEW_WORDS", 0)
+    search = Search(holding(rows), crowd)
+    assert (search.singled_out(), search.implied(shown, entries(shows))) == whole
+
+
+@given(st.lists(st.lists(st.integers(0, 5), unique=True), min_size=1), st.data())
+def test_records_that_show_the_same_are_of_one_class(rows, data):
+    some = np.array(sorted(data.draw(st.sets(st.integers(0, len(rows) - 1)))), np.int64)
+    classes = classes_of(CodedRows.of(map(str, row) for row in rows), some).tolist()
+    alike = [[one for one in some.tolist() if set(rows[one]) == set(row)] for row in rows]
+    assert [number >= 0 for number in classes] == list(map(bool, alike))
+    for row, other in combinations(range(len(rows)), 2):
+        if alike[row]:
+            assert (classes[row] == classes[other]) == (set(rows[row]) == set(rows[other]))
 
 
 def test_of_very_many_some_people_stand_for_all():

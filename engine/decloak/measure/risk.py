@@ -5,6 +5,7 @@ from typing import Any
 
 from decloak.data.forms import FormName
 from decloak.measure.family import AttackedRelease, Family, Measured
+from decloak.measure.kernels.crowd import MOST_ITEMS
 from decloak.measure.risk_figures import FIGURES, Risk
 from decloak.releases.held import HeldChunks, HeldRelease, HeldSets
 
@@ -36,7 +37,7 @@ def _of_chunks(held: HeldChunks, attacked: AttackedRelease[Any]) -> Risk:
 
 FAMILY = Family(
     name="risk",
-    about="Whom a release tells of, in people; always measured",
+    about=f"Whom a release tells of, in people; always measured; of more than {MOST_ITEMS} items the rarest are known",
     figures=FIGURES,
     measure=_measure,
     fits=frozenset(FormName),

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from decloak.counting.ascending import Ints, among
 from decloak.data.assignment import Assignment
+from decloak.data.rows import CodedRows
 from decloak.measure.family import AttackedRelease
+from decloak.measure.kernels.alike import classes_of
 from decloak.measure.kernels.by_chance import draws_for
 from decloak.measure.kernels.crowd import Crowd, asked, rarest
 from decloak.measure.kernels.guesses import guessed, joined
@@ -28,7 +30,7 @@ from decloak.measure.kernels.put_back import (
     reconstructed_at_random,
     released,
 )
-from decloak.measure.kernels.singled import implied, singled_out
+from decloak.measure.kernels.singled import Search
 from decloak.measure.kernels.true_rows import Given, TrueRows
 from decloak.measure.risk_figures import Change, Risk, changes
 from decloak.releases.held import HeldChunks
@@ -129,14 +131,11 @@ class _People:
     def raw(self) -> tuple[list[float], int]:
         """How many are singled out of the raw data, and of how many two items imply a third there."""
         held = self._holders(self.rows.held)
-        sets = np.split(self.rows.held % self.rows.items, np.cumsum(self._lengths)[:-1])
-        numbers: dict[bytes, int] = {}
-        classes = np.array([numbers.setdefault(items.tobytes(), len(numbers)) for items in sets], np.int64)
-        return singled_out(held, self.crowd, classes), implied(held, held, self.crowd, self.crowd.known)
-
-    @cached_property
-    def _lengths(self) -> Ints:
-        return np.bincount(self.rows.held // self.rows.items, minlength=self.rows.rows)
+        row, item = np.divmod(self.rows.held, self.rows.items)
+        start = np.searchsorted(row, np.arange(self.rows.rows + 1))
+        search = Search(held, self.crowd)
+        classes = classes_of(CodedRows(start, item, self.rows.names), self._asked)
+        return search.singled_out(classes), search.implied(held, self.crowd.known)
 
     @cached_property
     def singled_before(self) -> list[float]:
@@ -144,7 +143,7 @@ class _People:
         return self._singled(possible(self.rows))
 
     def _singled(self, entries: Ints) -> list[float]:
-        return singled_out(self._holders(entries), self.crowd, self.rows.of_row)
+        return Search(self._holders(entries), self.crowd).singled_out(self.rows.of_row)
 
     def _singled_after(self, given: Given) -> tuple[list[float], list[float]]:
         """The same of what an attack put together, and of what was put together at random."""

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decloak.counting.ascending import Ints, among, distinct
-from decloak.counting.itemsets import kinds_of
 from decloak.data.rows import CodedRows, Coding
 from decloak.measure.family import AttackedRelease
+from decloak.measure.kernels.alike import classes_of
 from decloak.measure.kernels.by_chance import random_strikes
 from decloak.measure.kernels.crowd import Crowd, asked, rarest
 from decloak.measure.kernels.guesses import guessed
 from decloak.measure.kernels.holders import Holders
-from decloak.measure.kernels.singled import implied, singled_out
+from decloak.measure.kernels.singled import Search
 from decloak.measure.risk_figures import Change, Risk, changes
 from decloak.releases.held import HeldSets
 from decloak.store.outcomes import TrueTable
@@ -38,7 +38,7 @@ def risk_of_sets(held: HeldSets, attacked: AttackedRelease[Any]) -> Risk:
         return _risk(people, None, [])
     tables, strikes = done
     counts = [int(mask.sum()) for mask in strikes]
-    draws = random_strikes([table.scored for table in tables], counts, len(people.crowd))
+    draws = random_strikes([table.scored for table in tables], counts, len(people.search.crowd))
     return _risk(people, people.struck(tables, strikes), [people.struck(tables, draw) for draw in draws])
 
 
@@ -50,22 +50,23 @@ def _done(held: HeldSets, attacked: AttackedRelease[Any]) -> tuple[list[TrueTabl
 
 
 class _Struck(NamedTuple):
-    """Items, and the row that each was struck in."""
+    """Items, and the row that each was struck in, ascending by rows and then by items."""
 
     items: Ints
     rows: Ints
 
 
 def _risk(people: "_People", after: _Struck | None, by_chance: Sequence[_Struck]) -> Risk:
-    if people.raw is None and not len(people.crowd.known):
-        return Risk(len(people.crowd), changes())  # nobody is shown to have anything: a zero would pass for safety
+    crowd = people.search.crowd
+    if people.raw is None and not len(crowd.known):
+        return Risk(len(crowd), changes())  # nobody is shown to have anything: a zero would pass for safety
     hidden = people.hidden
     inferred = Change()
     if hidden is not None:
         guessed_after = None if after is None else hidden.guessed(after)
         inferred = Change(hidden.people, hidden.guessed(), guessed_after, _mean(list(map(hidden.guessed, by_chance))))
     return Risk(
-        people=len(people.crowd),
+        people=len(crowd),
         singled=changes(
             None if people.raw is None else people.raw.singled,
             people.singled_before,
@@ -147,7 +148,7 @@ class _Hidden:
         """Of how many people a guess at an item is right, when so much was struck."""
         left = np.ones(len(self.cell), np.bool_)
         if struck is not None:
-            left = ~among(self.cell, np.sort(struck.rows * self.items + struck.items))
+            left = ~among(self.cell, struck.rows * self.items + struck.items)
         members = np.bincount(self.thing[left], minlength=len(self.person))
         right = np.bincount(self.thing[left & self.meant], minlength=len(self.person)) / np.maximum(members, 1)
         everybody = np.arange(len(self.shown))
@@ -166,8 +167,7 @@ class _People:
 
     elements: _Elements
     place: Ints
-    crowd: Crowd
-    may: Holders
+    search: Search
     classes: Ints
     raw: "_Raw | None"
     implied: int
@@ -178,18 +178,17 @@ class _People:
         """Without the originals somebody knows what a record shows for certain."""
         rows = held.published.rows.compact
         true = None if held.behind is None else held.behind.rows.compact
-        elements, classes = _Elements(rows.names, () if true is None else true.names), _alike(rows)
-        plainly = np.bincount(rows.row[elements.plain[rows.codes]], minlength=len(rows))
-        people = asked(plainly if true is None else true.lengths, len(rows))
-        taken = rows.take(people)
+        elements = _Elements(rows.names, () if true is None else true.names)
+        people = asked(_plainly(rows, elements.plain) if true is None else true.lengths, len(rows))
+        classes, taken = classes_of(rows, people), rows.take(people)
         plain = elements.plain[taken.codes]
         shown = distinct(taken.row[plain] * elements.items + elements.item[elements.start[taken.codes[plain]]])
-        known, support = shown, np.bincount(elements.item[elements.start[rows.codes]], minlength=elements.items)
+        known, support = shown, _supports(rows, elements.item[elements.start], elements.items)
         hidden = None
         if true is not None:
             took = true.take(people)
             known = distinct(took.row * elements.items + elements.further[took.codes])
-            support = np.bincount(elements.further[true.codes], minlength=elements.items)
+            support = _supports(true, elements.further, elements.items)
             hidden = _hidden(elements, taken, people, known, shown)
         raw = None if true is None else _Raw.of(people, rarest(known, elements.items, support), elements, true)
         # What no record shows, or may hold, cannot be looked for.
@@ -200,11 +199,13 @@ class _People:
         place[items] = np.arange(len(items))
         crowd = Crowd(people, len(items), _placed(known, place))
         having = [elements.having[item] for item in items.tolist()]
-        of_elements = _holders(rows, having)
-        may = of_elements.any_of(having)
-        shows = of_elements.any_of([of_item[elements.plain[of_item]] for of_item in having])
-        told = implied(may, shows, crowd, _placed(shown, place))
-        return cls(elements, place, crowd, may, classes, raw, told, hidden)
+        may, shows = (
+            Holders.standing(rows.start, rows.codes, len(rows.names), groups)
+            for groups in (having, [of_item[elements.plain[of_item]] for of_item in having])
+        )
+        search = Search(may, crowd)
+        told = search.implied(shows, _placed(shown, place))
+        return cls(elements, place, search, classes, raw, told, hidden)
 
     def struck(self, tables: Sequence[TrueTable], masks: Sequence[Mask]) -> _Struck:
         """What was struck of tables."""
@@ -214,17 +215,19 @@ class _People:
             row, column = np.nonzero(mask & (numbers >= 0))
             items.append(numbers[column])
             rows.append(table.places[row])
-        return _Struck(np.concatenate(items), np.concatenate(rows))
+        struck = np.sort(np.concatenate(rows) * self.elements.items + np.concatenate(items))
+        return _Struck(struck % self.elements.items, struck // self.elements.items)
 
     def singled(self, struck: _Struck) -> list[float]:
         """How many are singled out by 1, 2 and 3 items, when so much was struck."""
         place = self.place[struck.items]
-        return singled_out(self.may.without(place[place >= 0], struck.rows[place >= 0]), self.crowd, self.classes)
+        left = self.search.may.without(place[place >= 0], struck.rows[place >= 0])
+        return Search(left, self.search.crowd).singled_out(self.classes)
 
     @cached_property
     def singled_before(self) -> list[float]:
         """The same as published."""
-        return singled_out(self.may, self.crowd, self.classes)
+        return self.search.singled_out(self.classes)
 
 
 class _Raw(NamedTuple):
@@ -235,12 +238,16 @@ class _Raw(NamedTuple):
 
     @classmethod
     def of(cls, people: Ints, known: Ints, elements: _Elements, true: CodedRows[str]) -> "_Raw":
-        items, classes = np.unique(known % elements.items), _alike(true)  # told apart before what else takes memory
+        items, classes = np.unique(known % elements.items), classes_of(true, people)
         place = np.full(elements.items, -1, np.int64)
         place[items] = np.arange(len(items))
         crowd = Crowd(people, len(items), _placed(known, place))
-        raw = _by_blocks(true, place[elements.further], len(items))
-        return cls(singled_out(raw, crowd, classes), implied(raw, raw, crowd, crowd.known))
+        item = place[elements.further]
+        named = np.argsort(item, kind="stable")
+        having = np.split(named, np.searchsorted(item[named], np.arange(len(items) + 1)))[1:-1]
+        raw = Holders.standing(true.start, true.codes, len(true.names), having)
+        search = Search(raw, crowd)
+        return cls(search.singled_out(classes), search.implied(raw, crowd.known))
 
 
 def _placed(known: Ints, place: Ints) -> Ints:
@@ -249,27 +256,19 @@ def _placed(known: Ints, place: Ints) -> Ints:
     return person * max(1, int(place.max()) + 1) + place[item]
 
 
-def _holders(rows: CodedRows[Any], groups: Sequence[Ints]) -> Holders:
-    """The rows of names that are in any group."""
-    grouped = np.zeros(len(rows.names), np.bool_)
-    grouped[np.concatenate([np.zeros(0, np.int64), *groups])] = True
-    return _by_blocks(rows, np.where(grouped, np.arange(len(rows.names)), -1), len(rows.names))
+def _plainly(rows: CodedRows[Any], plain: Mask) -> Ints:
+    """How many names of every row are plain."""
+    counts = [np.bincount(block.row[plain[block.codes]], minlength=len(block)) for block in rows.blocks()]
+    return np.concatenate([np.zeros(0, np.int64), *counts])
 
 
-def _by_blocks(rows: CodedRows[Any], number: Ints, items: int) -> Holders:
-    """Which rows have names of a number, -1 of none: so many rows at a time, each a whole number of words."""
-    words, first = np.zeros((items, -(-len(rows) // 64)), "<u8"), 0
+def _supports(rows: CodedRows[Any], item: Ints, items: int) -> Ints:
+    """How many rows have each item, by the item of each name: so many rows at a time."""
+    counts, supports = np.zeros(len(rows.names), np.int64), np.zeros(items, np.int64)
     for block in rows.blocks():
-        item = number[block.codes]
-        part = Holders.of(len(block), items, item[item >= 0], block.row[item >= 0]).words
-        words[:, first : first + part.shape[1]] = part
-        first += part.shape[1]
-    return Holders(words, len(rows))
-
-
-def _alike(rows: CodedRows[Any]) -> Ints:
-    """A number for each row, the same of rows that show the same."""
-    return kinds_of(rows.matrix(np.arange(len(rows.names)), len(rows.names)))
+        counts += np.bincount(block.codes, minlength=len(counts))
+    np.add.at(supports, item, counts)
+    return supports
 
 
 def _hidden(elements: _Elements, taken: CodedRows[Any], people: Ints, true: Ints, shown: Ints) -> _Hidden:

@@ -8,8 +8,10 @@ the cell says why. Everything in it is a figure of the store, a mean over repeti
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
+from decloak.measure.kernels.lead import wilson
 from decloak.measure.kernels.statistics import REAL, Bounds, Interval, interval
 from decloak.releases.registry import form_of
 from decloak.report.study import Study
@@ -43,6 +45,8 @@ UNKNOWN = "the originals were not given"
 WHOLE = "does not apply: nothing was cut apart"
 GUESSES = "an attack guesses: nothing it says is certain"
 NOBODY = "no attack had anything to go by"
+QUANTILE = NormalDist().inv_cdf(0.975)
+"""Of intervals of 95%."""
 
 
 @dataclass(frozen=True)
@@ -81,24 +85,41 @@ class RiskCard:
     name: str
     """What the variant is called beside others."""
 
+    @property
+    def sampled(self) -> bool:
+        """Whether its people stand for more."""
+        return self.people < self.records
+
+    def bounds_of(self, count: float) -> tuple[float, float]:
+        """Wilson's interval of a count of its people, where they stand for more."""
+        drawn = self.people * (self.records - 1) / (self.records - self.people)  # the more of all, the surer
+        low, high = wilson(count / self.people, QUANTILE**2 / drawn)
+        return low * self.people, high * self.people
+
+    def around(self, count: Interval | None) -> Interval | None:
+        """A count with that interval, if nothing else says how far it may be off."""
+        if count is None or count.mean is None or count.low is not None or not self.sampled:
+            return count
+        low, high = self.bounds_of(count.mean)
+        return count._replace(low=low, high=high)
+
     def as_json(self) -> dict[str, Any]:
         """It as plain values."""
-        cells = {figure: _plain(cell) for figure, cell in self.cells.items()}
+        cells = {figure: self._plain(cell) for figure, cell in self.cells.items()}
         return {"variant": self.variant, "people": self.people, "records": self.records, "hidden": self.hidden} | cells
 
-
-def _plain(cell: Cell) -> dict[str, Any]:
-    ways = {"before": cell.before, "after": cell.after}
-    bounds = {
-        f"{name}{ending}": None if way is None else getattr(way, part)
-        for name, way in ways.items()
-        for ending, part in (("", "mean"), ("_low", "low"), ("_high", "high"))
-    }
-    return (
-        {"raw": cell.raw}
-        | bounds
-        | {"chance": cell.chance, "of": cell.of, "attack": cell.attack, "reason": cell.reason}
-    )
+    def _plain(self, cell: Cell) -> dict[str, Any]:
+        ways = {"before": self.around(cell.before), "after": self.around(cell.after)}
+        bounds = {
+            f"{name}{ending}": None if way is None else getattr(way, part)
+            for name, way in ways.items()
+            for ending, part in (("", "mean"), ("_low", "low"), ("_high", "high"))
+        }
+        return (
+            {"raw": cell.raw}
+            | bounds
+            | {"chance": cell.chance, "of": cell.of, "attack": cell.attack, "reason": cell.reason}
+        )
 
 
 def risk_cards(connection: sqlite3.Connection, study: Study) -> list[RiskCard]:

@@ -79,24 +79,29 @@ def compared_runs(connection: sqlite3.Connection, named: Sequence[tuple[str, str
 def card_rows(card: RiskCard) -> Table:
     """One card, a line a row, and why a figure is not there."""
     head = [f"in people of {card.people:,}", "raw data", "published", "attacked", "by chance", "attack"]
-    return head, [[row.title, *_line(card.cells[row.figure])] for row in ROWS]
+    return head, [[row.title, *_line(card, card.cells[row.figure])] for row in ROWS]
 
 
-def _line(cell: Cell) -> list[str | None]:
+def _line(card: RiskCard, cell: Cell) -> list[str | None]:
     if cell.before is None:
         return [_whole(cell.raw), None, None, None, cell.reason]
     said = " ".join(filter(None, (cell.attack, cell.reason and f"({cell.reason})")))
-    return [_whole(cell.raw), people(cell.before), people(cell.after), _whole(cell.chance), said or None]
+    return [
+        _whole(cell.raw),
+        *map(people, map(card.around, (cell.before, cell.after))),
+        _whole(cell.chance),
+        said or None,
+    ]
 
 
 def remark(cards: Sequence[RiskCard]) -> str | None:
     """What one card hides, of whom cards are where they are a sample, and what their intervals are about."""
     only = cards[0] if len(cards) == 1 else None
     parts = [_not_shown(only.hidden)] if only and only.hidden is not None else []
-    sampled = {(card.people, card.records) for card in cards if card.people < card.records}
-    parts += [f"of {people:,} people drawn from {records:,}" for people, records in sorted(sampled)]
+    sampled = {(card.people, card.records): card for card in cards if card.sampled}
+    parts += [_drawn(card, brackets=card is only) for _, card in sorted(sampled.items())]
     ways = [way for card in cards for cell in card.cells.values() for way in (cell.before, cell.after)]
-    n = max((way.n for way in ways if way is not None and way.low is not None), default=0)
+    n = max((way.n for way in ways if way is not None and way.low is not None), default=0)  # without those of samples
     if n and only:
         parts.append(f"95% intervals, all attacks considered, {times(n)} of one data set")
     return "; ".join(parts) or None
@@ -111,6 +116,13 @@ def _not_shown(hidden: float) -> str:
 def _percent(share: float) -> str:
     """A share of a hundred; what is little is not nothing, and nearly all not all."""
     return "<1%" if 0 < share < 0.005 else ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
+
+
+def _drawn(card: RiskCard, *, brackets: bool) -> str:
+    """Of whom a card is, and how far its counts may be from what all would give."""
+    most = card.bounds_of(card.people / 2)[1] - card.people / 2
+    off = "in brackets 95% intervals for all" if brackets else f"off by {most:,.0f} at most in 95 draws of 100"
+    return f"of {card.people:,} people drawn from {card.records:,}, {off}"
 
 
 def people(count: Interval | None) -> str | None:

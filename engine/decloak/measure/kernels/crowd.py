@@ -20,10 +20,10 @@ MOST_KNOWN = 3
 """Items that somebody knows of a person, at most."""
 MOST_ITEMS = 24
 """Items of a person among which they are."""
-WORK = 50_000_000
-"""Bytes of holders that may be gone through, and that may be kept."""
-FEWEST = 100
-"""People that stand for all at least."""
+WORK = 200_000_000
+"""Bytes of bits that would be gone through if no window ended a search early."""
+FEWEST = 1_000
+"""People that stand for all at least: of so many a share is known to three points."""
 
 Ints = NDArray[np.int64]
 

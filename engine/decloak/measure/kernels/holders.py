@@ -1,15 +1,24 @@
-"""Which records may hold, or show, which items, as bits: who is a candidate for some known items.
+"""Which records may hold, or show, which items: who is a candidate for some known items.
 
 A record *may hold* an item that it shows, or that something stands for which it shows; candidates for several items are
-the records that may hold them all. An item is a row of words of 64 records. Records are gone through in windows, small
-ones first: an itemset that two of the first few thousand may hold needs no further look, and most are such.
+the records that may hold them all. What stands in records are elements: items, or what stands for some of them.
+
+Records are gone through in windows, small ones first: an itemset that two of the first few thousand may hold needs no
+further look, and most are such. In a window each item that is still looked for is a row of words of 64 records, made of
+what stands there, so that memory depends neither on how many records there are nor on how many items. Where all words
+of all items are few they are made once.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from decloak.counting.ascending import distinct
+from decloak.data.rows import BLOCK
 
 __all__ = ["Holders"]
 
@@ -18,94 +27,184 @@ Words = NDArray[np.uint64]
 
 FIRST, WIDER = 64, 8
 """Words of the first window, and how many times as many each further one has."""
-_PIECE, _BLOCK = 1 << 19, 1 << 25
+MOST_WORDS = 1 << 22
+"""Words of all items in a window, unless the first has more."""
+FEW_WORDS = 1 << 24
+"""Words of all items in all records that are made once."""
+_PIECE = 1 << 19
 _ONE = np.uint64(1)
 
 
-class Holders(NamedTuple):
-    """A row of words for each item, for so many records."""
+def _none() -> Ints:
+    return np.zeros(0, np.int64)
 
-    words: Words
-    records: int
+
+@dataclass(frozen=True, eq=False)
+class Holders:
+    """What stands in records: the elements from `start[record]` to `start[record + 1]`, numbers below `kinds`.
+
+    An item is held where any element from `begin[item]` to `begin[item + 1]` of `having` stands, unless it was struck
+    there; what was `struck` is an item each, of the record at the same place among ascending `struck_of`.
+    """
+
+    start: Ints
+    elements: NDArray[np.signedinteger]
+    kinds: int
+    begin: Ints
+    having: Ints
+    struck: Ints = field(default_factory=_none)
+    struck_of: Ints = field(default_factory=_none)
 
     @classmethod
     def of(cls, records: int, items: int, item: Ints, row: Ints) -> "Holders":
         """By the items that records hold, a record each.
 
-        >>> Holders.of(3, 2, np.array([0, 1, 0]), np.array([0, 2, 1])).words.tolist()
-        [[3], [4]]
+        >>> Holders.of(3, 2, np.array([0, 1, 0]), np.array([0, 2, 1])).candidates(np.array([[0, 1]])).tolist()
+        [2, 1]
         """
-        words = np.zeros((items, -(-records // 64)), "<u8")
-        size = max(1, _BLOCK // max(1, records))
-        if items > size:
-            order = np.argsort(item, kind="stable")
-            item, row = item[order], row[order]
-        for first in range(0, items, size):
-            part = slice(*np.searchsorted(item, (first, first + size))) if items > size else slice(None)
-            block = words[first : first + size]
-            held = np.zeros((len(block), words.shape[1] * 64), np.bool_)
-            held[item[part] - first, row[part]] = True
-            block[:] = np.packbits(held, axis=1, bitorder="little").view("<u8")
-        return cls(words, records)
+        row, item = np.divmod(distinct(row * max(1, items) + item), max(1, items))
+        start = np.searchsorted(row, np.arange(records + 1))
+        return cls(start, item, items, np.arange(items + 1), np.arange(items))
 
-    def any_of(self, groups: Sequence[Ints]) -> "Holders":
-        """Which records hold any of the items of each group."""
-        words = np.zeros((len(groups), self.words.shape[1]), "<u8")
-        for into, group in zip(words, groups, strict=True):  # one by one: a copy of all would be larger than the result
-            np.bitwise_or.reduce(self.words[group], axis=0, out=into)
-        return Holders(words, self.records)
+    @classmethod
+    def standing(
+        cls, start: Ints, elements: NDArray[np.signedinteger], kinds: int, having: Sequence[Ints]
+    ) -> "Holders":
+        """By the elements that stand in records, and those that stand for each item."""
+        begin = np.cumsum([0, *map(len, having)], dtype=np.int64)
+        return cls(start, elements, kinds, begin, np.concatenate([_none(), *having]))
+
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return len(self.start) - 1
 
     def without(self, items: Ints, rows: Ints) -> "Holders":
         """The same without some records, a record of an item each."""
-        changed, item = np.unique(items, return_inverse=True)
-        words = self.words.copy()
-        words[changed] &= ~Holders.of(self.records, len(changed), item, rows).words
-        return Holders(words, self.records)
+        of = np.concatenate((self.struck_of, rows))
+        order = np.argsort(of, kind="stable")  # which takes no time where they are ascending
+        return replace(self, struck=np.concatenate((self.struck, items))[order], struck_of=of[order])
+
+    def candidates(self, itemsets: Ints) -> Ints:
+        """How many records may hold each itemset; a column is an itemset."""
+        count = np.zeros(itemsets.shape[1], np.int64)
+        for window in self._windows(itemsets, np.ones(len(count), np.bool_)):
+            for some in window.pieces():
+                count[some] += np.bitwise_count(window.candidates(some)).sum(axis=1, dtype=np.int64)
+        return count
 
     def only(self, itemsets: Ints) -> Ints:
         """The one candidate for each itemset, -1 where there is none, or several; a column is an itemset."""
         count, place = np.zeros(itemsets.shape[1], np.int64), np.full(itemsets.shape[1], -1, np.int64)
-        going = np.arange(itemsets.shape[1])
-        for first, last in self._windows():
-            for some in _pieces(going, last - first):
-                candidates = self._candidates(itemsets[:, some], first, last)
-                there = candidates != 0
-                holding = np.count_nonzero(there, axis=1)
-                word = candidates.sum(axis=1, dtype=np.uint64)  # of words of which one is not 0 it is the sum
-                alone = np.flatnonzero((holding == 1) & (word & (word - _ONE) == 0))
-                count[some] += np.minimum(2 * holding, 2)
-                count[some[alone]] -= 1
+        going = np.ones(len(count), np.bool_)
+        for window in self._windows(itemsets, going):
+            for some in window.pieces():
+                candidates = window.candidates(some)
+                word = np.bitwise_or.reduce(candidates, axis=1)
+                hit = np.flatnonzero(word)
+                word, there = word[hit], candidates[hit] != 0
+                alone = (word & (word - _ONE) == 0) & (np.count_nonzero(there, axis=1) == 1)
+                count[some[hit]] += np.where(alone, 1, 2)
                 bit = np.log2(word[alone]).astype(np.int64)
-                place[some[alone]] = (first + there[alone].argmax(axis=1)) * 64 + bit
-            going = going[count[going] < 2]
+                place[some[hit[alone]]] = (window.first + there[alone].argmax(axis=1)) * 64 + bit
+                going[some] = count[some] < 2
         return np.where(count == 1, place, -1)
 
     def imply(self, shows: "Holders", itemsets: Ints, thirds: Ints) -> NDArray[np.bool_]:
         """Whether there are candidates for each itemset, and all of them show a further item."""
         alike, any_there = np.ones(len(thirds), np.bool_), np.zeros(len(thirds), np.bool_)
-        going = np.arange(len(thirds))
-        for first, last in self._windows():
-            for some in _pieces(going, last - first):
-                candidates = self._candidates(itemsets[:, some], first, last)
+        for window in self._windows(itemsets, alike):
+            shown = shows._part(thirds[None], window.left, window.first, window.last)
+            for some in window.pieces():
+                candidates = window.candidates(some)
                 any_there[some] |= (candidates != 0).any(axis=1)
-                alike[some] = ~(candidates & ~shows.words[thirds[some], first:last]).any(axis=1)
-            going = going[alike[going]]
+                alike[some] = ~(candidates & ~shown.candidates(some)).any(axis=1)
         return alike & any_there
 
-    def _candidates(self, itemsets: Ints, first: int, last: int) -> Words:
-        candidates: Words = self.words[itemsets[0], first:last]
-        for items in itemsets[1:]:
-            candidates &= self.words[items, first:last]
+    @cached_property
+    def _whole(self) -> "_Window | None":
+        """All windows as one, where that has few words."""
+        items, words = len(self.begin) - 1, -(-self.records // 64)
+        return self._window(np.arange(items)[None], np.arange(items), 0, words) if items * words <= FEW_WORDS else None
+
+    def _windows(self, itemsets: Ints, going: NDArray[np.bool_]) -> "Iterator[_Window]":
+        """The windows in turn, of the itemsets that are still going when it comes to each."""
+        first, width, end = 0, FIRST, -(-self.records // 64)
+        while first < end and going.any():
+            left = np.flatnonzero(going)
+            items = min(itemsets[:, left].size, len(self.begin) - 1)
+            last = min(first + min(width, max(FIRST, MOST_WORDS // max(1, items))), end)
+            yield self._part(itemsets, left, first, last)
+            first, width = last, width * WIDER
+
+    def _part(self, itemsets: Ints, left: Ints, first: int, last: int) -> "_Window":
+        if self._whole is None:
+            return self._window(itemsets, left, first, last)
+        return _Window(first, last, self._whole.words[:, first:last], self._whole.place, itemsets, left)
+
+    def _window(self, itemsets: Ints, left: Ints, first: int, last: int) -> "_Window":
+        items = distinct(itemsets[:, left].ravel())
+        sizes = self.begin[items + 1] - self.begin[items]
+        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        having = self.having[np.repeat(self.begin[items], sizes) + within]
+        standing, of_element = self._standing(distinct(having), first, last)
+        place = np.full(len(self.begin) - 1, -1, np.int64)
+        if (sizes == 1).all() and not len(self.struck):
+            place[items] = of_element[having]
+            return _Window(first, last, standing, place, itemsets, left)
+        place[items] = np.arange(len(items))
+        words = np.zeros((len(items), last - first), "<u8")
+        for into, elements in zip(words, np.split(of_element[having], np.cumsum(sizes)[:-1]), strict=True):
+            np.bitwise_or.reduce(standing[elements], axis=0, out=into)
+        self._strike(words, place, first)
+        return _Window(first, last, words, place, itemsets, left)
+
+    def _standing(self, elements: Ints, first: int, last: int) -> tuple[Words, Ints]:
+        """Where some elements stand, and the row of words of each."""
+        place = np.full(self.kinds, -1, np.int64)
+        place[elements] = np.arange(len(elements))
+        words = np.zeros((len(elements), last - first), "<u8")
+        end = min(last * 64, self.records)
+        for begin in range(first * 64, end, BLOCK):
+            start = self.start[begin : min(begin + BLOCK, end) + 1]
+            at = place[self.elements[start[0] : start[-1]]]
+            record = np.repeat(np.arange(begin - first * 64, begin - first * 64 + len(start) - 1), np.diff(start))
+            _set(words, at[at >= 0], record[at >= 0])
+        return words, place
+
+    def _strike(self, words: Words, place: Ints, first: int) -> None:
+        part = slice(*np.searchsorted(self.struck_of, np.array([first, first + words.shape[1]]) * 64))
+        at, record = place[self.struck[part]], self.struck_of[part] - first * 64
+        gone = np.zeros_like(words)
+        _set(gone, at[at >= 0], record[at >= 0])
+        words &= ~gone
+
+
+class _Window(NamedTuple):
+    """The words from `first` to `last` of items, the row of each by `place`, for the itemsets that are `left`."""
+
+    first: int
+    last: int
+    words: Words
+    place: Ints
+    itemsets: Ints
+    left: Ints
+
+    def pieces(self) -> Iterator[Ints]:
+        """Some itemsets at a time, so that what is looked at of them stays in a processor's cache."""
+        size = max(1, _PIECE // (self.last - self.first))
+        return (self.left[first : first + size] for first in range(0, len(self.left), size))
+
+    def candidates(self, some: Ints) -> Words:
+        """The words of the records that may hold all of some itemsets' items."""
+        rows = self.place[self.itemsets[:, some]]
+        candidates: Words = self.words[rows[0]]
+        for row in rows[1:]:
+            candidates &= self.words[row]
         return candidates
 
-    def _windows(self) -> Iterator[tuple[int, int]]:
-        first, width, end = 0, FIRST, self.words.shape[1]
-        while first < end:
-            yield first, min(first + width, end)
-            first, width = first + width, width * WIDER
 
-
-def _pieces(places: Ints, width: int) -> Iterator[Ints]:
-    """Some places at a time, so that what is looked at of them stays in a processor's cache."""
-    size = max(1, _PIECE // max(1, width))
-    return (places[first : first + size] for first in range(0, len(places), size))
+def _set(words: Words, row: Ints, record: Ints) -> None:
+    """Set the bits of records, one in a row of words each."""
+    bit = np.left_shift(_ONE, (record & 63).astype(np.uint64))
+    np.bitwise_or.at(words.reshape(-1), row * words.shape[1] + (record >> 6), bit)

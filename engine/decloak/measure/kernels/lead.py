@@ -41,6 +41,7 @@ __all__ = [
     "resampled_difference",
     "resampled_lead",
     "total",
+    "wilson",
 ]
 
 
@@ -103,7 +104,7 @@ def _around(made: Sequence[Claims], lead: float, s: float, n: int, tail: float) 
     half = max(quantile(n - 1, tail) * s / math.sqrt(n), least)
     chance = math.fsum(claims.by_chance / claims.tried for claims in made) / len(made)
     if not 1e-9 < lead + chance < 1 - 1e-9:  # always right, or always wrong
-        low, high = _wilson(lead + chance, half * half / (smoothed * (1 - smoothed)))
+        low, high = wilson(lead + chance, half * half / (smoothed * (1 - smoothed)))
         return low - chance, high - chance
     return between(lead, half, Bounds(-chance, 1 - chance))
 
@@ -124,7 +125,7 @@ def resampled_lead(units: Sequence[Claims], level: float = 0.95) -> Interval:
     if 0 < right < 1:
         apart = math.fsum((_lead_without(whole, claims) - whole.lead) ** 2 for claims in struck)
         k = max(k, quantile(m - 1, tail) ** 2 * apart * (m - 1) / m / (right * (1 - right)))
-    low, high = _wilson(right, k)
+    low, high = wilson(right, k)
     return Interval(whole.lead, low - chance, high - chance, m, missing)
 
 
@@ -137,7 +138,7 @@ def _independent(tried: float, few: float) -> float:
     return tried * (1 + tried / few)
 
 
-def _wilson(share: float, k: float) -> tuple[float, float]:
+def wilson(share: float, k: float) -> tuple[float, float]:
     """Wilson's interval of a share; k is the square of the quantile over the number of trials."""
     middle, half = (share + k / 2) / (1 + k), math.sqrt(k * share * (1 - share) + k * k / 4) / (1 + k)
     # A sum that should be 0 or 1 may be beyond it by the rounding of a float.
