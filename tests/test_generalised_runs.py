@@ -496,7 +496,9 @@ def test_an_empty_transaction_of_a_file_is_published_empty_and_no_disassociation
     assert (folder / "release.jsonl").read_text().splitlines()[-3:] == ["[]", '["a1"]', '["a1"]']
     disassociated = "method: disassociation, k: 2, m: 2, max_cluster: 2"
     said = call("run", written(folder, disassociated, "attack: [random]", data), "--store", folder / "none.db")
-    assert said.err == "decloak: transaction 2 has no items; disassociation takes no empty ones: leave it out\n"
+    assert (
+        said.err == "decloak: anonymise: transaction 2 has no items; disassociation takes no empty ones: leave it out\n"
+    )
     assert not (folder / "none.db").exists()
 
 

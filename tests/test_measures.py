@@ -173,7 +173,9 @@ def test_a_measure_of_the_release_alone_fits_any_attack_and_what_nobody_asked_fo
     lines = SCENARIO.splitlines()[:-2]
     Path("s.yaml").write_text("\n".join([*lines, "attack: [cover]", ""]))
     card = {(figure.name, "cover") for figure in by_name("risk").figures}
-    assert set(decloak.run("s.yaml", store="s.db").variants[0].measures) - card == {("findings", "cover")}
+    problems = {(figure.name, "cover") for figure in by_name("breach").figures}
+    measured = set(decloak.run("s.yaml", store="s.db").variants[0].measures)
+    assert measured - card == {("findings", "cover"), *problems}
     sets = ["attack=[{rule: km_violation, k: 2, m: 2}]", "measure=[loss, cost]", "expect=[]"]
     run = decloak.run(QUICKSTART, store="q.db", overrides=sets)
     assert ("labels", "km_violation") in run.variants[0].measures

@@ -233,3 +233,23 @@ def test_cover_problems_are_part_of_it_where_no_measure_is_listed(tmp_path):
     method = "anonymise: {method: disassociation, k: 3, m: 2, max_cluster: 15}\n"
     _, text = run(tmp_path, f"{DATA}{method}")
     assert re.search(r"can place items that the release was to keep apart in \d+ of the 200 records \(cover\)", text)
+
+
+def test_a_release_that_shows_all_its_records_hold_is_told_to_hide_nothing(tmp_path, call):
+    (tmp_path / "d.txt").write_text("a, b, c\na, b\nb, c\na, c, d\n")
+    relate = "relate: {measure: ngd, source: release}\n"
+    outcome, text = run(tmp_path, f"data: {{file: d.txt, format: basket, published: d.txt}}\n{relate}")
+    assert outcome == Outcome.COMES_BACK
+    assert text.startswith("This release hides nothing. All that its records hold is shown with them, so that no")
+    assert "single out 1 of the 4 people" in text
+    (tmp_path / "s.yaml").write_text(f"scenario: s\ndata: {{published: d.txt}}\n{relate}attack: [tba]\n")
+    said = call("run", tmp_path / "s.yaml", "--store", tmp_path / "t.db")
+    assert "note: no record shows a generalised item: each item stands for itself, so there was nothing" in said.err
+
+
+def test_records_without_items_are_not_said_to_hide_nothing(tmp_path):
+    (tmp_path / "d.txt").write_text("p1\np2\n")
+    data = "data: {file: d.txt, format: basket, ids: true, as_said: true}\n"
+    method = "anonymise: {method: sets, size: 2, share: 0.5}\nrelate: {measure: ngd, source: release}\n"
+    _, text = run(tmp_path, f"{data}{method}")
+    assert "hide" not in text

@@ -210,6 +210,6 @@ class _People:
         return implied_in_chunks(self.rows.release, people)
 
     @cached_property
-    def hidden(self) -> float:
-        """Of what people's records hold, the share that their anchors do not show."""
-        return 1 - float(self._shown.sum() / self._held.sum()) if self._held.any() else 0.0
+    def hidden(self) -> float | None:
+        """Of what people's records hold, the share that their anchors do not show; None where they hold nothing."""
+        return 1 - float(self._shown.sum() / self._held.sum()) if self._held.any() else None

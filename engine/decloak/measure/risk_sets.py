@@ -117,7 +117,7 @@ class _Hidden:
     """What is hidden of the people asked for: members of generalised elements, by the thing that stands for them.
 
     Of a thing is known whose it is, and how many of its members are meant; of everybody, how many items are `shown` and
-    `left_out`; `share` is what is not shown, of all that their records hold.
+    `left_out`; `share` is what is not shown, of all that their records hold, if that is anything.
     """
 
     items: int
@@ -127,7 +127,7 @@ class _Hidden:
     person: Ints
     shown: Ints
     left_out: Ints
-    share: float
+    share: float | None
 
     @cached_property
     def people(self) -> int:
@@ -283,6 +283,6 @@ def _hidden(elements: _Elements, taken: CodedRows[Any], people: Ints, true: Ints
         np.bincount(entries // elements.items, minlength=len(people)).astype(np.int64)
         for entries in (truly_shown, true[~among(true, np.sort(covered))])
     )
-    share = 1 - len(truly_shown) / len(true) if len(true) else 0.0
+    share = 1 - len(truly_shown) / len(true) if len(true) else None
     cell = people[person][thing] * elements.items + item
     return _Hidden(elements.items, cell, thing, among(of_person, true), person, shown_of, left_out, share)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from decloak.data.rungs import Rung, step_name
 from decloak.measure.kernels.lead import repetitions_needed
+from decloak.measure.kernels.statistics import interval
 from decloak.report.knowledge import attacker_phrase, listed
 from decloak.report.leads import Lead, attacks_beyond_chance, leads_of, steps, unproven
 from decloak.report.study import Study
@@ -72,6 +73,8 @@ def conclusion(connection: sqlite3.Connection, study: Study) -> Conclusion:
     """What came of runs of one scenario."""
     learned = attacks_beyond_chance(connection, study.runs)
     found = _by_persons(study) or _by_frequency(connection, study)
+    if found is None or found.outcome != Outcome.COMES_BACK:
+        found = _in_the_open(study) or found
     if not learned:
         nobody = "No attack was run that learns anything: what there is goes by chance, or finds no items."
         return found or Conclusion(Outcome.CANNOT_TELL, "These runs cannot tell", (nobody, *whatever(study)))
@@ -198,6 +201,17 @@ def _unknown(study: Study, attacks: Sequence[str]) -> Conclusion:
 
 def _idle(who: str) -> str:
     return f"{who} had nothing to go by: no attack claimed anything."
+
+
+def _in_the_open(study: Study) -> Conclusion | None:
+    """That some release shows whole what it is of: then no attack is needed."""
+    for variant, runs in study.variants:
+        if interval(study.values(runs, "hidden")).mean == 0:
+            release = f"The release with {variant}" if study.varied else "This release"
+            shown = "All that its records hold is shown with them, so that no attack is needed to win anything back."
+            sentences = (shown, *whatever(study, variant, named=True))
+            return Conclusion(Outcome.COMES_BACK, f"{release} hides nothing", sentences)
+    return None
 
 
 def _by_persons(study: Study) -> Conclusion | None:

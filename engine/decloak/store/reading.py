@@ -20,6 +20,7 @@ from decloak.store.strikes import read_strikes
 from decloak.store.transactions import read_transactions
 
 __all__ = [
+    "hides_nothing",
     "idle",
     "knows_originals",
     "lacks_context",
@@ -112,6 +113,15 @@ def seconds_of(connection: sqlite3.Connection, attack: int) -> dict[str, float]:
     """What an attack took, by the name of the clock; empty where it was not looked at."""
     (parameters,) = connection.execute("select parameters from attack where id = ?", (attack,)).fetchone()
     return dict(json.loads(parameters).get("took", {}))
+
+
+def hides_nothing(connection: sqlite3.Connection, attack: int) -> bool:
+    """Whether an eliminate attack had nothing to strike because no record shows a generalised item."""
+    sql = (
+        "select 1 from attack a join rule u on u.id = a.rule where a.id = ? and u.form = 'eliminate' "
+        "and not exists (select 1 from generalised g where g.release = a.release)"
+    )
+    return connection.execute(sql, (attack,)).fetchone() is not None
 
 
 def lacks_context(connection: sqlite3.Connection, attack: int) -> bool:
