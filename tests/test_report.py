@@ -6,14 +6,18 @@ import io
 import json
 import re
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import decloak
 from browser import browser
+from decloak.measure.kernels.statistics import Interval
 from decloak.report import charts
+from decloak.report.card import risk_cards
 from decloak.report.page import Card, Drawn, Findings, Page, Section, Table, rendered
+from decloak.report.risk_section import grouped
 from decloak.report.study import Point, Series, Study
 from decloak.store.opening import connect_readonly
 from decloak.store.studies import chosen_runs
@@ -183,7 +187,29 @@ def test_a_page_of_one_release_has_three_cards_with_the_numbers_of_the_run(call,
     assert [title for title, _ in cards] == ["Singling out", "Linkability", "Inference"]
     for (_, value), row in zip(cards, ("by 2 items", "linked", "inferred"), strict=True):
         cells = re.split(r" {2,}", next(line for line in printed.splitlines() if line.startswith(f"{row} ")))
-        assert value == (f"{cells[2]} → {cells[3]}" if cells[2] != "–" else "–")
+        published, attacked = cells[2:4]
+        more = attacked != "–" and float(attacked) > float(published)
+        assert value == (f"{published} → {attacked}" if more else published)
+
+
+def test_an_attack_that_leads_to_fewer_people_than_the_release_makes_no_card_look_better(call, tmp_path):
+    (tmp_path / "d.txt").write_text("".join(f"{a}, {b}, {c}\n" for a in "ab" for b in "cd" for c in "efgh"))
+    text = (
+        "scenario: s\ndata: {file: d.txt, format: basket}\nattack: [ra, mda]\n"
+        "anonymise: {method: sets, size: 2, share: 0.5, order: recorded}\nrelate: {measure: ngd, source: release}\n"
+    )
+    (tmp_path / "s.yaml").write_text(text)
+    call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db")
+    with closing(connect_readonly(tmp_path / "s.db")) as connection:
+        (card,) = risk_cards(connection, Study.of(connection, chosen_runs(connection, ["last"])))
+    fewer = replace(card.cells["inferred"], before=Interval(9.0, None, None, 1), after=Interval(4.0, None, None, 1))
+    more = replace(fewer, after=Interval(12.0, None, None, 1), chance=11.0)
+    for cell, value, about in (
+        (fewer, "9", "people of 16, as published; no attack leads to more"),
+        (more, "9 → 12", "people of 16, as published → after the attack (11 by chance)"),
+    ):
+        of_inference = grouped(replace(card, cells={**card.cells, "inferred": cell}))[-1]
+        assert (of_inference.value, of_inference.lines[0]) == (value, about)
 
 
 PLOTS = "[{x: anonymise.k, y: recall}, {x: attack, y: precision, by: anonymise.k}]"

@@ -37,7 +37,7 @@ def _of_chunks(held: HeldChunks, attacked: AttackedRelease[Any]) -> Risk:
 
 FAMILY = Family(
     name="risk",
-    about=f"Whom a release tells of, in people; always measured; of more than {MOST_ITEMS} items the rarest are known",
+    about=f"Whom a release tells of, in people; always measured; by {MOST_ITEMS} rarest items",
     figures=FIGURES,
     measure=_measure,
     fits=frozenset(FormName),

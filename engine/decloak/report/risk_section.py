@@ -9,7 +9,7 @@ from decloak.report.comparison import advice, called_shortly, card_rows, compari
 from decloak.report.page import Card, Section, Table
 from decloak.report.study import Study
 
-__all__ = ["RiskParts", "risk_parts"]
+__all__ = ["RiskParts", "grouped", "risk_parts"]
 
 HEADLINES = {"singling out": "singled_2", "linkability": "linked", "inference": "inferred"}
 """The row of each group whose numbers are the largest on the page."""
@@ -27,24 +27,36 @@ def risk_parts(connection: sqlite3.Connection, study: Study) -> RiskParts:
     """All of it; nothing where no people were counted."""
     cards = called_shortly(risk_cards(connection, study))
     if len(cards) == 1:
-        return RiskParts(list(_groups(cards[0])), None, [])
+        return RiskParts(grouped(cards[0]), None, [])
     return RiskParts([], _comparison(study, cards) if cards else None, [said] if (said := advice(cards)) else [])
 
 
-def _groups(card: RiskCard) -> list[Card]:
+def grouped(card: RiskCard) -> list[Card]:
+    """A card for each of singling out, linkability and inference."""
     _, lines = card_rows(card)
     cells = {row.figure: line for row, line in zip(ROWS, lines, strict=True)}
     groups = []
     for group, headline in HEADLINES.items():
-        _, _, published, attacked, _, said = cells[headline]
-        value = f"{published} → {attacked}" if attacked else published or "–"
-        about = [f"people of {card.people:,}, as published → after the attack"] if published else [said or "–"]
+        _, _, published, _, _, said = cells[headline]
+        value, about = (
+            _headline(cells[headline], card.cells[headline], card.people) if published else ("–", said or "–")
+        )
         lines_of = [
             _told(cells[row.figure], card.cells[row.figure]) for row in ROWS if row.group == group and published
         ]
-        groups.append(Card(group.capitalize(), value, [*about, *lines_of]))
+        groups.append(Card(group.capitalize(), value, [about, *lines_of]))
     hidden, last = remark([card]), groups.pop()
     return [*groups, last._replace(lines=[*last.lines, *([hidden] if hidden else [])])]
+
+
+def _headline(line: Sequence[str | None], cell: Cell, people: int) -> tuple[str, str]:
+    """The numbers of a card, and what they are: who is led to fewer has the release as published as well."""
+    _, _, published, attacked, chance, _ = line
+    if not attacked:
+        return str(published), f"people of {people:,}, as published"
+    if cell.worst is cell.before:
+        return str(published), f"people of {people:,}, as published; no attack leads to more"
+    return f"{published} → {attacked}", f"people of {people:,}, as published → after the attack ({chance} by chance)"
 
 
 def _told(line: Sequence[str | None], cell: Cell) -> str:
