@@ -1,14 +1,17 @@
 """Links an attack is nearly certain of: the counting, and what a run tells of it."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import decloak
-from decloak.measure.kernels.certainty import brier, certain, miscalibration
+from decloak.measure.kernels.certainty import brier, certain, miscalibration, tenths
 from decloak.store.opening import connect_readonly
 from decloak.store.probabilities import probabilities, probable_gifts, probable_strikes
+from decloak.store.results import sureness_of
 
 SETS = """\
 scenario: How many members is it sure of?
@@ -84,6 +87,49 @@ def test_links_of_shared_chunks_count_as_well(tmp_path):
     assert any(str(gift.assignment.chunk).startswith("S") for gift in gifts)
     assert np.all([0 <= gift.probability <= 1 + 1e-6 for gift in gifts])
     connection.close()
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), max_size=30))
+def test_the_reliability_curve_is_that_of_a_walk_over_the_findings(drawn):
+    p, right = zip(*drawn, strict=True) if drawn else ((), ())
+    for number, part in ((one.number, one) for one in tenths(p, right)):
+        mine = [link for link in drawn if min(int(link[0] * 10), 9) == number]
+        assert part == (number, len(mine), pytest.approx(sum(chance for chance, _ in mine)), sum(t for _, t in mine))
+    assert sum(part.findings for part in tenths(p, right)) == len(drawn)
+
+
+def test_the_store_has_the_reliability_curve_and_the_page_draws_it(tmp_path, call):
+    (tmp_path / "s.yaml").write_text(CHUNKS + "repeat: {times: 2, seed: 1}\n")
+    assert decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db").ok
+    connection = connect_readonly(tmp_path / "s.db")
+    curves = [one for run in (1, 2) for one in sureness_of(connection, run) if one.attack == "expectation"]
+    (attack,) = connection.execute(
+        "select a.attack from run_attack a where a.run = 1 and a.label = 'expectation'"
+    ).fetchone()
+    p = np.array([gift.probability for gift in probable_gifts(connection, attack)])
+    first = sureness_of(connection, 1)
+    connection.close()
+    counts = {one.tenth: (one.findings, one.p) for one in first if one.attack == "expectation"}
+    number = np.minimum((p * 10).astype(int), 9)
+    assert counts == {n: (np.sum(number == n), pytest.approx(p[number == n].sum())) for n in set(number.tolist())}
+    done = call("report", "--store", tmp_path / "s.db", "-o", tmp_path / "p.html")
+    assert done.code == 0
+    page = (tmp_path / "p.html").read_text()
+    section = re.search(r'<section id="sure".*?</section>', page, re.S)[0]
+    assert "expectation_labels" not in section
+    for tenth in {one.tenth for one in curves}:
+        mine = [one for one in curves if one.tenth == tenth]
+        findings, right = (sum(getattr(one, name) for one in mine) for name in ("findings", "right"))
+        cells = f'{tenth / 10:.1f} to {(tenth + 1) / 10:.1f}</td><td class="n">{findings:,.0f}</td>'
+        row = re.search(rf'<tr><th scope="row">expectation</th><td>{cells}.*?</tr>', section)[0]
+        assert float(re.findall(r"<td[^>]*>([^<]*)</td>", row)[-1]) == pytest.approx(right / findings, abs=6e-4)
+
+
+def test_who_measures_no_certainty_has_no_such_section(tmp_path, call):
+    (tmp_path / "s.yaml").write_text(CHUNKS.replace("accuracy, certain", "accuracy"))
+    assert decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db").ok
+    assert call("report", "--store", tmp_path / "s.db", "-o", tmp_path / "p.html").code == 0
+    assert 'id="sure"' not in (tmp_path / "p.html").read_text()
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=30))

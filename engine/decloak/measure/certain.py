@@ -18,7 +18,7 @@ Links = list[tuple[float, bool, int]]
 
 
 def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
-    from decloak.measure.kernels.certainty import brier, certain, miscalibration
+    from decloak.measure.kernels.certainty import brier, certain, miscalibration, tenths
 
     if probabilities(attacked.connection, attacked.number) is None:
         return [], NOTHING.format(no_probabilities(attacked.connection, attacked.number))
@@ -35,7 +35,11 @@ def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
         figures.append((POOLED, f"{name}_people", persons / people if people else None, persons, people))
     score, of_share = brier(p, right)
     scores = {"brier": score, "brier_chance": of_share, "miscalibration": miscalibration(p, right)}
-    return [*figures, *((POOLED, name, value, None, None) for name, value in scores.items())], None
+    figures += [(POOLED, name, value, None, None) for name, value in scores.items()]
+    for number, findings, sure, truly in tenths(p, right):
+        figures.append((number, "tenth_p", sure / findings, sure, findings))
+        figures.append((number, "tenth_right", truly / findings, truly, findings))
+    return figures, None
 
 
 def _strikes(attacked: AttackedRelease[HeldRelease]) -> Iterator[tuple[float, bool, int]]:
@@ -72,6 +76,8 @@ def _titles() -> Iterator[FigureTitle]:
     yield FigureTitle("brier", "Brier", "mean square of what p is off, 0 is best", column=False)
     yield FigureTitle("brier_chance", "Brier by chance", "the same of saying the mean of all", column=False)
     yield FigureTitle("miscalibration", "off", "how far p is from the share right, by tenths; 0 is best", column=False)
+    yield FigureTitle("tenth_p", "p of a tenth", "mean p of a tenth of probability (`--tables`)", column=False)
+    yield FigureTitle("tenth_right", "right of a tenth", "right ones of that tenth, to lay beside it", column=False)
 
 
 FAMILY = Family(

@@ -12,6 +12,7 @@ from decloak.report.beside import pairs_of
 from decloak.report.ci import SIGNS
 from decloak.report.drawing import comparison_svg
 from decloak.report.page import Drawn, Findings, Page, Section, Table
+from decloak.report.reliability import reliability_section
 from decloak.report.risk_section import risk_parts
 from decloak.report.sections import attacks_section, costs_section, limits_section, making_section, sweep_section
 from decloak.report.study import Study
@@ -42,6 +43,7 @@ def page_of(
         risk.section,
         who_section(study),
         attacks_section(study, pairs_of(connection, study)),
+        reliability_section(connection, study),
         sweep_section(study),
         costs_section(study),
         _weakest(connection, study, originals),

@@ -14,7 +14,7 @@ from decloak.errors import DecloakError, shown
 from decloak.measure.registry import figure_titles
 from decloak.report.study import Point, Series, Study
 
-__all__ = ["bars", "drawn", "grid", "panel", "panels", "scatter"]
+__all__ = ["bars", "drawn", "grid", "panel", "panels", "reliability", "scatter"]
 
 BLUE, GREY = "#0072B2", "#808080"
 """Of Okabe and Ito's colours, which nobody takes for one another; grey is chance."""
@@ -135,6 +135,23 @@ def scatter(places: Sequence[tuple[str, float, float]], x: str, y: str, about: s
                 "encoding": {"text": {"field": "label"}},
             },
         ],
+    }
+
+
+def reliability(points: Sequence[tuple[float, float]], title: str, about: str) -> dict[str, Any]:
+    """The share that is right along the probability that was said; who is as right as said lies on the dashed line."""
+    field: dict[str, Any] = {"type": "quantitative", "scale": {"domain": [0, 1]}}
+    across, up = field | {"field": "x", "title": "probability"}, field | {"field": "y", "title": "share right"}
+    even: dict[str, Any] = {"mark": {"type": "line", "color": GREY, "strokeDash": [4, 3]}}
+    even |= {"data": {"values": [{"x": 0, "y": 0}, {"x": 1, "y": 1}]}, "encoding": {"x": across, "y": up}}
+    curve = {"mark": {"type": "line", "color": BLUE, "point": {"color": BLUE}}, "encoding": {"x": across, "y": up}}
+    return {
+        "title": {"text": title, "limit": WIDTH},
+        "description": about,
+        "width": WIDTH,
+        "height": WIDTH,
+        "data": {"values": [{"x": x, "y": y} for x, y in points]},
+        "layer": [even, curve],
     }
 
 

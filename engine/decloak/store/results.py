@@ -14,6 +14,7 @@ __all__ = [
     "ClaimCount",
     "PooledFigure",
     "RunAttack",
+    "Sureness",
     "WonBack",
     "attacks_of",
     "claims_of",
@@ -27,6 +28,7 @@ __all__ = [
     "release_of",
     "run_figures",
     "runs",
+    "sureness_of",
     "won_back",
 ]
 
@@ -255,3 +257,24 @@ def won_back(connection: sqlite3.Connection, run: int) -> list[WonBack]:
         (run,),
     )
     return [WonBack(*row) for row in rows if None not in row]
+
+
+class Sureness(NamedTuple):
+    """Of the findings of one attack in a tenth of probability: how many, the sum of their p, and how many are right."""
+
+    attack: str
+    tenth: int
+    findings: float
+    p: float
+    right: float
+
+
+def sureness_of(connection: sqlite3.Connection, run: int) -> list[Sureness]:
+    """The reliability curve of every attack of a run that was measured with `certain`."""
+    rows = connection.execute(
+        'select s.attack, s."table", s.whole, s.part, r.part from result s join result r '
+        'on r.run = s.run and r.attack = s.attack and r."table" = s."table" and r.measure = \'tenth_right\' '
+        "where s.run = ? and s.measure = 'tenth_p' and s.whole > 0",
+        (run,),
+    )
+    return [Sureness(*row) for row in rows if None not in row]

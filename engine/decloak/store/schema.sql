@@ -466,7 +466,7 @@ CREATE TABLE run_measurement (
 -- A measured figure with the counts behind it.
 CREATE TABLE measure (
   measurement INTEGER NOT NULL REFERENCES measurement (id) ON DELETE CASCADE, -- the measurement
-  scope INTEGER NOT NULL,        -- number of the distance table it is about, -1 for all of them pooled
+  scope INTEGER NOT NULL,        -- number of the distance table, cluster or tenth of probability it is about, -1 for all pooled
   name TEXT NOT NULL,            -- the figure, such as precision
   value REAL,                    -- its value, null where it is undefined
   part REAL,                     -- the count above the line of a ratio
@@ -573,7 +573,7 @@ SELECT
   r.variant AS variant,          -- the variant's name
   r.repetition AS repetition,    -- the repetition
   ra.label AS attack,            -- the name the scenario gives the attack
-  m.scope AS "table",            -- number of the distance table, -1 for all of them pooled
+  m.scope AS "table",            -- number of the distance table, cluster or tenth of probability, -1 for all pooled
   m.name AS measure,             -- the figure
   m.value AS value,              -- its value, null where it is undefined
   m.part AS part,                -- the count above the line of a ratio

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["LEVELS", "Certain", "brier", "certain", "miscalibration"]
+__all__ = ["LEVELS", "Certain", "Tenth", "brier", "certain", "miscalibration", "tenths"]
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 
@@ -47,15 +47,37 @@ def brier(p: ArrayLike, right: ArrayLike) -> tuple[float | None, float | None]:
     return float(np.mean((chances - truly) ** 2)), share * (1 - share)
 
 
-def miscalibration(p: ArrayLike, right: ArrayLike, parts: int = 10) -> float | None:
+class Tenth(NamedTuple):
+    """Findings of a probability of number / 10 and above, below the next tenth: how many, the sum of p, those right."""
+
+    number: int
+    findings: int
+    p: float
+    right: int
+
+
+def tenths(p: ArrayLike, right: ArrayLike) -> list[Tenth]:
+    """The reliability curve: every tenth of probability that has findings; 1 is of the last.
+
+    >>> tenths([0.5, 1.0, 0.5, 0.25], [True, True, False, False])
+    [Tenth(number=2, findings=1, p=0.25, right=0), Tenth(number=5, findings=2, p=1.0, right=1), \
+Tenth(number=9, findings=1, p=1.0, right=1)]
+    """
+    chances, truly = np.asarray(p, float), np.asarray(right, float)
+    number = np.minimum((chances * 10).astype(int), 9)
+    findings, sums, correct = (np.bincount(number, weights, 10) for weights in (None, chances, truly))
+    return [
+        Tenth(place, int(findings[place]), float(sums[place]), int(correct[place]))
+        for place in np.flatnonzero(findings).tolist()
+    ]
+
+
+def miscalibration(p: ArrayLike, right: ArrayLike) -> float | None:
     """How far the share that is right is from the mean probability, in each tenth of probability, weighed by findings.
 
     >>> miscalibration([0.95, 0.95, 0.15, 0.15], [True, True, True, False])
     0.2
     """
-    chances, truly = np.asarray(p, float), np.asarray(right, float)
-    if not len(chances):
-        return None
-    part = np.minimum((chances * parts).astype(int), parts - 1)
-    off = np.bincount(part, chances - truly, parts)
-    return float(np.round(np.abs(off).sum() / len(chances), 12))
+    parts = tenths(p, right)
+    count = sum(part.findings for part in parts)
+    return round(sum(abs(part.p - part.right) for part in parts) / count, 12) if count else None

@@ -1,0 +1,81 @@
+"""Whether probabilities of links hold where links can be certain: on generated records of several structures.
+
+    python benchmarks/effect_reliability.py [--seeds N] [--rule exact]
+
+On real data nearly all links are unsure, and hardly any is given more than .5. Here records are of so many kinds, each
+with an item that all its records have, and two that most of them have (`often`, and a little less); four items and a
+rare one belong to everybody. What is torn off such a record often goes back for certain. k = 3, m = 2, 1,500 records a
+release; a row says, of the links that the rule gives with each tenth of probability, how many there are and the share
+that is right.
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+import numpy as np
+
+from decloak.anonymisers.kernels.disassociation import disassociate
+from decloak.counting.ascending import among
+from decloak.measure.kernels.certainty import Tenth, brier, miscalibration, tenths
+from decloak.measure.kernels.true_rows import TrueRows
+from decloak.rules.load import Catalogue
+from decloak.rules.reassociate.kernel import attack
+from effect_clusters import by_clusters
+
+KINDS, OFTEN, LARGEST = (4, 6, 8), (0.75, 0.9, 1.0), (25, 40)
+RECORDS, EVERYBODYS, RARE = 1_500, 4, 6
+
+Link = tuple[float, bool]
+
+
+def records_of_kinds(kinds: int, often: float, seed: int) -> list[tuple[str, ...]]:
+    rng = np.random.default_rng(seed)
+    records = []
+    for _ in range(RECORDS):
+        kind = rng.integers(kinds)
+        items = {f"b{number}" for number in np.flatnonzero(rng.random(EVERYBODYS) < 0.5)}
+        items |= {f"a{kind}", f"r{rng.integers(RARE)}"}
+        items |= {f"{name}{kind}" for name, share in (("q", often), ("p", often - 0.1)) if rng.random() < share}
+        records.append(tuple(sorted(items)))
+    return records
+
+
+def links(rule: str, kinds: int, often: float, largest: int, seed: int) -> Iterator[Link]:
+    """The probability of every row that was given something, and whether its record has that."""
+    records = records_of_kinds(kinds, often, seed)
+    made = disassociate(records, k=3, m=2, max_cluster=largest)
+    behind, scores = TrueRows(made.release, records, made.truth), by_clusters(made.release)
+    for part in attack(made.release, scores, Catalogue().rule(rule).compiled, closer="smaller", unrelated=1.0):
+        of_row = np.array(part.case.rows.of_row)
+        for one, p in zip(part.assignments, part.values, strict=True):
+            each = [one._replace(rows=(row,)) for row in one.rows]
+            right = among(behind.units(each) * behind.rows + behind.given(each).row, behind.true)
+            yield from zip(p[of_row[list(one.rows)]].tolist(), right.tolist(), strict=True)
+
+
+def line(of: Sequence[Link]) -> str:
+    parts: list[Tenth] = tenths(*zip(*of, strict=True))
+    cells = {part.number: f"{part.findings:,} {part.right / part.findings:.2f}" for part in parts}
+    return "".join(f"{cells.get(number, '-'):>13}" for number in range(3, 10))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=10, help="releases of each structure")
+    parser.add_argument("--rule", choices=["expectation", "exact"], default="expectation")
+    arguments = parser.parse_args()
+    print("kinds often clusters" + "".join(f"{f'.{number} and more':>13}" for number in range(3, 10)))
+    every: list[Link] = []
+    for kinds, often, largest in product(KINDS, OFTEN, LARGEST):
+        of = [link for seed in range(arguments.seeds) for link in links(arguments.rule, kinds, often, largest, seed)]
+        print(f"{kinds:5} {often:5} {largest:8}{line(of)}", flush=True)
+        every += of
+    p, right = zip(*every, strict=True)
+    score, of_chance = brier(p, right)
+    print(f"all                 {line(every)}")
+    print(f"Brier score {score:.4f}, of the mean for all {of_chance:.4f}; off {miscalibration(p, right):.4f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""How sure attacks were, and how right: the section of a page, from the reliability curves that `certain` measures.
+
+Repetitions and variants are pooled by summing counts, for a probability says the same whatever it is of.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+
+from decloak.measure.kernels.statistics import interval
+from decloak.report import charts
+from decloak.report.page import Drawn, Section, Table
+from decloak.report.sections import PANELS, number
+from decloak.report.study import Study
+from decloak.store.results import Sureness, attacks_of, sureness_of
+
+__all__ = ["reliability_section"]
+
+LEVELS = (50, 80, 90, 95)
+ABOUT = (
+    "An attack that is as right as it says lies on the dashed line; below it it is too sure. The probabilities were "
+    "worked out without the originals."
+)
+Curve = Sequence[Sureness]
+
+
+def reliability_section(connection: sqlite3.Connection, study: Study) -> Section | None:
+    """Curves and the links that are nearly certain; None where nobody measured how sure attacks were."""
+    curves = _curves(connection, study)
+    if not curves:
+        return None
+    panels = [
+        charts.drawn(charts.reliability(_points(curve), attack, _said(attack, curve)), "svg").decode()
+        for attack, curve in list(curves.items())[:PANELS]
+    ]
+    rows = [[attack, *_tenth(one)] for attack, curve in curves.items() for one in curve]
+    caption = "Findings by the probability they were given"
+    table = Table(caption, ["attack", "p", "findings", "mean p", "right"], rows, frozenset({2, 3, 4}))
+    drawn = Drawn("The share of findings that is right, by tenths of the probability they were given.", panels, table)
+    return Section("sure", "How sure the attacks are", [ABOUT], [drawn], [_certain(study, list(curves))])
+
+
+def _curves(connection: sqlite3.Connection, study: Study) -> Mapping[str, Curve]:
+    """The curve of every attack but controls, over all runs."""
+    sums: dict[str, dict[int, Sureness]] = {}
+    for run in study.runs:
+        controls = {attack.label for attack in attacks_of(connection, run.run) if attack.control}
+        for one in sureness_of(connection, run.run):
+            if one.attack not in controls:
+                tenths = sums.setdefault(one.attack, {})
+                before = tenths.get(one.tenth, Sureness(one.attack, one.tenth, 0, 0, 0))
+                counts = (mine + more for mine, more in zip(before[2:], one[2:], strict=True))
+                tenths[one.tenth] = Sureness(one.attack, one.tenth, *counts)
+    return {attack: [sums[attack][n] for n in sorted(sums[attack])] for attack in study.attacks if attack in sums}
+
+
+def _points(curve: Curve) -> list[tuple[float, float]]:
+    return [(one.p / one.findings, one.right / one.findings) for one in curve]
+
+
+def _said(attack: str, curve: Curve) -> str:
+    """What a panel shows, in words: the tenth with most findings, and the surest."""
+    parts = dict.fromkeys([max(curve, key=lambda one: one.findings), curve[-1]])
+    told = (f"{one.right / one.findings:.2f} of {one.findings:,.0f} given {one.p / one.findings:.2f}" for one in parts)
+    return f"{attack}: right are {', and '.join(told)}"
+
+
+def _tenth(one: Sureness) -> Iterator[str]:
+    yield f"{one.tenth / 10:.1f} to {(one.tenth + 1) / 10:.1f}"
+    yield number(one.findings, True)
+    yield from (number(part / one.findings) for part in (one.p, one.right))
+
+
+def _certain(study: Study, attacks: Sequence[str]) -> Table:
+    """How many links are told nearly for certain, how many are right, and of how many people: means over all runs."""
+    heads = ["attack", "p at least", "findings", "right", "of people", "Brier", "Brier by chance"]
+    rows = []
+    for attack in attacks:
+        for level in LEVELS:
+            count, right = (_mean(study, attack, f"certain_{level}{ending}") for ending in ("", "_right"))
+            briers = [_mean(study, attack, name) for name in ("brier", "brier_chance")] if level == LEVELS[0] else []
+            cells = [number(count, True), number(right), _people(study, attack, level), *map(number, briers)]
+            rows.append([attack, f".{level}", *cells, *[""] * (2 - len(briers))])
+    caption = "What is told nearly for certain" + (": means over all runs" if len(study.runs) > 1 else "")
+    return Table(caption, heads, rows, frozenset(range(2, len(heads))))
+
+
+def _people(study: Study, attack: str, level: int) -> str:
+    """Of how many people something is told so surely, and of how many at all."""
+    shares = [
+        (study.figures[run.run].get((f"certain_{level}_people", attack)), study.sizes[run.run]) for run in study.runs
+    ]
+    told = [(share * size, size) for share, size in shares if share is not None]
+    counts = [sum(part) / len(told) for part in zip(*told, strict=True)]
+    return " of ".join(number(round(count, 1), True) for count in counts) or number(None)
+
+
+def _mean(study: Study, attack: str, figure: str) -> float | None:
+    return interval(study.values([run.run for run in study.runs], figure, attack)).mean
