@@ -131,7 +131,7 @@ def test_counts_that_cannot_be_are_told_once_a_kind():
     assert distances(Counts(100, single, both), pairs).warnings == [
         "no count (or a negative one), so no score, for 'new0', 'new1', 'new2' and 2 more",
         "a count of 0, so no score, for 'zero'",
-        "a count that is not below N = 100 for 'many'",
+        "a count of all N = 100 documents or more, which shows of nothing that it is near, for 'many'",
         "no joint count (or a negative one), so no score, for 'six' with 'many'",
         "a joint count above one of the two single counts for 'five' with 'six'",
     ]

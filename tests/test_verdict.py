@@ -186,12 +186,12 @@ COAT = "anonymise: {method: coat, k: 5, privacy: {count: 40, sizes: [3]}}\n"
 
 
 def test_who_asked_that_sets_be_frequent_is_not_said_to_have_been_promised_it(tmp_path):
-    asked = "attack: [{rule: km_violation, k: 4, m: 1}]\nmeasure: [loss]\n"
+    asked = "attack: [{rule: km_violation, k: 4, m: 1, as: rare}]\nmeasure: [loss]\n"
     outcome, text = run(tmp_path, f"{DATA}{COAT}{asked}")
-    assert outcome == Outcome.COMES_BACK
+    assert outcome == Outcome.COMES_BACK, "whatever it is called"
     assert "promised" not in text  # coat promised something else, and keeps it
     assert re.match(r"What is known of a person may leave fewer than 4 records\. [\d,]+ sets of at most 1 item are in "
-                    r"fewer than k = 4 records \(km_violation\)\.", text)  # fmt: skip
+                    r"fewer than k = 4 records \(rare\)\.", text)  # fmt: skip
     method = "anonymise: {method: cut, k: 3, m: 2, hierarchy: {by: random, fanout: 4}}\n"
     _, text = run(tmp_path, f"{DATA}{method}attack: [km_violation]\nmeasure: [loss]\n")
     assert (

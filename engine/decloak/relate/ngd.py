@@ -137,7 +137,8 @@ def _is_distance(value: object) -> TypeGuard[float]:
 def _odd_terms(terms: Sequence[str], f: Floats, n: float) -> Iterator[str]:
     yield from _warning("no count (or a negative one), so no score, for", ~(f >= 0), terms)
     yield from _warning("a count of 0, so no score, for", f == 0, terms)
-    yield from _warning(f"a count that is not below N = {n:g} for", f >= n, terms)
+    everywhere = f"a count of all N = {n:g} documents or more, which shows of nothing that it is near, for"
+    yield from _warning(everywhere, f >= n, terms)
 
 
 def _odd_pairs(pairs: Sequence[Pair], fx: Floats, fy: Floats, fxy: Floats) -> Iterator[str]:

@@ -8,7 +8,7 @@ right beyond chance, not the most precise one, which may have struck next to not
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import closing
 from enum import StrEnum
 from math import fsum
@@ -23,6 +23,7 @@ from decloak.report.knowledge import attacker_phrase, listed
 from decloak.report.leads import Lead, attacks_beyond_chance, leads_of, steps, unproven
 from decloak.report.study import Study
 from decloak.report.verdict_words import WHATEVER, considered, deed, digits_of, in_hundred, points, times, way, whatever
+from decloak.rules.load import parse_rule
 from decloak.store.opening import connect_readonly
 from decloak.store.results import attacks_of
 from decloak.store.studies import StudyRun, read_runs
@@ -233,8 +234,13 @@ def _by_persons(study: Study) -> Conclusion | None:
 
 def _by_frequency(connection: sqlite3.Connection, study: Study) -> Conclusion | None:
     """Sets of items that too few records show; who asked, the method or the scenario, is told by k and m alone."""
-    attacks = [name for name in study.attacks if name.startswith("km_violation")]
-    worst = _worst(study, "findings", attacks)
+    counting = {
+        attack.label
+        for run in study.runs
+        for attack in attacks_of(connection, run.run)
+        if attack.form == "itemsets" and parse_rule(attack.text).name == "km_violation"
+    }
+    worst = _worst(study, "findings", counting)
     if worst is None:
         return None
     run, attack, count = worst
@@ -256,7 +262,7 @@ def _by_frequency(connection: sqlite3.Connection, study: Study) -> Conclusion | 
     )
 
 
-def _worst(study: Study, measure: str, attacks: Sequence[str] | None = None) -> tuple[StudyRun, str, float] | None:
+def _worst(study: Study, measure: str, attacks: Collection[str] | None = None) -> tuple[StudyRun, str, float] | None:
     """The run and attack with the highest value of a figure."""
     values = [
         (value, run, attack)
