@@ -102,7 +102,6 @@ def _of_cluster(number: int, cluster: Cluster, adjacent: bool) -> Iterator[Cover
 
 
 def _levels(chunk: Chunk) -> list[_Level]:
-    """The levels of a chunk by ascending support."""
     holders: dict[str, int] = {}  # item: a bit for each sub-record that holds it
     for number, subrecord in enumerate(chunk.subrecords):
         for item in subrecord:

@@ -45,7 +45,6 @@ def pairs_of(tables: Sequence[Occurrences]) -> list[Pair]:
 
 
 def words_of(items: Iterable[str]) -> dict[str, frozenset[str]]:
-    """The words of each item."""
     return {item: frozenset(_WORD.findall(item.lower())) for item in items}
 
 

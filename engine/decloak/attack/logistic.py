@@ -28,7 +28,6 @@ class Logistic(NamedTuple):
     weights: Floats
 
     def probability(self, features: Floats) -> Floats:
-        """The probability of each cell."""
         z = _design((features - self.mean) / self.deviation) @ self.weights
         return np.asarray(1 / (1 + np.exp(-np.clip(z, -500, 500))))
 

@@ -75,7 +75,6 @@ class Pieces(NamedTuple):
 
 
 def pieces(cluster: Cluster, k: int, m: int) -> Pieces:
-    """Take a cluster apart."""
     counted = [Counter(map(frozenset, chunk.subrecords)) for chunk in cluster.record_chunks]
     distinct = tuple(tuple(counter) for counter in counted)
     rules = tuple(

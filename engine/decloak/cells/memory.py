@@ -43,7 +43,6 @@ def data_bytes() -> int:
 
 
 def resident_bytes() -> int:
-    """The bytes of memory that this process takes."""
     return _status("VmRSS")
 
 

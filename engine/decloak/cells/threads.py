@@ -39,12 +39,10 @@ class ThreadWorker:
         threading.Thread(target=copy_context().run, args=(self._serve,), daemon=True).start()
 
     def begin(self, cell: int) -> None:
-        """Let it work on a cell."""
         self.cell = cell
         self.go_on(cell)
 
     def go_on(self, answer: object) -> None:
-        """Give it the answer it waits for."""
         self.at_work = True
         self._inbox.put(answer)
 
@@ -61,7 +59,6 @@ class ThreadWorker:
         self._inbox.put(HomeGone)
 
     def end(self) -> None:
-        """The same."""
         self.ask_to_end()
 
     def _serve(self) -> None:

@@ -85,12 +85,10 @@ class Worker:
             os._exit(code)  # nothing of the home is tidied up here: its files, its store, its tests
 
     def begin(self, cell: int) -> None:
-        """Let it work on a cell."""
         self.cell = cell
         self._send(cell)
 
     def go_on(self, answer: object) -> None:
-        """Give it the answer it waits for."""
         self._send(answer)
 
     def _send(self, value: object) -> None:

@@ -136,5 +136,4 @@ class AttackedRelease(Generic[Held]):
 
     @cached_property
     def assignments(self) -> list[Assignment]:
-        """What it gave to whom."""
         return read_assigned(self.connection, self.number)

@@ -104,7 +104,6 @@ class RiskCard:
         return count._replace(low=low, high=high)
 
     def as_json(self) -> dict[str, Any]:
-        """It as plain values."""
         cells = {figure: self._plain(cell) for figure, cell in self.cells.items()}
         return {"variant": self.variant, "people": self.people, "records": self.records, "hidden": self.hidden} | cells
 

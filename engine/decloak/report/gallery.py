@@ -84,17 +84,14 @@ class Outcome:
         return AGREES if holding == len(self.trends) else HALF if holding else DIFFERS
 
     def as_json(self) -> dict[str, Any]:
-        """As it is kept."""
         return {"verdict": self.verdict} | asdict(self) | {"trends": [trend._asdict() for trend in self.trends]}
 
     @classmethod
     def of_json(cls, kept: Mapping[str, Any]) -> "Outcome":
-        """As it was kept."""
         return cls(kept["digest"], kept["variants"], tuple(Judged(**trend) for trend in kept["trends"]))
 
 
 def folder_of_papers() -> Path:
-    """Where the scenarios of the papers are."""
     return Path(str(bundled("scenarios"))) / "papers"
 
 

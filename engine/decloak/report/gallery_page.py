@@ -29,31 +29,26 @@ A figure on data of your own: `decloak run FILE --set data='{file: visits.dat, f
 
 
 def folder_of_pictures(folder: Path) -> Path:
-    """Where the pictures of a page in a folder are."""
     return folder / "gallery"
 
 
 def picture_of(name: str) -> str:
-    """The file of a figure's picture."""
     return f"{name.replace('/', '-')}.svg"
 
 
 def write_picture(entry: Entry, panels: Sequence[dict[str, Any]], folder: Path) -> None:
-    """Draw the panels of a figure."""
     if panels:
         picture = drawn(grid(panels) | {"padding": 8}, "svg", image=True)
         write_bytes(picture, folder_of_pictures(folder) / picture_of(entry.name))
 
 
 def write_outcomes(listed: Sequence[Entry], outcomes: Mapping[str, Outcome], folder: Path) -> None:
-    """The outcomes, and the page that shows them."""
     kept = {entry.name: outcomes[entry.name].as_json() for entry in listed if entry.name in outcomes}
     write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", folder_of_pictures(folder) / VERDICTS)
     write_text(page_text(listed, outcomes, folder), folder / "gallery.md")
 
 
 def page_text(listed: Sequence[Entry], outcomes: Mapping[str, Outcome], folder: Path) -> str:
-    """The page as Markdown."""
     return "\n".join([INTRODUCTION, *_index(listed, outcomes), *_papers(listed, outcomes, folder), ""])
 
 

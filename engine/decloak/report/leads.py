@@ -44,7 +44,6 @@ class Lead:
 
     @property
     def about(self) -> str:
-        """What the interval is about."""
         return about(len(self.repetitions), self.interval)
 
     @property

@@ -144,7 +144,6 @@ class Screen(Progress):
             self._live.update(Text("\n".join(self.lines()), no_wrap=True, overflow="ellipsis"), refresh=True)
 
     def lines(self) -> list[str]:
-        """What the screen shows."""
         spent = self._clock() - self._begun
         left = time_left(spent, self._fresh, self._of - self._done)
         head = [f"{self._done} of {self._of} done", *([left] if left else []), f"{spent:.0f} s"]

@@ -15,7 +15,6 @@ __all__ = ["idle_lines", "measure_rows"]
 
 
 def measure_rows(done: "Run") -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
-    """The titles of the columns, and the rows."""
     several = len({variant.name for variant in done.variants}) > 1
     cells = {(measure.variant, measure.attack, measure.measure): measure for measure in done.measures}
     measured = {measure.measure for measure in done.measures}

@@ -55,7 +55,6 @@ class Study:
 
     @classmethod
     def of(cls, connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> "Study":
-        """Runs of a store."""
         figures = {run.run: pooled_figures(connection, run.run) for run in runs}
         values = {run: {key: figure.value for key, figure in of_run.items()} for run, of_run in figures.items()}
         sizes = {run.run: records_of(connection, run.run) for run in runs}
@@ -73,7 +72,6 @@ class Study:
 
     @cached_property
     def variants(self) -> list[tuple[str, list[int]]]:
-        """The name of each variant, and its runs."""
         named: dict[str, list[int]] = {}
         for run in self.runs:
             named.setdefault(run.variant, []).append(run.run)
@@ -81,12 +79,10 @@ class Study:
 
     @cached_property
     def attacks(self) -> list[str]:
-        """What the attacks are called."""
         return list(dict.fromkeys(attack for figures in self.figures.values() for _, attack in figures))
 
     @cached_property
     def measures(self) -> Set[str]:
-        """The figures that were measured."""
         return dict.fromkeys(measure for figures in self.figures.values() for measure, _ in figures).keys()
 
     def values(self, runs: Iterable[int], measure: str, attack: str | None = None) -> list[float | None]:

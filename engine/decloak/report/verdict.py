@@ -60,7 +60,6 @@ class Conclusion(NamedTuple):
         return fill(" ".join((f"{self.heading}.", *self.sentences)), WIDTH, break_on_hyphens=False)
 
     def as_json(self) -> dict[str, Any]:
-        """It as plain values."""
         return {"outcome": str(self.outcome), "heading": self.heading, "sentences": list(self.sentences)}
 
 

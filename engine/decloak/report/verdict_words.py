@@ -13,7 +13,6 @@ COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 
 
 def spelt(count: int) -> str:
-    """A count as a sentence has it."""
     return COUNTS[count] if 0 <= count < len(COUNTS) else f"{count:,}"
 
 
@@ -41,7 +40,6 @@ def times(n: int) -> str:
 
 
 def about(repetitions: int, interval: Interval) -> str:
-    """What an interval is about."""
     if repetitions > 1:
         return f"{times(repetitions)} of one data set"
     return f"the {spelt(interval.n)} parts of this release resampled"
@@ -59,7 +57,6 @@ def in_hundred(part: float, whole: float, digits: int = 0) -> str:
 
 
 def points(value: float | None, digits: int = 0) -> str:
-    """A difference of shares in points."""
     return "–" if value is None else f"{100 * value:.{digits}f}"
 
 

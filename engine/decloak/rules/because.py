@@ -29,7 +29,6 @@ def called(transaction: str) -> str:
 
 
 def _called(label: str) -> str:
-    """The same as SQL."""
     # SQLite has no isdigit: what matches no other character consists of digits.
     return f"iif({label} glob '*[^0-9]*', '', 'transaction ') || {label}"
 

@@ -95,7 +95,6 @@ def _checked(rule: Rule, derived: tuple[Derives, ...]) -> Rule:
 
 @cache
 def _bundled() -> Mapping[str, Rule]:
-    """The rules that come with decloak."""
     rules: Texts = {}
     for path in bundled_files():
         _admit(rules, path.resolve())
@@ -200,7 +199,6 @@ def bundled_names() -> tuple[str, ...]:
 
 
 def no_rule(name: str, names: Sequence[str]) -> DecloakError:
-    """The answer to a name that no rule has."""
     hint = nearest(name, names) or f"rules are {', '.join(names)}; a rule of yours goes by path"
     return DecloakError(f"no rule named {shown(name)}", hint=hint)
 

@@ -104,11 +104,9 @@ class TestCase(Model):
         return Disassociated(tuple(cluster.published() for cluster in self.clusters))
 
     def probabilities(self) -> dict[int, NDArray[np.float64]]:
-        """What was learned of the case's table."""
         return {} if self.added is None else {0: np.array(list(self.added.rows.values()), float)}
 
     def distances(self) -> dict[tuple[str, str], float | None]:
-        """The scores of the case by pair."""
         return {(a, b): score for a, b, score in self.scores}
 
 

@@ -111,7 +111,6 @@ def allowed_hosts(asker: Asker, would: Sequence[Sending], allow: Sequence[str]) 
 
 
 def remembered_hosts(asker: Asker) -> set[str]:
-    """The hosts that its words were allowed to be sent to."""
     return set(_remembered(asker.key()))
 
 

@@ -34,14 +34,12 @@ class Inputs:
     _records: tuple[Dataset, str] | None = None
 
     def digest_of(self, name: str) -> str:
-        """The digest of a file."""
         path = self.folder.path / name
         if path.name in WORDNET:
             check_database(path.parent)
         return self.folder.digest(name)
 
     def identity(self, part: Part | None) -> dict[str, Any] | None:
-        """What a part says, with files by their content."""
         return None if part is None else part.identity(self.digest_of)
 
     def original_identity(self, data: DataPart) -> dict[str, Any]:

@@ -99,7 +99,6 @@ def _attacker(scenario: Scenario, inputs: Inputs, release: str, seed: int) -> st
 
 
 def _of_attacker(scenario: Scenario, inputs: Inputs, keys: Collection[str]) -> dict[str, Any]:
-    """What a scenario says of the attacker by some keys."""
     return {key: value for key, value in (inputs.identity(scenario.attacker) or {}).items() if key in keys}
 
 

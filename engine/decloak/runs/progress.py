@@ -25,7 +25,6 @@ class RunVariant:
 
     @property
     def measures(self) -> dict[tuple[str, str], float | None]:
-        """The values of the figures, by measure and attack."""
         return {key: figure.value for key, figure in self.figures.items()}
 
 

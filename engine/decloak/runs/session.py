@@ -32,30 +32,24 @@ class NotedCounts:
         self.kept: list[Kept] = []
 
     def known_n(self, origin: str) -> int | None:
-        """N, None when it was never kept."""
         fresh = self._fresh.known_n(origin)
         return self._stored.known_n(origin) if fresh is None else fresh
 
     def keep_n(self, origin: str, n: int) -> None:
-        """Keep N."""
         self._fresh.keep_n(origin, n)
         self.kept.append(("keep_n", (origin, n)))
 
     def known(self, origin: str, queries: Sequence[Query]) -> dict[Query, int | None]:
-        """The answers there are to these queries."""
         return {**self._stored.known(origin, queries), **self._fresh.known(origin, queries)}
 
     def known_pairs(self, origin: str, pairs: Sequence[Both]) -> dict[Both, int | None]:
-        """The answers there are to these pairs."""
         return {**self._stored.known_pairs(origin, pairs), **self._fresh.known_pairs(origin, pairs)}
 
     def keep(self, origin: str, counts: Mapping[Query, int | None]) -> None:
-        """Keep answers to queries."""
         self._fresh.keep(origin, counts)
         self.kept.append(("keep", (origin, dict(counts))))
 
     def keep_pairs(self, origin: str, counts: Mapping[Both, int | None]) -> None:
-        """Keep answers to pairs."""
         self._fresh.keep_pairs(origin, counts)
         self.kept.append(("keep_pairs", (origin, dict(counts))))
 

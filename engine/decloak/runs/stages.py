@@ -74,11 +74,9 @@ class Execution:
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """The store as everybody reads it."""
         return self.session.store.connection
 
     def ask(self, question: Question) -> Any:
-        """Ask whoever writes."""
         return self.session.ask(question)
 
     def stage(self, kind: str, key: str, make: Callable[[], Write]) -> int:
@@ -105,7 +103,6 @@ class Execution:
         return int(self.ask(Claim(Node(kind, key))))
 
     def progress(self, text: str) -> None:
-        """Tell how far a stage has come."""
         self.ask(Told(text))
 
     @once
@@ -196,7 +193,6 @@ class Execution:
 
     @once
     def scores(self) -> Mapping[Pair, float | None] | None:
-        """The scores of pairs, None where nothing is related."""
         number = self.relatedness
         if number is None or self._scores is not None:
             return self._scores

@@ -54,7 +54,6 @@ class KmBreakage(NamedTuple):
 def transaction_breakage(
     release: Disassociated, records: Records, truth: Truth, assignments: Iterable[Assignment]
 ) -> TransactionBreakage:
-    """Count the records that got an item they hold."""
     rows = TrueRows(release, records, truth)
     return transaction_breakage_of(rows, rows.given(assignments))
 

@@ -75,7 +75,6 @@ class TrueRows:
         return np.array([self._code[name] for name in names], np.int64)
 
     def _coded(self, sets: Sequence[Collection[str]]) -> Ints:
-        """The items of numbered sets."""
         owner = np.repeat(np.arange(len(sets)), list(map(len, sets)))
         return owner * self.items + self._codes(chain.from_iterable(sets))
 
@@ -90,16 +89,13 @@ class TrueRows:
 
     @property
     def of_row(self) -> Ints:
-        """The class of every row."""
         return self._classes[0]
 
     @property
     def anchors(self) -> Ints:
-        """The items of classes."""
         return self._classes[1]
 
     def in_class(self, entries: Ints) -> Ints:
-        """Items of rows as items of their classes."""
         row, item = np.divmod(entries, self.items)
         return self.of_row[row] * self.items + item
 
@@ -130,7 +126,6 @@ class TrueRows:
         return key, np.array(chunks[::-1], np.int64)[first]
 
     def chunk_of(self, entries: Ints) -> Ints:
-        """The chunk of every item of a row."""
         row, item = np.divmod(entries, self.items)
         key, chunk = self._chunks
         place, there = places_in(key, self.cluster[row] * self.items + item)
@@ -181,7 +176,6 @@ class TrueRows:
         return names, np.array(keys, np.int64), np.array(chunks, np.int64)
 
     def _shared_of(self, entries: Ints) -> Ints:
-        """The shared chunk of every item of a row."""
         row, item = np.divmod(entries, self.items)
         _, key, chunk = self._shared
         place, there = places_in(key, self.cluster[row] * self.items + item)
@@ -192,7 +186,6 @@ class TrueRows:
 
     @cached_property
     def _of_shared(self) -> NDArray[np.bool_]:
-        """Which rows of units are of shared chunks."""
         shared = np.array([is_shared(chunk) for _, chunk, _ in self._units[0]], np.bool_)
         return shared[self.true // max(1, self.rows)]
 
@@ -244,7 +237,6 @@ class TrueRows:
         return np.array([numbers.get(assigned[:3], -1) for assigned in assignments], np.int64)
 
     def given(self, assignments: Iterable[Assignment]) -> Given:
-        """What an attack gave."""
         listed = list(assignments)
         clusters, _, units, receivers = zip(*listed, strict=True) if listed else ((),) * 4
         cluster = np.array(clusters, np.int64)

@@ -38,14 +38,12 @@ def measure_of(strategy: Strategy) -> Measure:
 
 
 def largest_gap(w: Array) -> Array:
-    """V of each group."""
     ascending = np.sort(w, axis=1)
     v: Array = np.fmax.reduce(ascending[:, 1:] - ascending[:, :-1], axis=1, initial=0.0)
     return v
 
 
 def lower_cluster(w: Array) -> NDArray[np.bool_]:
-    """The lower cluster of each group."""
     ascending = np.sort(w, axis=1)
     gaps = ascending[:, 1:] - ascending[:, :-1]
     largest = np.fmax.reduce(gaps, axis=1, initial=0.0)

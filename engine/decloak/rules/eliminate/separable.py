@@ -118,7 +118,6 @@ class _LargeTable:
 
     @classmethod
     def of(cls, d: Array, factors: Factors) -> "_LargeTable":
-        """A table before the first strike."""
         wide = d.shape[1] > d.shape[0]
         of_row, of_col = _counted(factors.row, "row_left", d.shape[1], d), _counted(factors.col, "col_left", len(d), d)
         of_bar, of_line = (of_col, of_row) if wide else (of_row, of_col)
@@ -155,7 +154,6 @@ class _LargeTable:
         return loops.Struck(*(column[:count] for column in struck))
 
     def _ordered(self, loops: Any, **sizes: int) -> Any:
-        """Its lines in ascending order."""
         a = self.d * (np.maximum(0.0, 1 - self.by_bar) if self.handing else self.of_bar[-1])
         ordered = loops.lines(a, np.array(self.by_line) if self.handing else np.zeros(a.shape), **sizes)
         loops.pack_all(ordered, np.argsort(a, axis=0, kind="stable"), np.count_nonzero(~np.isnan(a), axis=0))

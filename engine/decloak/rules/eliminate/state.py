@@ -74,7 +74,6 @@ class Batch:
 
     @property
     def size(self) -> int:
-        """How many tables."""
         return len(self.number)
 
     @property
@@ -82,7 +81,6 @@ class Batch:
         return self.height * self.width
 
     def cells(self, name: str) -> Array:
-        """A column as a row per table."""
         return self.columns[name].reshape(self.size, -1)
 
     @cached_property
@@ -94,11 +92,9 @@ class Batch:
         return np.arange(self.height) * self.width
 
     def row(self, tables: Integers, rows: Integers) -> Integers:
-        """The entries of a row of each of some tables."""
         return (tables * self.stride + rows * self.width)[:, None] + self._across
 
     def column(self, tables: Integers, cols: Integers) -> Integers:
-        """The entries of a column of each of some tables."""
         return (tables * self.stride + cols)[:, None] + self._down
 
     def by_axis(self, tables: Integers, groups: Integers) -> Iterator[tuple[Integers, Integers]]:
@@ -130,8 +126,6 @@ class Batch:
         return np.where(appeared, np.inf, np.fmax(np.abs(new - old), 0.0))
 
     def take(self, keep: Integers) -> "Batch":
-        """A batch of some of the tables."""
-
         def kept(flat: Array) -> Array:
             return flat.reshape(self.size, -1)[keep].ravel()
 
@@ -143,7 +137,6 @@ class Batch:
         )  # fmt: skip
 
     def remainder(self, index: int, redistribute: str) -> Remainder:
-        """What is left of a table."""
         gone = np.isnan(self.table(index, self.columns["d"]))
 
         def column(name: str) -> Array:
@@ -157,7 +150,6 @@ class Batch:
         return Remainder(weight, None, None)
 
     def table(self, index: int, flat: Array) -> Array:
-        """A table of a flat array without its padding."""
         return flat.reshape(self.size, self.height, self.width)[index, : self.rows[index], : self.cols[index]]
 
 

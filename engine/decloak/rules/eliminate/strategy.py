@@ -80,7 +80,6 @@ class Strategy:
 
     @property
     def further(self) -> tuple[str, ...]:
-        """The further columns that `weigh` reads."""
         return tuple(sorted(self.weigh.names - _OWN))
 
 

@@ -136,7 +136,6 @@ class Explanation:
     contexts: tuple[ScoredItem, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """It as plain values."""
         return asdict(self) | {"contexts": [context._asdict() for context in self.contexts]}
 
 

@@ -225,7 +225,6 @@ def _matched(
     seed: int,
     ruled_out: Mapping[int, RuledOut] | None,
 ) -> list[tuple[int, ...]]:
-    """The rows of every unit of a batch, cluster after cluster."""
     if strategy.match == "random":
         return by_chance(batch, seed)
     if strategy.match == "best" or strategy.by_probability:

@@ -102,7 +102,6 @@ def _subrecords(cluster: Cluster) -> Iterator[Unit]:
 
 
 def subrecord_units(name: ChunkNumber, chunk: Chunk) -> Iterator[Unit]:
-    """The distinct sub-records of a chunk, in order."""
     for items, times in sorted(Counter(map(_items, chunk.subrecords)).items()):
         yield Unit(name, items, times)
 

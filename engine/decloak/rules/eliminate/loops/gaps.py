@@ -9,7 +9,6 @@ __all__ = ["hand_on", "heaviest_bar", "lower", "rank", "widest_gap"]
 
 @inner
 def widest_gap(t: Lines, c: int) -> float:
-    """The largest gap of a line."""
     line = t.lines[c]
     while not line.known:
         best, at = 0.0, -1

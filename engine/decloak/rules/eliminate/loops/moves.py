@@ -52,7 +52,6 @@ def _close(t: Lines, c: int, p: int) -> None:
 
 @inner
 def _open(t: Lines, c: int, p: int) -> int:
-    """An empty block at a place."""
     line = t.lines[c]
     line.spare -= 1
     b = t.free[c, line.spare]
@@ -103,7 +102,6 @@ def _place(t: Lines, c: int, x: float) -> int:
 
 @inner
 def put_in(t: Lines, c: int, i: int) -> None:
-    """Put a cell into its line."""
     if t.lines[c].spare == 0:
         repack(t, c)
     x = t.a[i, c] * max(0.0, 1.0 - t.weight[i, c])

@@ -46,7 +46,6 @@ class Keys(NamedTuple):
 
 @inner
 def weigh(g: Large, t: Lines, i: int, w: Floats) -> None:
-    """The weights of a bar."""
     for c in range(len(w)):
         w[c] = value(t, i, c) * g.scale[c] if t.block[i, c] >= 0 else np.nan
 
@@ -76,7 +75,6 @@ def _largest_gap(ascending: Floats) -> float:
 
 @inner
 def top_of_lower(w: Floats) -> float:
-    """The largest weight of a lower cluster."""
     ascending = _ascending(w)
     reach = _largest_gap(ascending) - EPS
     for j in range(1, len(ascending)):
