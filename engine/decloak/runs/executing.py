@@ -7,10 +7,10 @@ the last stage that was committed.
 import json
 from functools import partial
 
-from decloak.runs.desk import Node, Offer
+from decloak.runs.attacking import Execution
+from decloak.runs.desk import Node, Offer, Write
 from decloak.runs.plan import Plan, Planned
 from decloak.runs.session import Session
-from decloak.runs.stages import Execution
 from decloak.store import inserting, writing
 
 __all__ = ["execute", "execute_attack", "execution_of"]
@@ -52,6 +52,14 @@ def execute(plan: Plan, session: Session) -> tuple[int, bool]:
     # Elsewhere attacks are written when their turn comes: nobody waits for it as long as there are others to make.
     for planned in () if session.is_home else plan.attacks:
         execution.measure(planned)
+    write = _written_run(execution)
+    first = execution.ask(Offer(Node("run", plan.run)))  # or else another run has been faster
+    return execution.stage("run", plan.run, lambda: write), first
+
+
+def _written_run(execution: Execution) -> Write:
+    """What writes the run, once all of its attacks and measurements are there."""
+    plan, variant = execution.plan, execution.plan.variant
     attacks = {planned.label: execution.number("attack", planned.digest) for planned in plan.attacks}
     measurements = [
         execution.number("measurement", key)
@@ -59,8 +67,7 @@ def execute(plan: Plan, session: Session) -> tuple[int, bool]:
         if not planned.audit or execution.attacked(planned).idle is None  # if it is, its note says so
         for _, key, _ in planned.measures
     ]
-    variant = plan.variant
-    write = partial(
+    return partial(
         writing.write_run,
         digest=plan.run,
         scenario=variant.scenario.scenario,
@@ -72,5 +79,3 @@ def execute(plan: Plan, session: Session) -> tuple[int, bool]:
         attacks=[(attack.name, attacks[attack.name]) for attack in variant.scenario.attacks],
         measurements=measurements,
     )
-    first = execution.ask(Offer(Node("run", plan.run)))  # or else another run has been faster
-    return execution.stage("run", plan.run, lambda: write), first

@@ -114,22 +114,8 @@ def _planned(
     `seen` are the digests of the distances, of what is known of persons, and of what the attacker has beside.
     """
     scoring, attacker, auxiliary = seen
-    named = [(attack, catalogue.rule(attack.rule, inputs.folder.path)) for attack in scenario.attacks]
-    needed = {rule.name: rule for _, reader in named for rule in catalogue.needed(reader)}
-    wanted = {
-        rule.name
-        for attack, reader in named
-        if attack not in scenario.audits
-        for rule in (reader, *catalogue.needed(reader))
-    }
-    order = {
-        rule.name: position for position, rule in enumerate(in_order([*needed.values(), *(rule for _, rule in named)]))
-    }
-    listed = {rule.name for _, rule in named}
-    jobs: list[tuple[Attack | None, Rule]] = [*named]
-    jobs += [(None, rule) for rule in needed.values() if rule.name not in listed]
     digests: dict[str, str] = {}
-    for attack, rule in sorted(jobs, key=lambda job: order[job[1].name]):
+    for attack, rule, audit in _jobs(scenario, catalogue, inputs.folder):
         needs = tuple(sorted(name for name in map(catalogue.deriving, rule.reads) if name and name != rule.name))
         settings = attack_settings(attack, rule, scenario, inputs.folder, seed)
         knowing = attacker if "knows" in rule.reads or _measured_by_knowledge(rule) else None
@@ -140,8 +126,28 @@ def _planned(
         digests.setdefault(rule.name, key)
         measures = tuple(_measures(scenario, rule, key, inputs)) if attack else ()
         rungs = rungs_of(rule, scenario, knowing=knowing is not None)
-        audit = rule.name not in wanted
         yield Planned(attack.name if attack else None, rule, settings, key, needs, rungs, measures, audit)
+
+
+def _jobs(scenario: Scenario, catalogue: Catalogue, folder: Folder) -> list[tuple[Attack | None, Rule, bool]]:
+    """The rules in order, with the attack that names each, None where only others read it, and whether it audits."""
+    named = [(attack, catalogue.rule(attack.rule, folder.path)) for attack in scenario.attacks]
+    needed = {rule.name: rule for _, reader in named for rule in catalogue.needed(reader)}
+    listed = {
+        rule.name
+        for attack, reader in named
+        if attack not in scenario.audits
+        for rule in (reader, *catalogue.needed(reader))
+    }
+    names = {rule.name for _, rule in named}
+    jobs: list[tuple[Attack | None, Rule]] = [
+        *named,
+        *((None, rule) for name, rule in needed.items() if name not in names),
+    ]
+    place = {rule.name: at for at, rule in enumerate(in_order([*needed.values(), *(rule for _, rule in named)]))}
+    return [
+        (attack, rule, rule.name not in listed) for attack, rule in sorted(jobs, key=lambda job: place[job[1].name])
+    ]
 
 
 def left_open(rule: Rule) -> tuple[str, ...]:

@@ -1,4 +1,5 @@
-"""The stages of a plan: each that the store has not got is computed, and handed in to be written in one transaction.
+"""The stages of a plan before its attacks: each that the store has not got is computed, and handed in to be written in
+one transaction.
 
 What a stage made is handed on in memory; only what an earlier run has made is read from the store.
 """
@@ -6,58 +7,35 @@ What a stage made is handed on in memory; only what an earlier run has made is r
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import Any
+from functools import partial
+from typing import Any, Self
 
-from decloak.anonymisers.method import Method, NewRelease, Stopwatch
-from decloak.attack.controls import Control
-from decloak.attack.selftrained import Likeness, added_probabilities, likenesses
-from decloak.cells.shapes import ClusterError
+from decloak.anonymisers.method import Method, NewRelease
 from decloak.data.dataset import Dataset
-from decloak.data.rungs import Rung, step_name
-from decloak.data.tables import AttackTable, Floats, Pair
+from decloak.data.tables import AttackTable, Pair
 from decloak.data.text.order import sorted_warning
-from decloak.errors import DecloakError, placed
+from decloak.errors import placed
 from decloak.lazy import once
-from decloak.measure.family import AttackedRelease, Family, Measured
 from decloak.relate.relatedness import Supplies
 from decloak.releases.attacker import Auxiliary
 from decloak.releases.held import HeldRelease
-from decloak.rules.confidence import Confidence, unsure
-from decloak.rules.load import stranger
-from decloak.rules.operators.operator import NotRun, Result, Rule, Sight
 from decloak.runs import pieces
-from decloak.runs.desk import Claim, Made, Node, Offer, Question, Rows, Told, Write
-from decloak.runs.plan import Plan, Planned
+from decloak.runs.desk import Claim, Made, Node, Offer, Question, Told, Write
+from decloak.runs.plan import Plan
 from decloak.runs.session import Session
-from decloak.store import attackers, findings, inserting, writing
-from decloak.store.probabilities import write_probabilities
+from decloak.store import attackers, inserting, writing
 from decloak.store.reading import read_dataset, read_pair_scores
-from decloak.store.relations import OF_TRANSACTIONS, RELATIONS, Scope
-from decloak.store.sandbox import Sandbox
-from decloak.store.sandbox_guard import empty_sandbox, open_sandbox
+from decloak.store.relations import Scope
 
-__all__ = ["Execution"]
-
-COLUMNS = {name: relation.columns for name, relation in RELATIONS.items()}
-"""What rules may read."""
-LEARNT = {Rung.LANGUAGE, Rung.SAMPLE}
-"""Where measures come from that are learned with: what a release shows of two plain items is what is to be learned."""
-
-Earlier = Mapping[str, Planned]
-"""Attacks by their rules."""
+__all__ = ["Stages"]
 
 
 @dataclass
-class Execution:
-    """A plan being carried out on a store, stage by stage."""
+class Stages:
+    """What the attacks of a plan need of the store, stage by stage."""
 
     plan: Plan
     session: Session
-    memory: dict[str, Any] = field(default_factory=dict)
-    """What attacks leave to each other."""
-    of_release: dict[str, Measured] = field(default_factory=dict)
-    """What is measured of the release alone, by family: worked out once for all attacks."""
     _anonymised: NewRelease | None = field(default=None, init=False)
     _scores: Mapping[Pair, float | None] | None = field(default=None, init=False)
     _tables: Sequence[AttackTable] | None = field(default=None, init=False)
@@ -66,11 +44,11 @@ class Execution:
         self.inputs = self.session.inputs
         self.scenario, self.form = self.plan.scenario, self.plan.scenario.form
 
-    def in_session(self, session: Session) -> "Execution":
+    def in_session(self, session: Session) -> Self:
         """The same with another session, and all that is in memory but what reads by a connection."""
-        execution = Execution(self.plan, session)
-        vars(execution).update((name, value) for name, value in vars(self).items() if name not in ("session", "held"))
-        return execution
+        other = type(self)(self.plan, session)
+        vars(other).update((name, value) for name, value in vars(self).items() if name not in ("session", "held"))
+        return other
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -220,11 +198,8 @@ class Execution:
         return None if key is None else self.stage("attacker", key, lambda: self._know(key))
 
     def _know(self, key: str) -> Write:
-        known = self.form.knowledge(self.held, self.scenario.attacker, self.inputs.folder, self.plan.variant.seed)
-        return partial(
-            attackers.write_attacker,
-            digest=key, release=self.release, model=known.model, itemsets=known.itemsets, note=known.note,
-        )  # fmt: skip
+        knowledge = self.form.knowledge(self.held, self.scenario.attacker, self.inputs.folder, self.plan.variant.seed)
+        return partial(attackers.write_attacker, digest=key, release=self.release, **knowledge._asdict())
 
     @once
     def auxiliary(self) -> int | None:
@@ -238,62 +213,6 @@ class Execution:
         data = beside.read(self.inputs.folder)
         return partial(writing.write_dataset, digest=key, data=data, kind="original", file_format=beside.format)
 
-    @once
-    def scope(self) -> Scope:
-        """What rules see of the store."""
-        release, scoring = self.release, self.scoring
-        (dataset,) = self.connection.execute("select dataset from release where id = ?", (release,)).fetchone()
-        return Scope(release, int(dataset), scoring, self.attacker, self.auxiliary)
-
-    def attack(self, planned: Planned, earlier: Earlier) -> None:
-        """See that an attack is made; `earlier` are those that others may read, by their rules."""
-        scope = self.scope
-        self.ready("attack", planned.digest, lambda: self._attack(planned, scope, earlier))
-
-    def _attack(self, planned: Planned, scope: Scope, earlier: Earlier) -> Write:
-        rule = planned.rule
-        reads = {}
-        of_transactions = bool((rule.reads - rule.operator.handed(rule)) & OF_TRANSACTIONS)
-        strange = stranger(rule.name, rule.text)
-        numbers = {name: self.number("attack", earlier[name].digest) for name in planned.needs}
-        self.ask(Rows(scope.datasets if of_transactions and strange else [], list(numbers.values())))
-        with open_sandbox(self.session.store.path, scope, strange, lends=of_transactions) as sandbox:
-            for name in planned.needs:
-                other, number = earlier[name], numbers[name]
-                reads[other.rule.derives.name] = number
-                other.rule.operator.show(sandbox, number, other.rule.derives)
-            clock = Stopwatch()
-            result: Result
-            sight = self._sight(sandbox, rule)
-            try:
-                result, took = pieces.attacked(rule, sight, planned.settings, self.session)
-                sure = rule.operator.confidence(rule, result, sight, planned.settings)
-            except DecloakError as error:
-                if not planned.audit or isinstance(error, ClusterError):
-                    raise
-                reason = f"{rule.name} was not run: {error.message}"
-                result, took, sure = NotRun(rule.derives, (), reason, (reason,)), clock.seconds, unsure(reason)
-
-        return partial(_write_attack, planned=planned, scope=scope, reads=reads, took=took, result=result, sure=sure)
-
-    def _sight(self, sandbox: Sandbox, rule: Rule) -> Sight:
-        relate = self.scenario.related_by
-        held = self.held
-        distances = None if self._tables is None else [table.d for table in self._tables]
-        sight = Sight(
-            sandbox,
-            lambda: held.published,
-            lambda: self.scores or {},
-            shown=lambda: held.shown,
-            distances=lambda: distances,
-            likenesses=lambda: self.likenesses,
-            elsewhere=lambda: empty_sandbox(COLUMNS, stranger(rule.name, rule.text)),
-            memory=self.memory,
-        )
-        if relate is None:
-            return sight
-        return replace(sight, closer=relate.closer, unrelated=relate.unrelated, added=self._added)
-
     @property
     def tables(self) -> Sequence[AttackTable]:
         """The distance tables, made anew where the store has had them from an earlier run."""
@@ -302,89 +221,9 @@ class Execution:
             self._tables = self.form.tables(self.held, self.scenario.nearest, self.scores, given)
         return self._tables
 
-    @cached_property
-    def likenesses(self) -> Sequence[Likeness] | str:
-        """Tables of the release's plain items by the measures of the attacker, or why there are none."""
-        relate, nearest = self.scenario.related_by, self.scenario.nearest
-        if relate is None:
-            return "distance tables have no plain items to try the rule on"
-        if Rung.RELEASE in relate.rungs:
-            return "what a release shows of two plain items is more than it shows of generalised ones"
-        if any(part.sends_to for part in relate.parts):
-            return "it would take more questions to somebody else"
-        made = likenesses(
-            self.held.published, self.tables, lambda pairs: relate.related(pairs, self.supplies).scores, nearest
-        )
-        return made or "there are too few plain items to try the rule on"
-
-    def _added(self, control: Control | None) -> Mapping[int, Floats]:
-        """What is learned of the distance tables, by their numbers, from the release alone."""
-        relate, nearest = self.scenario.related_by, self.scenario.nearest
-        assert relate is not None
-        p = added_probabilities(
-            self.held.published,
-            self.tables,
-            lambda pairs: [part.related(pairs, self.supplies).scores for part in relate.parts if part.rung in LEARNT],
-            nearest=nearest,
-            control=control,
-        )
-        return dict(enumerate(p))
-
-    def attacked(self, planned: Planned) -> AttackedRelease[HeldRelease]:
-        """An attack that is there, or about to be, for those who measure it."""
-        number = self.number("attack", planned.digest)
-        return AttackedRelease(self.connection, number, planned.rule.derives, self.held, self.inputs.folder)
-
-    def measure(self, planned: Planned) -> None:
-        """See that an attack that is there, or about to be, is measured."""
-        attacked = self.attacked(planned)
-        for family, key, settings in planned.measures:
-            self.ready("measurement", key, partial(self._measure, family, key, settings, attacked))
-
-    def _measure(
-        self, family: Family, key: str, settings: Mapping[str, Any], attacked: AttackedRelease[HeldRelease]
-    ) -> Write:
-        figures, note = self._figures(family, settings, attacked)
-        return partial(
-            writing.write_measurement,
-            digest=key, attack=attacked.number, family=family.name, figures=figures, note=note,
-        )  # fmt: skip
-
-    def _figures(self, family: Family, settings: Mapping[str, Any], attacked: AttackedRelease[HeldRelease]) -> Measured:
-        if not family.of_release:
-            figures, note = family.measure(attacked, **settings)
-            return (figures if attacked.idle is None else family.undefined(figures)), note
-        if family.name not in self.of_release:
-            self.of_release[family.name] = family.measure(attacked, **settings)
-        return self.of_release[family.name]
-
-
-def _write_attack(
-    connection: sqlite3.Connection,
-    planned: Planned,
-    scope: Scope,
-    reads: Mapping[str, int],
-    took: Mapping[str, float],
-    result: Result,
-    sure: Confidence,
-) -> int:
-    """Write what a rule found, and the views that say why."""
-    rule = planned.rule
-    text = findings.write_rule(connection, rule.digest, rule.name, rule.model.form, rule.text)
-    parameters = planned.settings.model_dump(exclude_none=True) | {"reads": reads, "took": took}
-    parameters["knows"] = "control" if planned.settings.control else step_name(planned.rungs)
-    if sure.reason is not None:
-        parameters["unsure"] = sure.reason
-    if result.idle is not None:
-        parameters["idle"] = result.idle
-    if "auxiliary" in rule.reads and scope.auxiliary is not None:
-        parameters["auxiliary"] = scope.auxiliary
-    if result.notes:
-        parameters["notes"] = list(result.notes)
-    attack = findings.write_attack(
-        connection, planned.digest, text, scope.release, scope.scoring, scope.attacker, parameters
-    )
-    result.write(connection, attack, scope.release)
-    write_probabilities(connection, attack, sure.p)
-    rule.operator.write_views(connection, rule)
-    return attack
+    @once
+    def scope(self) -> Scope:
+        """What rules see of the store."""
+        release, scoring = self.release, self.scoring
+        (dataset,) = self.connection.execute("select dataset from release where id = ?", (release,)).fetchone()
+        return Scope(release, int(dataset), scoring, self.attacker, self.auxiliary)

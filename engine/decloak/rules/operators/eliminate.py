@@ -4,7 +4,7 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,6 @@ from pydantic import Field
 from decloak.attack.controls import CONTROLS, Control
 from decloak.attack.selftrained import Likeness
 from decloak.data.forms import FormName
-from decloak.data.tables import Floats
-from decloak.errors import DecloakError, shown
 from decloak.rules.because import called
 from decloak.rules.confidence import Confidence, known, unsure
 from decloak.rules.eliminate.confidence import confident
@@ -22,6 +20,7 @@ from decloak.rules.eliminate.kernel import Elimination, eliminate
 from decloak.rules.eliminate.state import EPS
 from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
 from decloak.rules.model import Formula, Grid, RuleModel, Settings, Sql, TestCase
+from decloak.rules.operators.cells import ADDED, cells_of, is_plain, with_learned
 from decloak.rules.operators.operator import Explanation, Inquiry, Operator, Result, RuleOf, Sight
 from decloak.store import evidence, findings, strikes
 from decloak.store.evidence import JudgedCell
@@ -34,10 +33,6 @@ __all__ = ["ELIMINATE", "EliminateRule"]
 _CELL = ("table", "row", "col", "d")
 _GROUPS = np.array([strikes.GROUPS.index({"col": "column"}.get(kind, kind)) for kind in GROUP_KINDS])
 """The place of each kind of groups among those of the store."""
-ADDED = "added"
-"""The column of what is learned."""
-
-
 _WHILE = re.compile(r"while precision >= (0?\.[0-9]+|1|1\.0)")
 
 
@@ -66,14 +61,6 @@ class EliminateRule(RuleModel):
         """The precision that is expected of all strikes together, None where it does not decide."""
         match = _WHILE.fullmatch(self.strike)
         return None if match is None else float(match[1])
-
-
-class _Cells(NamedTuple):
-    """The relation of one table as arrays: distances, and what else the weights read."""
-
-    table: int
-    d: NDArray[np.float64]
-    further: dict[str, NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -160,14 +147,14 @@ class EliminateOperator(Operator[EliminateRule]):
         return frozenset(name for name, does in heeded.items() if does)
 
     def carried(self, rule: RuleOf[EliminateRule], sight: Sight) -> Mapping[str, Any] | None:
-        distances = sight.distances() if _is_plain(rule) and rule.model.learn is None else None
+        distances = sight.distances() if is_plain(rule) and rule.model.learn is None else None
         return None if distances is None else {"distances": distances}
 
     def run(self, rule: RuleOf[EliminateRule], sight: Sight, settings: Settings) -> Struck:
-        strategy, tables = rule.compiled, _cells(rule, sight)
+        strategy, tables = rule.compiled, cells_of(rule, sight)
         threshold = settings.threshold
         if rule.model.learn is not None:
-            tables = _learned(tables, sight.added(settings.control))
+            tables = with_learned(tables, sight.added(settings.control))
         if rule.model.precision is not None:
             threshold = _last([table.further[ADDED] for table in tables], rule.model.precision)
         done = eliminate(
@@ -197,7 +184,7 @@ class EliminateOperator(Operator[EliminateRule]):
     ) -> Struck:
         """What the rule does to tables of plain items."""
         tables = [likeness.d for likeness in likenesses]
-        if _is_plain(rule):
+        if is_plain(rule):
             return self.run(rule, replace(sight, distances=lambda: tables), settings)
         with sight.elsewhere() as sandbox:
             cells = ((number, d, cell) for number, d in enumerate(tables) for cell in np.ndindex(d.shape))
@@ -216,7 +203,7 @@ class EliminateOperator(Operator[EliminateRule]):
 
     def write_views(self, connection: sqlite3.Connection, rule: RuleOf[EliminateRule]) -> None:
         # The view of the first weights is over the distances themselves, so it is of no other cells.
-        if _is_plain(rule) and rule.model.learn is None and not self.by_chance(rule):
+        if is_plain(rule) and rule.model.learn is None and not self.by_chance(rule):
             weigh = rule.compiled.weigh.sql(findings.START, over="partition by x.distance_table")
             findings.write_start(connection, rule.name, weigh)
         findings.write_why(connection, rule.name, rule.digest, "named_struck", rule.because_sql("x"))
@@ -254,88 +241,12 @@ def _stored(table: int, done: Elimination) -> strikes.TableStrikes:
     )
 
 
-def _is_plain(rule: RuleOf[EliminateRule]) -> bool:
-    """Whether a rule goes over the distances themselves."""
-    return " ".join(rule.model.cells.lower().split()) == "select * from distance"
-
-
-def _cells(rule: RuleOf[EliminateRule], sight: Sight) -> list[_Cells]:
-    """Read a rule's cells; a table has the rows and columns its relation names, cells not named are unscored."""
-    if _is_plain(rule) and (distances := sight.distances()) is not None:
-        return [_Cells(number, np.asarray(d, np.float64), {}) for number, d in enumerate(distances) if d.size]
-    place = rule.place("cells")
-    names, stream = sight.sandbox.stream(rule.model.cells, place)
-    rows = list(stream)
-    columns = dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else {}
-    if not columns:
-        return []
-    further = [name for name in rule.compiled.further if name != ADDED or rule.model.learn is None]
-    positions = [_whole(name, columns[name], place) for name in ("table", "row", "col")]
-    # The distances first: `_table` takes the rest for the further columns.
-    values = [_numbers(name, columns[name], place) for name in ("d", *further)]
-    # lexsort goes by its last key first; by table, row and column equal cells come to stand together.
-    order = np.lexsort(positions[::-1])
-    cut = np.flatnonzero(np.diff(positions[0][order])) + 1
-    return [_table(part, positions, values, further, place) for part in np.split(order, cut)]
-
-
 def _last(probabilities: Sequence[NDArray[np.float64]], precision: float) -> float:
     """What the probability of a strike has to exceed, so that such strikes are expected to be right that often."""
     p = np.sort(np.concatenate([np.zeros(0), *(part[np.isfinite(part)] for part in probabilities)]))[::-1]
     expected = np.cumsum(p) / np.arange(1, len(p) + 1)
     enough = np.flatnonzero(expected >= precision - EPS)  # the running mean of falling numbers falls
     return float(p[enough[-1]]) - 2 * EPS if len(enough) else 1.0
-
-
-def _learned(tables: Sequence[_Cells], added: Mapping[int, Floats]) -> list[_Cells]:
-    """The cells with what was learned of them; what nothing was learned of is not struck."""
-    with_added = []
-    for cells in tables:
-        p = np.full(cells.d.shape, np.nan)
-        known = added.get(cells.table, p)
-        rows, cols = np.minimum(p.shape, known.shape).tolist()
-        p[:rows, :cols] = known[:rows, :cols]
-        d = np.where(np.isnan(p), np.nan, cells.d)
-        with_added.append(_Cells(cells.table, d, cells.further | {ADDED: p}))
-    return with_added
-
-
-def _whole(name: str, column: tuple[Any, ...], place: str) -> NDArray[np.int64]:
-    for value in column:
-        if type(value) is not int or value < 0:
-            raise DecloakError(f"the cells give {shown(value)} as {name}", place, "give whole numbers from 0")
-    return np.array(column, np.int64)
-
-
-def _numbers(name: str, column: tuple[Any, ...], place: str) -> NDArray[np.float64]:
-    for value in column:
-        if value is not None and type(value) not in (int, float):
-            raise DecloakError(f"the cells give {shown(value)} as {name}", place, "give a number, or null")
-    return np.array(column, np.float64)
-
-
-def _table(
-    part: NDArray[np.intp],
-    positions: Sequence[NDArray[np.int64]],
-    values: Sequence[NDArray[np.float64]],
-    further: Sequence[str],
-    place: str,
-) -> _Cells:
-    number, row, col = int(positions[0][part[0]]), positions[1][part], positions[2][part]
-    shape = (int(row.max()) + 1, int(col.max()) + 1)
-    # A table is held as a rectangle: numbers with gaps would ask for memory that nothing fills.
-    if shape[0] * shape[1] > 10 * len(part) + 10_000:
-        cells = f"table {number} has {len(part)} cells in {shape[0]} rows and {shape[1]} columns"
-        raise DecloakError(cells, place, "number rows and columns from 0 without gaps")
-    flat = row * shape[1] + col
-    if (np.diff(flat) == 0).any():
-        raise DecloakError(f"the cells give a cell of table {number} twice", place, "group them")
-    arrays = []
-    for column in values:
-        array = np.full(shape, np.nan)
-        array.flat[flat] = column[part]
-        arrays.append(array)
-    return _Cells(number, arrays[0], dict(zip(further, arrays[1:], strict=True)))
 
 
 ELIMINATE = EliminateOperator()

@@ -1,0 +1,185 @@
+"""The attacks of a plan and what is measured of them, on top of the stages that they need."""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any
+
+from decloak.anonymisers.method import Stopwatch
+from decloak.attack.controls import Control
+from decloak.attack.selftrained import Likeness, added_probabilities, likenesses
+from decloak.cells.shapes import ClusterError
+from decloak.data.rungs import Rung, step_name
+from decloak.data.tables import Floats
+from decloak.errors import DecloakError
+from decloak.measure.family import AttackedRelease, Family, Measured
+from decloak.releases.held import HeldRelease
+from decloak.rules.confidence import Confidence, unsure
+from decloak.rules.load import stranger
+from decloak.rules.operators.operator import NotRun, Result, Rule, Sight
+from decloak.runs import pieces
+from decloak.runs.desk import Rows, Write
+from decloak.runs.plan import Planned
+from decloak.runs.stages import Stages
+from decloak.store import findings, writing
+from decloak.store.probabilities import write_probabilities
+from decloak.store.relations import OF_TRANSACTIONS, RELATIONS, Scope
+from decloak.store.sandbox import Sandbox
+from decloak.store.sandbox_guard import empty_sandbox, open_sandbox
+
+__all__ = ["Execution"]
+
+COLUMNS = {name: relation.columns for name, relation in RELATIONS.items()}
+"""What rules may read."""
+LEARNT = {Rung.LANGUAGE, Rung.SAMPLE}
+"""Where measures come from that are learned with: what a release shows of two plain items is what is to be learned."""
+
+Earlier = Mapping[str, Planned]
+"""Attacks by their rules."""
+
+
+@dataclass
+class Execution(Stages):
+    """A plan being carried out on a store."""
+
+    memory: dict[str, Any] = field(default_factory=dict)
+    """What attacks leave to each other."""
+    of_release: dict[str, Measured] = field(default_factory=dict)
+    """What is measured of the release alone, by family: worked out once for all attacks."""
+
+    def attack(self, planned: Planned, earlier: Earlier) -> None:
+        """See that an attack is made; `earlier` are those that others may read, by their rules."""
+        scope = self.scope
+        self.ready("attack", planned.digest, lambda: self._attack(planned, scope, earlier))
+
+    def _attack(self, planned: Planned, scope: Scope, earlier: Earlier) -> Write:
+        rule = planned.rule
+        reads = {}
+        of_transactions = bool((rule.reads - rule.operator.handed(rule)) & OF_TRANSACTIONS)
+        strange = stranger(rule.name, rule.text)
+        numbers = {name: self.number("attack", earlier[name].digest) for name in planned.needs}
+        self.ask(Rows(scope.datasets if of_transactions and strange else [], list(numbers.values())))
+        with open_sandbox(self.session.store.path, scope, strange, lends=of_transactions) as sandbox:
+            for name in planned.needs:
+                other, number = earlier[name], numbers[name]
+                reads[other.rule.derives.name] = number
+                other.rule.operator.show(sandbox, number, other.rule.derives)
+            clock = Stopwatch()
+            result: Result
+            sight = self._sight(sandbox, rule)
+            try:
+                result, took = pieces.attacked(rule, sight, planned.settings, self.session)
+                sure = rule.operator.confidence(rule, result, sight, planned.settings)
+            except DecloakError as error:
+                if not planned.audit or isinstance(error, ClusterError):
+                    raise
+                reason = f"{rule.name} was not run: {error.message}"
+                result, took, sure = NotRun(rule.derives, (), reason, (reason,)), clock.seconds, unsure(reason)
+
+        return partial(_write_attack, planned=planned, scope=scope, reads=reads, took=took, result=result, sure=sure)
+
+    def _sight(self, sandbox: Sandbox, rule: Rule) -> Sight:
+        relate = self.scenario.related_by
+        held = self.held
+        distances = None if self._tables is None else [table.d for table in self._tables]
+        sight = Sight(
+            sandbox,
+            lambda: held.published,
+            lambda: self.scores or {},
+            shown=lambda: held.shown,
+            distances=lambda: distances,
+            likenesses=lambda: self.likenesses,
+            elsewhere=lambda: empty_sandbox(COLUMNS, stranger(rule.name, rule.text)),
+            memory=self.memory,
+        )
+        if relate is None:
+            return sight
+        return replace(sight, closer=relate.closer, unrelated=relate.unrelated, added=self._added)
+
+    @cached_property
+    def likenesses(self) -> Sequence[Likeness] | str:
+        """Tables of the release's plain items by the measures of the attacker, or why there are none."""
+        relate, nearest = self.scenario.related_by, self.scenario.nearest
+        if relate is None:
+            return "distance tables have no plain items to try the rule on"
+        if Rung.RELEASE in relate.rungs:
+            return "what a release shows of two plain items is more than it shows of generalised ones"
+        if any(part.sends_to for part in relate.parts):
+            return "it would take more questions to somebody else"
+        made = likenesses(
+            self.held.published, self.tables, lambda pairs: relate.related(pairs, self.supplies).scores, nearest
+        )
+        return made or "there are too few plain items to try the rule on"
+
+    def _added(self, control: Control | None) -> Mapping[int, Floats]:
+        """What is learned of the distance tables, by their numbers, from the release alone."""
+        relate, nearest = self.scenario.related_by, self.scenario.nearest
+        assert relate is not None
+        p = added_probabilities(
+            self.held.published,
+            self.tables,
+            lambda pairs: [part.related(pairs, self.supplies).scores for part in relate.parts if part.rung in LEARNT],
+            nearest=nearest,
+            control=control,
+        )
+        return dict(enumerate(p))
+
+    def attacked(self, planned: Planned) -> AttackedRelease[HeldRelease]:
+        """An attack that is there, or about to be, for those who measure it."""
+        number = self.number("attack", planned.digest)
+        return AttackedRelease(self.connection, number, planned.rule.derives, self.held, self.inputs.folder)
+
+    def measure(self, planned: Planned) -> None:
+        """See that an attack that is there, or about to be, is measured."""
+        attacked = self.attacked(planned)
+        for family, key, settings in planned.measures:
+            self.ready("measurement", key, partial(self._measure, family, key, settings, attacked))
+
+    def _measure(
+        self, family: Family, key: str, settings: Mapping[str, Any], attacked: AttackedRelease[HeldRelease]
+    ) -> Write:
+        figures, note = self._figures(family, settings, attacked)
+        return partial(
+            writing.write_measurement,
+            digest=key, attack=attacked.number, family=family.name, figures=figures, note=note,
+        )  # fmt: skip
+
+    def _figures(self, family: Family, settings: Mapping[str, Any], attacked: AttackedRelease[HeldRelease]) -> Measured:
+        if not family.of_release:
+            figures, note = family.measure(attacked, **settings)
+            return (figures if attacked.idle is None else family.undefined(figures)), note
+        if family.name not in self.of_release:
+            self.of_release[family.name] = family.measure(attacked, **settings)
+        return self.of_release[family.name]
+
+
+def _write_attack(
+    connection: sqlite3.Connection,
+    planned: Planned,
+    scope: Scope,
+    reads: Mapping[str, int],
+    took: Mapping[str, float],
+    result: Result,
+    sure: Confidence,
+) -> int:
+    """Write what a rule found, and the views that say why."""
+    rule = planned.rule
+    text = findings.write_rule(connection, rule.digest, rule.name, rule.model.form, rule.text)
+    parameters = planned.settings.model_dump(exclude_none=True) | {"reads": reads, "took": took}
+    parameters["knows"] = "control" if planned.settings.control else step_name(planned.rungs)
+    if sure.reason is not None:
+        parameters["unsure"] = sure.reason
+    if result.idle is not None:
+        parameters["idle"] = result.idle
+    if "auxiliary" in rule.reads and scope.auxiliary is not None:
+        parameters["auxiliary"] = scope.auxiliary
+    if result.notes:
+        parameters["notes"] = list(result.notes)
+    attack = findings.write_attack(
+        connection, planned.digest, text, scope.release, scope.scoring, scope.attacker, parameters
+    )
+    result.write(connection, attack, scope.release)
+    write_probabilities(connection, attack, sure.p)
+    rule.operator.write_views(connection, rule)
+    return attack
