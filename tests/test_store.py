@@ -46,7 +46,9 @@ def test_a_file_that_is_not_there_becomes_a_store(tmp_path):
 def test_an_empty_file_becomes_a_store(tmp_path):
     (tmp_path / "store.db").touch()
     open_store(tmp_path / "store.db").close()
-    connect_readonly(tmp_path / "store.db").close()
+    with closing(connect_readonly(tmp_path / "store.db")) as connection:
+        assert connection.execute("pragma application_id").fetchone() == (APPLICATION,)
+        assert connection.execute("select count(*) from run").fetchone() == (0,)
 
 
 @pytest.mark.parametrize("name", ["we?ird#%20 &.db", "é😀.db", "new\nline.db", ":memory:", "-.db", "a'b\".db"])

@@ -85,6 +85,11 @@ def tampered(store: Path, statement: str) -> Path:
     return store
 
 
+def schema(store: Path) -> list[tuple[str, ...]]:
+    with closing(connect_readonly(store)) as connection:
+        return connection.execute("select type, name, sql from sqlite_master order by 1, 2").fetchall()
+
+
 def refused(way, store: Path) -> str:
     with pytest.raises(DecloakError) as told:
         way(store).close()
@@ -122,9 +127,12 @@ def test_every_command_refuses_it_in_one_line(store, call, tmp_path, monkeypatch
 
 @pytest.mark.parametrize("script", HARMLESS.values(), ids=HARMLESS)
 def test_what_a_user_adds_beside_our_tables_is_let_be(store, script):
+    ours = schema(store)
     changed(store, script)
-    connect_readonly(store).close()
+    added = schema(store)
+    assert (added != ours) == bool(script)
     open_store(store).close()
+    assert schema(store) == added
 
 
 def test_a_view_of_sentences_is_never_asked(store, call):
@@ -153,7 +161,8 @@ def test_other_blanks_and_comments_are_no_other_schema(tmp_path):
     store = tmp_path / "store.db"
     open_store(store).close()
     tampered(store, "update sqlite_master set sql = replace(sql, 'AS id,', 'AS  id, -- a number') where name = 'node'")
-    connect_readonly(store).close()
+    with closing(connect_readonly(store)) as connection:
+        assert connection.execute("select count(*) from node").fetchone() == (0,)
 
 
 @pytest.mark.parametrize(

@@ -292,7 +292,8 @@ def test_this_machine_can_be_asked_when_it_is_allowed():
         check_host(name)
     with serving(allowed=False) as server:
         name, _, port = server.url.removeprefix("http://").partition(":")
-        connected((name, int(port)), 5).close()
+        with connected((name, int(port)), 5) as wire:
+            assert wire.getpeername() == (name, int(port))
 
 
 def test_even_the_one_who_asks_is_stopped_where_nobody_has_allowed_it(server, host):
