@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from decloak.counting.guarantees import RareSets, Told, _Least, violations
+from decloak.counting.guarantees import MarkedBlock, RareSets, _Least, violations
 from decloak.counting.itemsets import coded_items, item_sets, itemset_supports, sizes
 from decloak.counting.rare import _narrowed, rare_itemsets
 from decloak.data.dataset import Dataset
@@ -285,7 +285,7 @@ def test_the_first_are_the_same_however_blocks_come(pairs, step, most, data):
     kept = data.draw(st.sets(st.sampled_from(pairs)))
     for begin in range(0, len(pairs), step):
         block = pairs[begin : begin + step]
-        told = Told(np.array(block), np.ones(len(block), np.int64), np.array([pair in kept for pair in block]))
+        told = MarkedBlock(np.array(block), np.ones(len(block), np.int64), np.array([pair in kept for pair in block]))
         least.take(told, told.minimal)
     assert list(least.named(tuple("abcde"))) == [
         (frozenset({"abcde"[a], "abcde"[b]}), 1) for a, b in sorted(kept)[:most]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import decloak
 from decloak.data.dataset import Dataset
-from decloak.data.held_out import divided
 from decloak.data.rungs import Rung, step_name
+from decloak.data.sampling import divided
 from decloak.relate.clusters import ClustersSource
 from decloak.relate.combined import CombinedBase
 from decloak.relate.ladder import measures_known

@@ -38,7 +38,7 @@ def violations(transactions: Transactions, *, k: int, m: int) -> list[Violation]
     return RareSets(transactions, k, m).first(None)
 
 
-class Told(NamedTuple):
+class MarkedBlock(NamedTuple):
     """Itemsets of one size, some of them, and which are minimal."""
 
     itemsets: Ints
@@ -97,19 +97,19 @@ class RareSets:
         `minimal` leaves out the others. Larger sizes are counted only where the smaller ones do not suffice.
         """
         first, larger = list[Violation](), list[Violation]()
-        for _, parts in groupby(self._marked(), key=lambda told: told.itemsets.shape[1]):
-            least, others = (_Least(None if most is None else most - len(told)) for told in (first, larger))
-            for told in parts:
-                least.take(told, told.minimal)
+        for _, parts in groupby(self._marked(), key=lambda block: block.itemsets.shape[1]):
+            least, others = (_Least(None if most is None else most - len(listed)) for listed in (first, larger))
+            for marked in parts:
+                least.take(marked, marked.minimal)
                 if not minimal:
-                    others.take(told, ~told.minimal)
+                    others.take(marked, ~marked.minimal)
             first += least.named(self.items)
             larger += others.named(self.items)
             if len(first) == most:
                 break
         return [*first, *larger][:most]
 
-    def _marked(self) -> Iterator[Told]:
+    def _marked(self) -> Iterator[MarkedBlock]:
         """All of them, the smaller first."""
         smaller = np.empty(0, np.int64)
         for size in self.sizes:
@@ -119,7 +119,7 @@ class RareSets:
             for block in self.blocks(size):
                 # What violates passes on to every larger itemset that occurs: to look one item back is enough.
                 inside = [among(key(np.delete(block.itemsets, place, axis=1)), smaller) for place in range(size)]
-                yield Told(*block, ~np.logical_or.reduce(inside))
+                yield MarkedBlock(*block, ~np.logical_or.reduce(inside))
                 if not last:
                     violating.append(_keys(len(self.items), size)(block.itemsets))
             smaller = np.sort(np.concatenate(violating)) if violating else np.empty(0, np.int64)
@@ -132,14 +132,14 @@ class _Least:
         self.most = most
         self.blocks: list[ItemsetBlock] = []
 
-    def take(self, told: Told, these: NDArray[np.bool_]) -> None:
+    def take(self, marked: MarkedBlock, these: NDArray[np.bool_]) -> None:
         """Go through some more."""
         if self.most is None:
-            self.blocks.append(ItemsetBlock(told.itemsets[these], told.supports[these]))
+            self.blocks.append(ItemsetBlock(marked.itemsets[these], marked.supports[these]))
         elif these.any() and self.most:
             if self.blocks and len(self.blocks[0].supports) == self.most:
-                these = these & (told.itemsets[:, 0] <= self.blocks[0].itemsets[-1, 0])
-            new = ItemsetBlock(told.itemsets[these], told.supports[these])
+                these = these & (marked.itemsets[:, 0] <= self.blocks[0].itemsets[-1, 0])
+            new = ItemsetBlock(marked.itemsets[these], marked.supports[these])
             self.blocks = [_ordered([*self.blocks, new], self.most)]
 
     def named(self, items: tuple[str, ...]) -> Iterator[Violation]:

@@ -125,9 +125,9 @@ def _pairs(
         ids, items = values.values()
         if len(set(map(str, ids))) < len(ids):
             return ids, items
-    wanted = item if transaction in values else transaction
-    hint = nearest(wanted, values) or "say which columns hold the transaction and the item, or call them tid and item"
-    raise DecloakError(f"no column {shown(wanted)} among {_listed(values)}", hint=hint)
+    missing = item if transaction in values else transaction
+    hint = nearest(missing, values) or "say which columns hold the transaction and the item, or call them tid and item"
+    raise DecloakError(f"no column {shown(missing)} among {_listed(values)}", hint=hint)
 
 
 def _rows_of_pairs(ids: Sequence[Any], items: Sequence[Any]) -> Iterator[Row]:

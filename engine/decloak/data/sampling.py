@@ -1,4 +1,4 @@
-"""A part of a data set: some of its lines, and only so many items that the lines are as dense as is asked for.
+"""Parts of a data set: a sample of its lines, perhaps of a density; what is held out of it, and what is left.
 
 X: lines × items, 1 where a line has an item. The density is the share of ones, so what a line has on average over how
 many items there are. Lines alone are drawn at random. For a density the j items are kept that most lines have, and of
@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decloak.data.dataset import Dataset
+from decloak.data.ordering import Places, canonical
 from decloak.data.rows import CodedRows, picked_labels
 from decloak.errors import DecloakError
 from decloak.lazy import sparse
 
-__all__ = ["sampled"]
+__all__ = ["Divided", "divided", "sampled"]
 
 ROUNDS = 20
 """How often lines are chosen by items and items by lines."""
@@ -95,3 +96,27 @@ def _core(
     # Too few lines that keep an item are no core of so many.
     dense = float(ones / (len(chosen) * len(columns))) if len(chosen) == lines else np.inf
     return _Core(chosen, columns, dense)
+
+
+class Divided(NamedTuple):
+    """The records that are left, in the order in which they were, and those held out."""
+
+    left: Dataset
+    held_out: Dataset
+
+
+def divided(data: Dataset, share: float, seed: int) -> Divided:
+    """Hold out a share of the records, drawn of the records as a set: in whatever order they stand.
+
+    >>> left, out = divided(Dataset.of([["tea"], ["milk"], ["bread"], ["rice"]]), 0.5, seed=1)
+    >>> len(left.transactions), len(out.transactions)
+    (2, 2)
+    """
+    _, places = canonical(data)
+    count = round(share * len(places))
+    drawn = places[np.random.default_rng(seed).permutation(len(places))]
+    return Divided(_picked(data, np.sort(drawn[count:])), _picked(data, np.sort(drawn[:count])))
+
+
+def _picked(data: Dataset, places: Places) -> Dataset:
+    return Dataset(data.rows.take(places).compact, picked_labels(data.labels, places), data.origin)

@@ -100,18 +100,18 @@ def combined(
     there = np.isfinite(z)
     share = there * np.array([1.0] * len(measures) if weights is None else list(weights))[:, None]
     if by == "minimum":
-        one = np.where(there, z, np.inf).min(axis=0, initial=np.inf)
+        joint = np.where(there, z, np.inf).min(axis=0, initial=np.inf)
     else:
         total, summed = share.sum(axis=0), (np.where(there, z, 0.0) * share).sum(axis=0)
-        one = np.divide(summed, total, out=np.full(len(pairs), np.inf), where=total > 0)
-    finite = np.isfinite(one)
-    least = float(one[finite].min()) if finite.any() else 0.0
-    return {pair: d - least if ok else None for pair, d, ok in zip(pairs, one.tolist(), finite.tolist(), strict=True)}
+        joint = np.divide(summed, total, out=np.full(len(pairs), np.inf), where=total > 0)
+    finite = np.isfinite(joint)
+    least = float(joint[finite].min()) if finite.any() else 0.0
+    return {pair: d - least if ok else None for pair, d, ok in zip(pairs, joint.tolist(), finite.tolist(), strict=True)}
 
 
 def _standardised(d: Floats) -> Floats:
     d = np.where(np.isfinite(d), d, np.nan)
-    known = d[np.isfinite(d)]
-    deviation = float(known.std()) if len(known) else 0.0
+    finite = d[np.isfinite(d)]
+    deviation = float(finite.std()) if len(finite) else 0.0
     # Equal distances tell nothing: all at the mean, whatever rounding makes of their deviation.
-    return (d - known.mean()) / deviation if deviation > 1e-12 else d * 0.0
+    return (d - finite.mean()) / deviation if deviation > 1e-12 else d * 0.0

@@ -9,7 +9,7 @@ from typing import Any
 from decloak.data.formats.jsonvalue import json_value
 from decloak.data.formats.lines import FilePath, Line, place, read_lines
 from decloak.data.query import both
-from decloak.errors import DecloakError, nearest, shown
+from decloak.errors import DecloakError, nearest, placed, shown
 
 __all__ = ["Counts", "read_counts_json"]
 
@@ -27,10 +27,8 @@ def read_counts_json(path: FilePath) -> Counts:
     # One value over all lines, so a line may be as long as a whole file: most programs write JSON so.
     text = "\n".join(line.text for line in read_lines(path, longest=LONGEST))
     value = json_value(Line(os.fspath(path), 1, text), SHAPE)
-    try:
+    with placed(place(path)):
         return _counts(value)
-    except DecloakError as error:
-        raise DecloakError(error.message, place(path), error.hint) from None
 
 
 def _counts(value: Any) -> Counts:

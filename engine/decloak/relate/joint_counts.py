@@ -35,7 +35,7 @@ def joint_counts(holds: "sparse.csr_array[np.int32]", first: Integers, second: I
         return counts
     rows, row = np.unique(first, return_inverse=True)
     columns, column = np.unique(second, return_inverse=True)
-    multiply = _dense if holds.nnz > DENSE * holds.shape[0] * holds.shape[1] else _sparse
+    dense = holds.nnz > DENSE * holds.shape[0] * holds.shape[1]
     # Only terms that some pair asks for are multiplied, the first ones step by step: the product of all would not fit.
     right = holds[columns].T.tocsr()
     step = max(1, CELLS // len(columns))
@@ -43,13 +43,10 @@ def joint_counts(holds: "sparse.csr_array[np.int32]", first: Integers, second: I
     for low in range(0, len(rows), step):
         begin, end = np.searchsorted(row[order], (low, low + step))
         here = order[begin:end]
-        counts[here] = multiply(holds[rows[low : low + step]], right)[row[here] - low, column[here]]
+        block = holds[rows[low : low + step]]
+        product = _dense(block, right) if dense else (block @ right).toarray()
+        counts[here] = product[row[here] - low, column[here]]
     return counts
-
-
-def _sparse(rows: Any, columns: Any) -> Integers:
-    product: Integers = (rows @ columns).toarray()
-    return product
 
 
 def _dense(rows: Any, columns: Any) -> Integers:

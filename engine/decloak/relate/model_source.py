@@ -82,14 +82,14 @@ class ModelSource(AskedSource):
         """The distances, of what the store keeps and of what the model says of the rest."""
         cache = supplies.cache or Memory()
         queries = {both(Query(a), Query(b)): None for a, b in pairs}
-        known = dict(cache.known_pairs(self.origin, list(queries)))
-        absent = [pair for pair in queries if pair not in known and pair[0] != pair[1]]
+        kept = dict(cache.known_pairs(self.origin, list(queries)))
+        absent = [pair for pair in queries if pair not in kept and pair[0] != pair[1]]
         if absent and not self.offline:
             for answers in self._asked(absent, supplies.progress):
                 cache.keep(self.origin, dict.fromkeys((query for pair in answers for query in pair), 1))
                 cache.keep_pairs(self.origin, answers)
-                known |= answers
-        return apart(_answer(pairs, known))
+                kept |= answers
+        return apart(_answer(pairs, kept))
 
     def _asked(self, pairs: Sequence[Both], progress: CountingProgress) -> Iterator[dict[Both, int | None]]:
         """What the model says of pairs, as soon as it has given the vectors of both."""

@@ -84,8 +84,8 @@ class SampleSource(CountedSource):
         elif supplies.sample is None:
             raise DecloakError("no sample is known here", hint="write file: FILE")
         else:
-            known = supplies.sample()
-            yield Observed(known.records.transactions, (known.note,))
+            sample = supplies.sample()
+            yield Observed(sample.records.transactions, (sample.note,))
 
 
 class ReleaseSource(CountedSource):

@@ -86,11 +86,11 @@ def connected(
     """A connection to a host and port, in place of `socket.create_connection`; its address was looked at."""
     host, port = address
     check_host(host)
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    for *_, where in found:
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    for *_, where in addresses:
         _check(ip_address(str(where[0])), host)
     failure: OSError = OSError("no address")
-    for family, kind, protocol, _, where in found:
+    for family, kind, protocol, _, where in addresses:
         opened = socket.socket(family, kind, protocol)
         try:
             opened.settimeout(timeout)

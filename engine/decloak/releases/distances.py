@@ -35,7 +35,7 @@ class DistancesForm(SetGeneralisedForm):
         held: HeldSets,
         nearest: int | None,
         scores: Mapping[Pair, float | None] | None,
-        given: Iterable[DistanceTable],
+        listed: Iterable[DistanceTable],
     ) -> Sequence[AttackTable]:
         places = {label: at for at, label in enumerate(held.published.labels)}
         return [
@@ -46,7 +46,7 @@ class DistancesForm(SetGeneralisedForm):
                 tuple(() for _ in table.rows),
                 np.where(np.isfinite(table.d) & (table.d >= 0), table.d, np.nan),
             )
-            for table in given
+            for table in listed
         ]
 
 

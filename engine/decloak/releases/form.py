@@ -93,7 +93,7 @@ class Form(ABC, Generic[Held]):
         held: Held,
         nearest: int | None,
         scores: Mapping[Pair, float | None] | None,
-        given: Iterable[DistanceTable],
+        listed: Iterable[DistanceTable],
     ) -> Sequence[AttackTable]:
         """The distance tables that are attacked: by the scores, or those of the scenario's file."""
         return ()

@@ -90,7 +90,7 @@ class SetGeneralisedForm(Form[HeldSets]):
         held: HeldSets,
         nearest: int | None,
         scores: Mapping[Pair, float | None] | None,
-        given: Iterable[DistanceTable],
+        listed: Iterable[DistanceTable],
     ) -> Sequence[AttackTable]:
         return () if scores is None else tables(held.published, scores, nearest)
 

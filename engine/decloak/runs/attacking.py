@@ -107,10 +107,10 @@ class Execution(Stages):
             return "what a release shows of two plain items is more than it shows of generalised ones"
         if any(part.sends_to for part in relate.parts):
             return "it would take more questions to somebody else"
-        made = likenesses(
+        tables = likenesses(
             self.held.published, self.tables, lambda pairs: relate.related(pairs, self.supplies).scores, nearest
         )
-        return made or "there are too few plain items to try the rule on"
+        return tables or "there are too few plain items to try the rule on"
 
     def _added(self, control: Control | None) -> Mapping[int, Floats]:
         """What is learned of the distance tables, by their numbers, from the release alone."""

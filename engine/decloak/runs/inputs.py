@@ -8,8 +8,8 @@ from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.lines import ReadProgress
 from decloak.data.formats.readers import read
-from decloak.data.held_out import Divided, divided
 from decloak.data.ordering import canonical_digest
+from decloak.data.sampling import Divided, divided
 from decloak.digest import digest
 from decloak.errors import DecloakError, placed, shown
 from decloak.relate.relatedness import KnownSample
@@ -103,9 +103,9 @@ class Inputs:
         sample = scenario.attacker.sample
         if sample is None:
             return
-        known = self.sample(scenario, seed).records
+        sample_records = self.sample(scenario, seed).records
         if scenario.data.collected and scenario.data.quick and not sample.published:
-            there = set(map(frozenset, known.transactions))
+            there = set(map(frozenset, sample_records.transactions))
             if there.issuperset(map(frozenset, self.published_part(scenario, seed).transactions)):
                 message = f"every record of the data is in the sample {shown(sample.sample, 200)}: it is the answers"
                 hint = "give other records, {sample: 0.5} holds some out, or write published: true beside it"

@@ -97,9 +97,9 @@ def _estimate(planned: Sequence[Plan], kept: IsKept, times: Mapping[Took, float]
             (stage, key): Took(stage, name, plan.original) for stage, key, name in stages if not kept(stage, key)
         }
     taken = {took: times.get(took, times.get(took._replace(data=None))) for took in missing.values()}
-    told = [seconds for took in missing.values() if (seconds := taken[took]) is not None]
+    seconds_each = [seconds for took in missing.values() if (seconds := taken[took]) is not None]
     unknown = dict.fromkeys(took.name for took, seconds in taken.items() if seconds is None)
-    return Estimate(fsum(told) if told or not missing else None, tuple(unknown))
+    return Estimate(fsum(seconds_each) if seconds_each or not missing else None, tuple(unknown))
 
 
 def _rehearsed(planned: Sequence[Plan], kept: IsKept) -> Iterator[Rehearsed]:

@@ -192,10 +192,10 @@ def _over_data(measures: Sequence[Measure], pools: Mapping[str, Sequence[str]]) 
         for measure in measures:
             if measure.variant in names:
                 figures.setdefault((measure.measure, measure.attack), []).append(measure)
-        for (name, attack), found in figures.items():
-            values = [PooledFigure(measure.value, measure.part, measure.of) for measure in found]
+        for (name, attack), repeated in figures.items():
+            values = [PooledFigure(measure.value, measure.part, measure.of) for measure in repeated]
             chances = [measure.value for measure in figures.get(("chance", attack), ())]
-            yield _mean(pool, attack, titles[name], values, chances)._replace(knows=found[0].knows)
+            yield _mean(pool, attack, titles[name], values, chances)._replace(knows=repeated[0].knows)
 
 
 def _mean(
@@ -209,5 +209,5 @@ def _mean(
 
 
 def _average(counts: Sequence[float | None]) -> float | None:
-    known = [count for count in counts if count is not None]
-    return math.fsum(known) / len(known) if known else None
+    defined = [count for count in counts if count is not None]
+    return math.fsum(defined) / len(defined) if defined else None

@@ -26,6 +26,7 @@ from decloak.runs.session import Session
 from decloak.store import attackers, inserting, writing
 from decloak.store.reading import read_dataset, read_pair_scores
 from decloak.store.relations import Scope
+from decloak.store.transactions import dataset_of
 
 __all__ = ["Stages"]
 
@@ -217,13 +218,12 @@ class Stages:
     def tables(self) -> Sequence[AttackTable]:
         """The distance tables, made anew where the store has had them from an earlier run."""
         if self._tables is None:
-            given = self.scenario.data.read_tables(self.inputs.folder)
-            self._tables = self.form.tables(self.held, self.scenario.nearest, self.scores, given)
+            listed = self.scenario.data.read_tables(self.inputs.folder)
+            self._tables = self.form.tables(self.held, self.scenario.nearest, self.scores, listed)
         return self._tables
 
     @once
     def scope(self) -> Scope:
         """What rules see of the store."""
         release, scoring = self.release, self.scoring
-        (dataset,) = self.connection.execute("select dataset from release where id = ?", (release,)).fetchone()
-        return Scope(release, int(dataset), scoring, self.attacker, self.auxiliary)
+        return Scope(release, dataset_of(self.connection, release), scoring, self.attacker, self.auxiliary)

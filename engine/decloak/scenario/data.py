@@ -14,8 +14,8 @@ __all__ = ["Data"]
 def _shape(data: object) -> str | None:
     """Which kind of data is meant, by its keys, misspelt ones included."""
     keys = data if isinstance(data, dict) else getattr(data, "model_fields_set", ())
-    known = ("file", "format", "published", "distances", "release", "generate", "text", "searchlog")
-    words = {word for key in keys for word in get_close_matches(str(key), known, 1)}
+    kinds = ("file", "format", "published", "distances", "release", "generate", "text", "searchlog")
+    words = {word for key in keys for word in get_close_matches(str(key), kinds, 1)}
     for alone in ("distances", "release", "generate", "text", "searchlog"):
         if alone in words:
             return alone

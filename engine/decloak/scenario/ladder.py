@@ -40,7 +40,7 @@ def _of_samples(relate: Relatedness | None, attacker: Attacker, made_here: bool)
     held_out = attacker.sample is not None and attacker.sample.share is not None
     if held_out and not made_here:
         yield DecloakError("these data are published already: no record can be held out", hint="write {sample: FILE}")
-    wanted = Rung.SAMPLE in (attacker.rungs or ()) or bool(sources)
-    if wanted and attacker.sample is None and not named:
+    needed = Rung.SAMPLE in (attacker.rungs or ()) or bool(sources)
+    if needed and attacker.sample is None and not named:
         hint = "write knows: [{sample: FILE}], or {sample: 0.5} to hold half of the records out"
         yield DecloakError("nothing here says which sample the attacker knows", hint=hint)

@@ -205,13 +205,13 @@ class Scenario(Varying):
         # An expectation may name an attack by a rule that is misspelt: that is one mistake, not two.
         unknown = dict(self._unknown())
         yield from unknown.items()
-        known = [attack.name for number, attack in enumerate(self.listed) if ("attack", number) not in unknown]
-        yield from self._expected(known, all_named=len(known) == len(self.listed))
+        names = [attack.name for number, attack in enumerate(self.listed) if ("attack", number) not in unknown]
+        yield from self._expected(names, all_named=len(names) == len(self.listed))
         for number, plot in enumerate(self.report.plot or ()):
             faults = plot.unmeasured(self.families, self.fitting, len(self.listed))
             yield from ((("report", "plot", number, *loc), error) for loc, error in faults)
         if self.figure is not None and not unknown:
-            for loc, error in self.figure.faults(known, self._measured):
+            for loc, error in self.figure.faults(names, self._measured):
                 yield ("figure", *loc), error
 
     def _unknown(self) -> Found:

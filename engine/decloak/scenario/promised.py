@@ -5,7 +5,7 @@ from typing import Any
 
 from decloak.anonymisers.registry import AnyMethod
 from decloak.counting.promises import Promise
-from decloak.errors import DecloakError
+from decloak.errors import placed
 from decloak.yaml.part import Part
 from decloak.yaml.source import Source, check, read_source
 from decloak.yaml.tree import Node
@@ -31,7 +31,5 @@ def promise_in(path: Path, **bounds: int | None) -> Promise[Any]:
         if value is not None:
             alone = alone.put((KEY, name), Node(value, said.place), said.place)
     method = check(alone, _Anonymised).anonymise
-    try:
+    with placed(str(said.place)):
         return method.promise
-    except DecloakError as error:
-        raise DecloakError(error.message, str(said.place), error.hint) from None

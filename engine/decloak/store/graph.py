@@ -153,9 +153,9 @@ def add_comparison(graph: Graph, finding: int, comparison: Comparison) -> None:
         node = f"rival:{finding}.{place}"
         graph.add_node(node, kind="rival", label=rival.name, **rival._asdict())
         graph.add_edge(f"finding:{finding}", node, key="chosen_among", kind="chosen_among")
-    for (known, place), closeness in comparison.closeness.items():
+    for (number, place), closeness in comparison.closeness.items():
         graph.add_edge(
-            f"known:{finding}.{known}", f"rival:{finding}.{place}", key="near", kind="near", weight=closeness
+            f"known:{finding}.{number}", f"rival:{finding}.{place}", key="near", kind="near", weight=closeness
         )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decloak.store.arrays import damaged
-from decloak.store.transactions import extent, read_origin_places, read_transactions, write_origin_places
+from decloak.store.transactions import dataset_of, extent, read_origin_places, read_transactions, write_origin_places
 
 __all__ = ["link_origins", "original_ids", "read_origins"]
 
@@ -20,14 +20,14 @@ Places = NDArray[np.integer[Any]]
 def link_origins(connection: sqlite3.Connection, release: int, original: int, truth: Places | None) -> None:
     """Note the original transaction behind each row: the one at a place, None where each is at that of its row."""
     connection.execute("insert into truth_release (release, original) values (?, ?)", (release, original))
-    dataset = _dataset(connection, release)
+    dataset = dataset_of(connection, release)
     places = np.arange(extent(connection, dataset).transactions) if truth is None else np.asarray(truth, np.int64)
     write_origin_places(connection, dataset, places)
 
 
 def read_origins(connection: sqlite3.Connection, release: int) -> Places | None:
     """The place of the record behind every row, None where the originals are not known."""
-    dataset = _dataset(connection, release)
+    dataset = dataset_of(connection, release)
     places = read_origin_places(connection, dataset)
     if places is None:
         return None
@@ -44,11 +44,6 @@ def original_ids(connection: sqlite3.Connection, release: int) -> list[str] | No
         return None
     labels = read_transactions(connection, _original(connection, release)).labels
     return [labels[place] for place in places.tolist()]
-
-
-def _dataset(connection: sqlite3.Connection, release: int) -> int:
-    (dataset,) = connection.execute("select dataset from release where id = ?", (release,)).fetchone()
-    return int(dataset)
 
 
 def _original(connection: sqlite3.Connection, release: int) -> int:

@@ -14,7 +14,7 @@ from decloak.store.reading import knows_originals
 from decloak.store.relations import STRIKES, Derives
 from decloak.store.sandbox import quoted
 from decloak.store.strikes import read_strikes
-from decloak.store.transactions import extent, read_marked, read_origin_places, read_transactions
+from decloak.store.transactions import dataset_of, extent, read_marked, read_origin_places, read_transactions
 
 __all__ = [
     "Exposure", "TableOutcome", "TrueTable", "exposure", "fact_outcomes", "outcomes", "scoring_of", "true_tables",
@@ -58,7 +58,7 @@ class _Truth(NamedTuple):
 
     @classmethod
     def of(cls, connection: sqlite3.Connection, release: int) -> "_Truth":
-        (dataset,) = connection.execute("select dataset from release where id = ?", (release,)).fetchone()
+        dataset = dataset_of(connection, release)
         whole = extent(connection, dataset)
         (items,) = connection.execute("select coalesce(max(id), 0) + 1 from item").fetchone()
         none = np.zeros(0, np.int64)
@@ -179,7 +179,7 @@ def _by_number(rows: NDArray[np.int64]) -> dict[int, NDArray[np.int64]]:
 
 def _occurrences(connection: sqlite3.Connection, release: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
     """Every generalised item of a release, and the transactions that show it, ascending."""
-    (dataset,) = connection.execute("select dataset from release where id = ?", (release,)).fetchone()
+    dataset = dataset_of(connection, release)
     rows = read_transactions(connection, dataset).rows
     elements = np.array(rows.names, np.int64)[rows.codes]
     hidden = elements < 0

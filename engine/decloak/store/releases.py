@@ -14,7 +14,7 @@ from decloak.data.formats.published import written
 from decloak.data.published import Published
 from decloak.digest import digest as digest_of
 from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers
-from decloak.store.transactions import read_transactions, write_marked, write_transactions
+from decloak.store.transactions import dataset_of, read_transactions, write_marked, write_transactions
 
 __all__ = ["generalised_numbers", "mark_originals", "mark_suppressed", "write_release", "write_tree"]
 
@@ -104,7 +104,7 @@ def mark_originals(connection: sqlite3.Connection, release: int, marked: Sequenc
     """Note the members that a distance table file marks as original: transaction label and item name."""
     if not marked:
         return
-    (dataset,) = connection.execute("select dataset from release where id = ?", (release,)).fetchone()
+    dataset = dataset_of(connection, release)
     place = {label: place for place, label in enumerate(read_transactions(connection, dataset).labels)}
     items = item_numbers(connection, {item for _, item in marked})
     write_marked(connection, dataset, sorted({(place[label], items[item]) for label, item in marked}))

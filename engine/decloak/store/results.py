@@ -195,12 +195,12 @@ def notes_of(connection: sqlite3.Connection, run: int) -> list[str]:
     making = connection.execute(
         "select n.value from run r join release l on l.id = r.release join json_each(l.notes) n where r.id = ?", (run,)
     ).fetchall()
-    told = connection.execute(
+    by_attack = connection.execute(
         "select n.value from run_attack r join attack a on a.id = r.attack join json_each(a.parameters, '$.notes') n "
         "where r.run = ? order by r.position, n.id",
         (run,),
     ).fetchall()
-    every = [*notes, *unknown, *warnings, *originals, *making, *told]
+    every = [*notes, *unknown, *warnings, *originals, *making, *by_attack]
     return list(dict.fromkeys(text for (text,) in every))
 
 

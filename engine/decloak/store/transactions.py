@@ -23,8 +23,8 @@ from decloak.store.arrays import damaged, read_array, read_texts, write_array, w
 from decloak.store.inserting import insert, insert_rows, next_number
 
 __all__ = [
-    "LENT", "Extent", "StoredTransactions", "extent", "lend_rows", "make_rows", "pending_datasets", "read_marked",
-    "read_origin_places", "read_transactions", "rows_of_all", "write_marked", "write_origin_places",
+    "LENT", "Extent", "StoredTransactions", "dataset_of", "extent", "lend_rows", "make_rows", "pending_datasets",
+    "read_marked", "read_origin_places", "read_transactions", "rows_of_all", "write_marked", "write_origin_places",
     "write_transactions",
 ]  # fmt: skip
 
@@ -84,6 +84,12 @@ def extent(connection: sqlite3.Connection, dataset: int) -> Extent:
     if row is None:
         raise damaged(dataset, "extent")
     return Extent(*row)
+
+
+def dataset_of(connection: sqlite3.Connection, release: int) -> int:
+    """The number of the data set that a release is."""
+    (dataset,) = connection.execute("select dataset from release where id = ?", (release,)).fetchone()
+    return int(dataset)
 
 
 def read_transactions(connection: sqlite3.Connection, dataset: int) -> StoredTransactions:

@@ -10,7 +10,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.tables import AttackTable
 from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers
 from decloak.store.releases import generalised_numbers
-from decloak.store.transactions import extent, write_transactions
+from decloak.store.transactions import dataset_of, extent, write_transactions
 
 __all__ = ["write_dataset", "write_measurement", "write_relatedness", "write_run", "write_scoring"]
 
@@ -54,8 +54,7 @@ def write_scoring(
 ) -> int:
     """Write the distance tables of a release."""
     scoring = insert(connection, "scoring", digest=digest, release=release, relatedness=relatedness, context=context)
-    (dataset,) = connection.execute("select dataset from release where id = ?", (release,)).fetchone()
-    whole = extent(connection, dataset)
+    whole = extent(connection, dataset_of(connection, release))
     txns = range(whole.first, whole.first + whole.transactions)
     generalised = generalised_numbers(connection, release)
     names = {name for table in tables for row in (table.columns, *table.contexts) for name in row}

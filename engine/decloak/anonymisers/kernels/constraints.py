@@ -57,15 +57,10 @@ def utility_constraints(listed: Iterable[Sequence[str]], items: Collection[str])
 
 
 def _read(listed: Iterable[Sequence[str]], items: Collection[str], kind: str) -> Constraints:
-    domain = set(items)
-    numbered = enumerate(_listed(listed, kind), 1)
-    return tuple(_items_of(constraint, domain, f"{kind} {number}") for number, constraint in numbered)
-
-
-def _listed(listed: object, kind: str) -> Iterable[object]:
     if isinstance(listed, str) or not isinstance(listed, Iterable):
         raise DecloakError(f"the {kind}s are {shown(listed)}", hint="give a list of lists of items")
-    return listed
+    domain = set(items)
+    return tuple(_items_of(constraint, domain, f"{kind} {number}") for number, constraint in enumerate(listed, 1))
 
 
 def item_names(listed: object, place: str) -> tuple[str, ...]:

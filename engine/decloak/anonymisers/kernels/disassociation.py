@@ -11,6 +11,7 @@ from typing import NamedTuple
 from decloak.anonymisers.kernels.horpart import horizontal, pooled_parts
 from decloak.anonymisers.kernels.refine import Leaf, Shared, refined
 from decloak.anonymisers.kernels.verpart import held_rows, vertical
+from decloak.checks import check_whole
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
 from decloak.errors import DecloakError, shown
@@ -76,9 +77,9 @@ def check_records(data: Dataset, k: int) -> None:
 
 
 def _check_parameters(k: int, m: int, max_cluster: int) -> None:
-    for name, value, least in (("k", k, 2), ("m", m, 1), ("max_cluster", max_cluster, 2)):
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise DecloakError(f"{name} is {shown(value)}", hint=f"give a whole number of at least {least}")
+    check_whole(2, k=k)
+    check_whole(1, m=m)
+    check_whole(2, max_cluster=max_cluster)
     if max_cluster < k:
         raise DecloakError(f"max_cluster is {max_cluster} and k is {k}", hint="give a max_cluster of at least k")
 

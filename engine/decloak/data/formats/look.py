@@ -42,8 +42,8 @@ class Reading(NamedTuple):
     @property
     def settings(self) -> dict[str, Any]:
         """The options that are not as they are by themselves."""
-        given = zip(Options._fields, self.options, Options(), strict=True)
-        return {name: value for name, value, unset in given if value != unset}
+        values = zip(Options._fields, self.options, Options(), strict=True)
+        return {name: value for name, value, unset in values if value != unset}
 
     def __str__(self) -> str:
         words = [self.format]

@@ -79,10 +79,10 @@ def read_manifest(file: FilePath) -> Manifest | None:
 
 
 def _manifest(value: Any, path: Path) -> Manifest:
-    known = Manifest.__dataclass_fields__
+    fields = Manifest.__dataclass_fields__
     if not isinstance(value, dict) or value.get("decloak") != "manifest" or value.get("version") != VERSION:
         raise DecloakError(f"no manifest of version {VERSION}", place(path), _NOT_ONE)
     said = {key: inner for key, inner in value.items() if key not in ("decloak", "version")}
-    if said.keys() != known.keys() or not all(isinstance(said[key], dict) for key in ("parameters", "sha256")):
+    if said.keys() != fields.keys() or not all(isinstance(said[key], dict) for key in ("parameters", "sha256")):
         raise DecloakError("a manifest with other keys", place(path), _NOT_ONE)
     return Manifest(**said)
