@@ -10,9 +10,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
-from decloak.measure.kernels.breakage import km_breakage, transaction_breakage
-from decloak.measure.kernels.reassociation import accuracy, reconstructed
+from decloak.measure.kernels.breakage import km_breakage_of, transaction_breakage_of
+from decloak.measure.kernels.reassociation import accuracy_of, reconstructed
 from decloak.measure.kernels.transport import mean_distance
+from decloak.measure.kernels.true_rows import Given, TrueRows
 from decloak.measure.kernels.utility import re_chunks, tkd_chunks
 from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.strategy import Reassociation
@@ -99,9 +100,14 @@ def main() -> None:
         curve = ", ".join(f"{count:,}: {seconds:.2f} s" for count, seconds in taken.items())
         print(f"{name}: {curve}; grows with exponent {growth(taken):.2f}")
     given = reassociate(release, scores, ATTACKS["ABA"])
-    print(f"accuracy: {cpu(lambda: accuracy(release, held, truth, given)):.2f} s")
-    print(f"transaction breakage: {cpu(lambda: transaction_breakage(release, held, truth, given)):.2f} s")
-    print(f"k^m breakage, m = 2: {cpu(lambda: km_breakage(release, held, truth, given, k=K, m=2)):.2f} s")
+
+    def looked_up() -> tuple[TrueRows, Given]:
+        rows = TrueRows(release, held, truth)
+        return rows, rows.given(given)
+
+    print(f"accuracy: {cpu(lambda: accuracy_of(TrueRows(release, held, truth), given)):.2f} s")
+    print(f"transaction breakage: {cpu(lambda: transaction_breakage_of(*looked_up())):.2f} s")
+    print(f"k^m breakage, m = 2: {cpu(lambda: km_breakage_of(*looked_up(), k=K, m=2)):.2f} s")
     print(f"tKd, K = 1000: {cpu(lambda: tkd_chunks(release, held, 1000)):.2f} s")
     print(f"re: {cpu(lambda: re_chunks(release, held)):.2f} s")
     vectors = {f"i{item:03}": np.random.default_rng(item).normal(size=50) for item in range(ITEMS)}

@@ -31,7 +31,7 @@ from decloak.attack.controls import Control
 from decloak.counting.ascending import among
 from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Disassociated
-from decloak.measure.kernels.reassociation import accuracy
+from decloak.measure.kernels.reassociation import accuracy_of
 from decloak.measure.kernels.statistics import paired_difference
 from decloak.measure.kernels.true_rows import TrueRows
 from decloak.relate.clusters import company
@@ -83,7 +83,8 @@ def run(records: Records, seed: int, refine: bool) -> tuple[dict[str, float], fl
     }
     exact = {name: list(one) for name, one in yardsticks(release, scores, knowledge(others, release)).items()}
     attacks |= {name: _given(clusters) for name, clusters in exact.items()}
-    right = {name: accuracy(release, others, made.truth, given) for name, given in attacks.items()}
+    rows = TrueRows(release, others, made.truth)
+    right = {name: accuracy_of(rows, given) for name, given in attacks.items()}
     figures = {name: one.accuracy or 0.0 for name, one in right.items()}
     figures |= {f"chance of {name}": one.chance or 0.0 for name, one in right.items()}
     every = list(outcomes(parts, others, made.truth, release))

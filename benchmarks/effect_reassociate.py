@@ -13,6 +13,7 @@ mean stands with half of its 95% interval, and the last column is the difference
 
 import argparse
 import gzip
+import math
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,11 +24,11 @@ from pathlib import Path
 from bench_reassociate import records as generated
 from decloak.anonymisers.kernels.disassociation import ReleaseAndTruth, disassociate
 from decloak.data.disassociated import Disassociated
-from decloak.measure.kernels.breakage import transaction_breakage
-from decloak.measure.kernels.reassociation import accuracy, added_items
+from decloak.measure.kernels.breakage import transaction_breakage_of
+from decloak.measure.kernels.reassociation import accuracy_of, added_items
 from decloak.measure.kernels.statistics import interval, paired_difference
+from decloak.measure.kernels.true_rows import TrueRows
 from decloak.rules.load import Catalogue
-from decloak.rules.reassociate.bayes import odds_ratios
 from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.strategy import Reassociation
 
@@ -74,7 +75,14 @@ def knowledge(known: Records, release: Disassociated) -> dict[Pair, float]:
     """The log odds ratios; items of the attacker's records that are never together there have a count of 0."""
     counts = Counter(item for record in known for item in record)
     together = Counter(pair for record in known for pair in combinations(record, 2))
-    return odds_ratios(counts, {pair: together[pair] for pair in asked(release)}, len(known))
+    return {(x, y): log_odds_ratio(counts[x], counts[y], together[x, y], len(known)) for x, y in asked(release)}
+
+
+def log_odds_ratio(fx: int, fy: int, both: int, n: int) -> float:
+    """From how often two items occur among n records, 0 for independent ones; a half more of each count, so that none
+    is 0 (Haldane and Anscombe).
+    """
+    return math.log((both + 0.5) * (n - fx - fy + both + 0.5) / ((fx - both + 0.5) * (fy - both + 0.5)))
 
 
 def measured(records: Records, made: ReleaseAndTruth, known: Records, seed: int) -> dict[str, Figures]:
@@ -83,8 +91,8 @@ def measured(records: Records, made: ReleaseAndTruth, known: Records, seed: int)
     found: dict[str, Figures] = {}
     for name, strategy in attacks().items():
         given = reassociate(made.release, scores, strategy, seed=seed, unrelated=0.0)
-        right = accuracy(made.release, records, made.truth, given)
-        broken = transaction_breakage(made.release, records, made.truth, given)
+        rows = TrueRows(made.release, records, made.truth)
+        right, broken = accuracy_of(rows, given), transaction_breakage_of(rows, rows.given(given))
         values = (right.accuracy, right.accuracy_row, right.accuracy_class, right.chance)
         reached = sum(map(bool, chain.from_iterable(added_items(made.release, given))))
         shares = [count / broken.records for count in (reached, broken.row, broken.by_class)]

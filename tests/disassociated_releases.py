@@ -7,6 +7,9 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
+from decloak.measure.kernels.breakage import km_breakage_of, transaction_breakage_of
+from decloak.measure.kernels.reassociation import accuracy_of
+from decloak.measure.kernels.true_rows import TrueRows
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "disassociation.json").read_text())
 ITEMS = "abcdefg"
@@ -76,3 +79,17 @@ def scores(items=ITEMS):
     return st.lists(value, min_size=len(pairs), max_size=len(pairs)).map(
         lambda drawn: {pair: x for pair, x in zip(pairs, drawn, strict=True) if x != 0.6}
     )
+
+
+def accuracy(release, records, truth, assignments):
+    return accuracy_of(TrueRows(release, records, truth), list(assignments))
+
+
+def transaction_breakage(release, records, truth, assignments):
+    rows = TrueRows(release, records, truth)
+    return transaction_breakage_of(rows, rows.given(assignments))
+
+
+def km_breakage(release, records, truth, assignments, *, k, m):
+    rows = TrueRows(release, records, truth)
+    return km_breakage_of(rows, rows.given(assignments), k=k, m=m)

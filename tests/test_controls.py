@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import decloak
 from decloak.attack.features import Occurrences, features
 from decloak.attack.selftrained import _order, _ordered, _restored, _unspelt
+from decloak.commands.carding import account_of
 from decloak.measure.kernels.lead import Claims
 from decloak.report.leads import _survives
-from decloak.report.verdict import conclude
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate import fitted
 from decloak.rules.reassociate.kernel import attack
@@ -115,9 +115,9 @@ def test_repetitions_are_compared_in_pairs():
 def test_what_its_controls_do_not_clear_is_not_printed_as_a_win(tmp_path, monkeypatch):
     (tmp_path / "s.yaml").write_text(f"{CLINIC}attack: [tba, selftrained]\n")
     done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
-    assert "is not counted" not in conclude(done.store, [1]).text
+    assert "is not counted" not in account_of(done.store, [1]).verdict.text
     monkeypatch.setattr("decloak.report.leads._survives", lambda *given: given[3] == "contexts")
-    said = " ".join(conclude(done.store, [1]).text.split())
+    said = " ".join(account_of(done.store, [1]).verdict.text.split())
     assert "with the attack tba" in said
     assert "selftrained is not counted: it is not shown to be ahead of selftrained_contexts" in said
 
@@ -192,7 +192,7 @@ def test_a_lead_that_its_controls_have_too_is_told_as_such(tmp_path, monkeypatch
     (tmp_path / "s.yaml").write_text(f"{CLINIC}attack: [selftrained]\n")
     done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
     monkeypatch.setattr("decloak.report.leads._survives", lambda *given: given[3] == "labels")
-    concluded = conclude(done.store, [1])
+    concluded = account_of(done.store, [1]).verdict
     assert concluded.outcome == "cannot tell"
     assert "and so was what had nothing to go by: that it learned anything is not shown" in " ".join(
         concluded.sentences

@@ -16,8 +16,9 @@ from decloak.counting.inverse import enumerated
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.measure.kernels.link_probability import above
-from decloak.measure.kernels.reassociation import accuracy, reconstructed
+from decloak.measure.kernels.reassociation import accuracy_of, reconstructed
 from decloak.measure.kernels.transport import mean_distance
+from decloak.measure.kernels.true_rows import TrueRows
 from decloak.measure.kernels.utility import re_chunks, tkd_chunks, tlost
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate.kernel import reassociate
@@ -93,7 +94,7 @@ def test_a_run_finds_and_measures_what_the_kernels_do(clinic):
             given = reassociate(made.release, scores, rule, closer="smaller", seed=seed)
             expected = [one for one in given if one.rows]
             assert sorted(read_assigned(store.connection, attacks[name]), key=str) == sorted(expected, key=str)
-            counts = accuracy(made.release, data.transactions, made.truth, expected)
+            counts = accuracy_of(TrueRows(made.release, data.transactions, made.truth), expected)
             assert values["accuracy", name] == counts.accuracy
             assert values["chance", name] == counts.chance
     assert values["findings", "cover"] == len(decloak.cover_problems(made.release))

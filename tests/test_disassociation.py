@@ -13,9 +13,9 @@ from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.anonymisers.kernels.horpart import horizontal
 from decloak.anonymisers.kernels.refine import Leaf, refined
 from decloak.anonymisers.kernels.verpart import anonymous_chunk, held_rows, no_empty_record, vertical
-from decloak.counting.disassociation_guarantee import check_release
 from decloak.data.dataset import Dataset
 from decloak.errors import DecloakError
+from fidelity import check_release
 from naive_disassociation import Refined, anonymous, disassociated, horpart, verpart
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "disassociation.json").read_text())

@@ -12,7 +12,6 @@ from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
 from decloak.errors import DecloakError
-from decloak.measure.kernels.reassociation import accuracy
 from decloak.relate.clusters import company
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate import expected, fitted
@@ -24,7 +23,7 @@ from decloak.rules.reassociate.shared import joint_cases
 from decloak.rules.reassociate.spoilt import Spoiler
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.rules.reassociate.units import AnchoredRows, Unit
-from disassociated_releases import ITEMS, releases, scores
+from disassociated_releases import ITEMS, accuracy, releases, scores
 
 EXPECTATION = Catalogue().rule("expectation").compiled
 

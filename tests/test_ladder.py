@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import decloak
+from decloak.commands.carding import account_of
 from decloak.data.dataset import Dataset
 from decloak.data.rungs import Rung, step_name
 from decloak.data.sampling import divided
@@ -19,7 +20,6 @@ from decloak.relate.ladder import measures_known
 from decloak.relate.ngd_sources import ReleaseSource, SampleSource, ScoresSource
 from decloak.relate.similarity_sources import WordnetSource
 from decloak.report.knowledge import attacker_phrase
-from decloak.report.verdict import conclude
 from decloak.runs.checking import plans
 from decloak.scenario.document import load
 from decloak.store.opening import connect_readonly
@@ -262,7 +262,7 @@ def test_the_verdict_says_which_step_won(tmp_path):
     vary = "vary: {attacker.knows: [nothing, language, [language, release]]}\n"
     path = written(tmp_path, CLINIC.replace("120", "400"), COAT, COUNTS, vary, "attacker: {context: all}\n")
     done = decloak.run(path, store=tmp_path / "s.db")
-    concluded = conclude(done.store, [variant.run for variant in done.variants])
+    concluded = account_of(done.store, [variant.run for variant in done.variants]).verdict
     sentence = r"Right in 100 by what is known: (.*); most is shown to come back by (.*?)\."
     said = re.search(sentence, " ".join(concluded.sentences))
     assert re.fullmatch(r"language \d+ \(\w+\) and language \+ release \d+ \(selftrained\w*\)", said[1])

@@ -13,19 +13,22 @@ import naive_reassociate as naive
 from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError
-from decloak.measure.kernels.breakage import (
-    KmBreakage,
-    TransactionBreakage,
-    km_breakage,
-    km_breakage_of,
-    transaction_breakage,
-)
-from decloak.measure.kernels.reassociation import Accuracy, accuracy, reconstructed
+from decloak.measure.kernels.breakage import KmBreakage, TransactionBreakage, km_breakage_of
+from decloak.measure.kernels.reassociation import Accuracy, reconstructed
 from decloak.measure.kernels.true_rows import TrueRows
 from decloak.measure.kernels.utility import re_chunks, tkd_chunks, tlost
 from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.strategy import Reassociation
-from disassociated_releases import GOLDEN, attacks_of, release_of, releases, scores
+from disassociated_releases import (
+    GOLDEN,
+    accuracy,
+    attacks_of,
+    km_breakage,
+    release_of,
+    releases,
+    scores,
+    transaction_breakage,
+)
 
 CASES = pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: f"{case['kind']}-{case['id']}")
 ABA = Reassociation.build(combine="mean")

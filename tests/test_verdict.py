@@ -6,11 +6,12 @@ import re
 import pytest
 
 import decloak
+from decloak.commands.carding import account_of
 from decloak.measure.kernels.lead import Claims, repeated_lead
 from decloak.report.knowledge import attacker_phrase
 from decloak.report.leads import Lead
 from decloak.report.study import Study
-from decloak.report.verdict import Outcome, conclude, judged
+from decloak.report.verdict import Outcome, judged
 from decloak.store.studies import StudyRun
 
 CLINIC = {
@@ -100,7 +101,7 @@ def test_nothing_is_claimed_that_no_attack_can_show(leads):
 def run(tmp_path, text: str, rows: int | None = None) -> tuple[Outcome, str]:
     (tmp_path / "s.yaml").write_text(f"scenario: s\n{text}")
     done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db", **({} if rows is None else {"rows": rows}))
-    concluded = conclude(done.store, [variant.run for variant in done.variants])
+    concluded = account_of(done.store, [variant.run for variant in done.variants]).verdict
     return concluded.outcome, " ".join(concluded.text.split())
 
 
@@ -144,7 +145,7 @@ def test_a_release_whose_originals_nobody_gave(example):
     text = (example / "scenario.yaml").read_text().replace("file: original.txt, format: basket, ", "")
     (example / "s.yaml").write_text(re.sub(r"\nmeasure: .*", "", text))
     done = decloak.run(example / "s.yaml", store=example / "s.db")
-    concluded = conclude(done.store, [1])
+    concluded = account_of(done.store, [1]).verdict
     assert concluded.outcome == Outcome.NOT_MEASURED
     assert concluded.heading == "What comes back cannot be measured: the originals were not given"
     assert "only the publisher can tell" in concluded.text
@@ -154,7 +155,7 @@ def test_only_a_coin(example):
     text = re.sub(r"attack: .*", "attack: [ra]", (example / "scenario.yaml").read_text())
     (example / "s.yaml").write_text(text)
     done = decloak.run(example / "s.yaml", store=example / "s.db")
-    concluded = conclude(done.store, [1])
+    concluded = account_of(done.store, [1]).verdict
     assert concluded.outcome == Outcome.CANNOT_TELL
     assert "No attack was run that learns anything" in concluded.text
 

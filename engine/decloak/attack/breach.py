@@ -23,7 +23,7 @@ from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError, nearest, shown
 
 __all__ = [
-    "READINGS", "Knowledge", "breach", "breach_total", "breached", "hit_records", "risky_items", "vulnerable_records",
+    "READINGS", "Knowledge", "breach", "breach_total", "breached", "hit_records", "risky_items",
 ]  # fmt: skip
 
 READINGS = ("literal", "sound", "per_item", "sum")
@@ -36,7 +36,7 @@ _Index = Mapping[_Pair, Sequence[frozenset[str]]]
 
 
 def breach(release: Disassociated, knowledge: Knowledge = None, reading: str = "sound") -> int:
-    """Return the breach_total of quantitative privacy breach detection.
+    """Return the total of quantitative privacy breach detection.
 
     >>> from decloak.data.disassociated import Chunk, Cluster
     >>> chunks = (Chunk(("a", "b"), (("a",), ("a", "b"), ("a", "b"))), Chunk(("e",), (("e",), ("e",))))
@@ -73,25 +73,14 @@ def risky_items(covers: Iterable[Cover], knowledge: Knowledge) -> list[tuple[int
     return sorted({(cover.problem.cluster, cover.problem.item) for cover in breached(covers, knowledge)})
 
 
-def vulnerable_records(
-    release: Disassociated,
-    records: Sequence[Collection[str]],
-    truth: Sequence[Sequence[int]],
-    knowledge: Knowledge = None,
+def hit_records(
+    covers: Iterable[Cover], records: Sequence[Collection[str]], truth: Sequence[Sequence[int]], knowledge: Knowledge
 ) -> list[int]:
     """The numbers of the original records a breach really hits: what only the data owner can count.
 
     `truth` holds, cluster by cluster, the numbers of the records in it. A record is hit when a known itemset it
     contains holds x and a covered y of a problem of its cluster.
     """
-    _check_truth(release, records, truth)
-    return hit_records(covers(release), records, truth, knowledge)
-
-
-def hit_records(
-    covers: Iterable[Cover], records: Sequence[Collection[str]], truth: Sequence[Sequence[int]], knowledge: Knowledge
-) -> list[int]:
-    """The same of cover problems that are at hand."""
     problems = [cover.problem for cover in covers]
     index = _index(problems, knowledge)
     at_risk: dict[int, set[_Pair]] = {}
@@ -143,20 +132,9 @@ def _largest(places: Iterable[tuple[int, int, str]]) -> dict[int, int]:
 def _literal(release: Disassociated, problems: Iterable[CoverProblem]) -> int:
     firsts = [{j: chunk.items[0] for j, chunk in enumerate(c.record_chunks)} for c in release.clusters]
     largest = _largest((p.cluster, p.chunk, "") for p in problems if firsts[p.cluster][p.chunk] == p.item)
-    breach_total = running = 0
+    total = running = 0
     for cluster in range(len(release.clusters)):
         # Never reset, as in the published algorithm: that is what makes this reading the literal one.
         running = max(running, largest.get(cluster, 0))
-        breach_total += running
-    return breach_total
-
-
-def _check_truth(release: Disassociated, records: Sequence[Collection[str]], truth: Sequence[Sequence[int]]) -> None:
-    sizes = [cluster.size for cluster in release.clusters]
-    if list(map(len, truth)) != sizes:
-        hint = "give one list of record numbers a cluster"
-        raise DecloakError("the truth does not give each cluster as many records as it has", hint=hint)
-    numbers = [number for cluster in truth for number in cluster]
-    if any(not 0 <= number < len(records) for number in numbers) or len(set(numbers)) < len(numbers):
-        hint = f"numbers are 0 to {len(records) - 1}"
-        raise DecloakError("the truth names a record twice, or one that is not there", hint=hint)
+        total += running
+    return total

@@ -8,11 +8,9 @@ right beyond chance, not the most precise one, which may have struck next to not
 """
 
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
-from contextlib import closing
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 from math import fsum
-from pathlib import Path
 from textwrap import fill
 from typing import Any, NamedTuple
 
@@ -24,11 +22,10 @@ from decloak.report.leads import Lead, attacks_beyond_chance, leads_of, steps, u
 from decloak.report.study import Study
 from decloak.report.verdict_words import WHATEVER, considered, deed, digits_of, in_hundred, points, times, way, whatever
 from decloak.rules.load import parse_rule
-from decloak.store.opening import connect_readonly
 from decloak.store.results import attacks_of
-from decloak.store.studies import StudyRun, read_runs
+from decloak.store.studies import StudyRun
 
-__all__ = ["Conclusion", "Outcome", "conclude", "conclusion", "judged"]
+__all__ = ["Conclusion", "Outcome", "conclusion", "judged"]
 
 MARGIN = 0.02
 """A lead that nobody need mind."""
@@ -61,12 +58,6 @@ class Conclusion(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         return {"outcome": str(self.outcome), "heading": self.heading, "sentences": list(self.sentences)}
-
-
-def conclude(store: Path, runs: Iterable[int]) -> Conclusion:
-    """What came of runs of a store, given by number."""
-    with closing(connect_readonly(store)) as connection:
-        return conclusion(connection, Study.of(connection, read_runs(connection, runs)))
 
 
 def conclusion(connection: sqlite3.Connection, study: Study) -> Conclusion:

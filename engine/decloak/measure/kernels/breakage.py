@@ -7,7 +7,7 @@ chunks of its cluster (items of one record chunk are published together; shared 
 exposed by row when such a record was given it, by class when the row of an identical anchor was.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -17,17 +17,13 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from decloak.counting.ascending import Ints, among, distinct, places_in
 from decloak.counting.itemsets import cost_runs
-from decloak.data.assignment import Assignment
-from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError
-from decloak.measure.kernels.true_rows import Given, Records, TrueRows, Truth
+from decloak.measure.kernels.true_rows import Given, TrueRows
 
 __all__ = [
     "KmBreakage",
     "TransactionBreakage",
-    "km_breakage",
     "km_breakage_of",
-    "transaction_breakage",
     "transaction_breakage_of",
 ]
 
@@ -51,15 +47,8 @@ class KmBreakage(NamedTuple):
     protected: int
 
 
-def transaction_breakage(
-    release: Disassociated, records: Records, truth: Truth, assignments: Iterable[Assignment]
-) -> TransactionBreakage:
-    rows = TrueRows(release, records, truth)
-    return transaction_breakage_of(rows, rows.given(assignments))
-
-
 def transaction_breakage_of(rows: TrueRows, given: Given) -> TransactionBreakage:
-    """The same of rows and gifts that were looked up before."""
+    """Count the records that got an item they hold."""
     added = given.added
     right = added[among(added, rows.held)]
     by_row = len(distinct(right // rows.items))
@@ -77,16 +66,11 @@ def _incidence(row: Ints, column: Ints, rows: TrueRows, columns: int) -> sparse.
     return sparse.csr_array((np.ones(len(row), np.int32), (row, column)), shape=(rows.rows, columns))
 
 
-def km_breakage(
-    release: Disassociated, records: Records, truth: Truth, assignments: Iterable[Assignment], *, k: int, m: int
-) -> KmBreakage:
-    """Count the protected itemsets of at most m items, and those that the attack put together again."""
-    rows = TrueRows(release, records, truth)
-    return km_breakage_of(rows, rows.given(assignments), k=k, m=m)
-
-
 def km_breakage_of(rows: TrueRows, given: Given, *, k: int, m: int, piece: int = PIECE) -> KmBreakage:
-    """The same of rows and gifts that were looked up before; `piece` bounds the memory."""
+    """Count the protected itemsets of at most m items, and those that the attack put together again.
+
+    `piece` bounds the memory.
+    """
     if k < 1 or m < 1:
         raise DecloakError(f"k is {k} and m is {m}", hint="both are at least 1")
     added = given.added

@@ -20,14 +20,13 @@ import numpy as np
 from decloak.counting.ascending import Ints, among
 from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Disassociated
-from decloak.measure.kernels.true_rows import Given, Records, TrueRows, Truth
+from decloak.measure.kernels.true_rows import Given, TrueRows, Truth
 from decloak.rules.reassociate.shared import is_shared
 from decloak.rules.reassociate.units import rows_of_cluster
 
 __all__ = [
     "Accuracy",
     "ClusterAccuracy",
-    "accuracy",
     "accuracy_by_cluster",
     "accuracy_of",
     "added_items",
@@ -101,21 +100,16 @@ def _ratio(part: Fraction | int, whole: int) -> float | None:
     return float(Fraction(part) / whole) if whole else None
 
 
-def accuracy(release: Disassociated, records: Records, truth: Truth, assignments: Iterable[Assignment]) -> Accuracy:
+def accuracy_of(rows: TrueRows, assignments: Sequence[Assignment]) -> Accuracy:
     """Count what an attack has right; units it did not give anybody count as true all the same.
 
-    >>> from decloak.data.disassociated import Chunk, Cluster
+    >>> from decloak.data.disassociated import Chunk, Cluster, Disassociated
     >>> chunks = (Chunk(("a",), (("a",), ("a",))), Chunk(("c",), (("c",),)))
-    >>> release = Disassociated((Cluster(2, chunks, ()),))
-    >>> won_back = accuracy(release, [["a"], ["a", "c"]], [[0, 1]], [Assignment(0, 1, ("c",), (0,))])
+    >>> rows = TrueRows(Disassociated((Cluster(2, chunks, ()),)), [["a"], ["a", "c"]], [[0, 1]])
+    >>> won_back = accuracy_of(rows, [Assignment(0, 1, ("c",), (0,))])
     >>> won_back.accuracy, won_back.accuracy_row, won_back.accuracy_class
     (0.5, 0.0, 1.0)
     """
-    return accuracy_of(TrueRows(release, records, truth), list(assignments))
-
-
-def accuracy_of(rows: TrueRows, assignments: Sequence[Assignment]) -> Accuracy:
-    """The same of rows that were looked up before."""
     given, unit = rows.given(assignments), rows.units(assignments)
     right = among(unit[given.assignment] * rows.rows + given.row, rows.true)
     _, a, t, size = _by_class(rows, given, unit)

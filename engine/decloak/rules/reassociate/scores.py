@@ -2,7 +2,20 @@
 
 SC(a, y): the score of two items, larger is closer. v_a: the mean of SC(a, y) over the items y of a unit. The value of
 a unit and an anchor: mean(v), the mean of {v >= median(v)}, or max(v), over the items a of the anchor; -inf without
-any. A missing score is skipped. How `bayes` and `fitted` combine is said there.
+any. A missing score is skipped. How `fitted` combines is said there; `bayes` is naive Bayes: what an anchor A holds and
+what it lacks both speak for or against a unit u. With I the items of the cluster's anchors,
+
+    odds(u | A) = odds(u) * prod over a in A of P(a|u) / P(a|not u)
+                          * prod over a in I - A of (1 - P(a|u)) / (1 - P(a|not u))
+
+P(a|not u) is near the share of the cluster's rows that show a, which is published. What u changes about it is taken as
+an odds ratio, for that, unlike a probability, does not depend on how frequent a and u are in the cluster and so carries
+over from the attacker's own knowledge: logit P(a|u) = logit P(a|not u) + theta(a, u). Then the factor of an item held
+over the factor of the same item lacked is exp(theta), and ln odds(u | A) = constant of u and the cluster + the sum over
+a in A of theta(a, u). The constant decides nothing, neither for one unit nor for an assignment, which gives every unit
+a fixed number of rows. theta(a, u) = sum over the items y of u of theta(a, y), as naive as the rest: how far the score
+of a and y is above that of unrelated items, such as a log odds ratio with `unrelated` 0. Its unit is irrelevant to the
+ranking. A pair the attacker knows nothing of has theta = 0; so an empty anchor has a value, unlike under other rules.
 
 Arrays are padded: U units by C anchors by L items of an anchor; I items of all anchors of a cluster, column I is for
 what is not there. NaN is no score.

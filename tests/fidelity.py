@@ -1,4 +1,4 @@
-"""Does a disassociated release agree with the records it was made from?
+"""What a disassociated release promises, and whether it agrees with the records it was made from.
 
 A record gives to a record chunk its items in it, to the term chunk likewise, and to a shared chunk its items that its
 cluster publishes neither itself nor in a joint cluster inside. Without the truth (which records are in which cluster)
@@ -8,15 +8,30 @@ only what every partition must have is compared: the number of records, the item
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from decloak.counting import disassociation_guarantee
 from decloak.counting.itemsets import item_sets
 from decloak.counting.release_structure import TERMS, ReleaseFault, inner_joints, joints_of, published_by
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError, shown
 
-__all__ = ["infidelities"]
-
 Subrecords = Iterable[Iterable[str]]
+
+
+def check_release(
+    release: Disassociated,
+    *,
+    original: Dataset | Iterable[Iterable[str]] | None = None,
+    truth: Sequence[Sequence[int]] | None = None,
+    **bounds: int | None,
+) -> list[ReleaseFault]:
+    """What breaks the promise of a release, and where it differs from the records; with `truth`, the numbers of the
+    records of each cluster, every chunk must be their projection.
+    """
+    faults = disassociation_guarantee.check_release(release, **bounds)
+    if original is not None and not any(fault.kind == "shared clusters" for fault in faults):
+        faults += infidelities(release, original, truth)
+    return faults
 
 
 def infidelities(
