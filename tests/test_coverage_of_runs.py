@@ -1,7 +1,7 @@
 """How often the intervals that runs print hold what they are about: every figure of 400 repetitions of small clinics.
 
 The repetitions stand for all there could be: their mean is what an interval should hold. 2,000 experiments take a few
-of them at random, and make the interval as a run does, with the bounds that it knows.
+of them at random, and make the interval as a run does, with the bounds that it knows. Data sets of a kind likewise.
 """
 
 import random
@@ -37,6 +37,11 @@ SCENARIOS = {
         "attacker: {model: moderate, share: 0.3}\nmeasure: [accuracy, breakage, breach]\n"
     ),
 }
+REPEAT = f"repeat: {{times: {REPEATED}, seed: 1}}\n"
+VARY = f"vary: {{data.seed: {list(range(REPEATED))}}}\n"
+KINDS = {kind: f"{CLINIC}{text}{REPEAT}" for kind, text in SCENARIOS.items()} | {
+    f"{kind}, data sets": f"{CLINIC}{text}{VARY}" for kind, text in SCENARIOS.items()
+}
 
 
 def printed(name: str) -> bool:
@@ -45,11 +50,11 @@ def printed(name: str) -> bool:
     return figure_titles()[name].column or (name in card and not name.endswith(("_chance", "_raw", "hidden", "people")))
 
 
-@pytest.fixture(scope="module", params=SCENARIOS)
+@pytest.fixture(scope="module", params=KINDS)
 def done(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     path = folder / "s.yaml"
-    path.write_text(f"{CLINIC}{SCENARIOS[request.param]}repeat: {{times: {REPEATED}, seed: 1}}\n")
+    path.write_text(KINDS[request.param])
     return decloak.run(path, store=folder / "s.db")
 
 

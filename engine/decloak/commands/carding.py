@@ -7,8 +7,17 @@ from textwrap import fill
 from typing import NamedTuple
 
 from decloak.report.beside import AttackPair, basis, leaders, pairs_of, sentence
-from decloak.report.card import RiskCard, risk_cards
-from decloak.report.comparison import advice, called_shortly, card_rows, comparison_rows, costs_of, reasons, remark
+from decloak.report.card import RiskCard, pooled_cards, risk_cards
+from decloak.report.comparison import (
+    advice,
+    called_shortly,
+    card_rows,
+    comparison_rows,
+    costs_of,
+    reasons,
+    remark,
+    unpooled,
+)
 from decloak.report.study import Study
 from decloak.report.table import emit
 from decloak.report.terminal import say
@@ -22,13 +31,14 @@ WIDTH = 100
 
 
 class Account(NamedTuple):
-    """What there is to say of some runs beside their figures: the verdict, a card for each variant, and how far attacks
-    are ahead of each other.
+    """What there is to say of some runs beside their figures: the verdict, a card for each variant, one over the data
+    sets where these alone differ, and how far attacks are ahead of each other.
     """
 
     study: Study
     verdict: Conclusion
     cards: Sequence[RiskCard]
+    pooled: Sequence[RiskCard]
     pairs: Sequence[AttackPair]
 
 
@@ -37,17 +47,24 @@ def account_of(store: Path, numbers: Iterable[int]) -> Account:
     with closing(connect_readonly(store)) as connection:
         study = Study.of(connection, read_runs(connection, numbers))
         verdict, cards = conclusion(connection, study), risk_cards(connection, study)
-        return Account(study, verdict, cards, pairs_of(connection, study))
+        return Account(study, verdict, cards, pooled_cards(connection, study), pairs_of(connection, study))
 
 
-def print_cards(study: Study, cards: Sequence[RiskCard]) -> None:
-    """The card of one variant, or all of them in one table, and a blank line."""
-    if len(cards) == 1:
-        _print_card(cards[0])
-    elif cards and (said := print_comparison(study, cards)):
-        say(f"\n{said}")
-    if cards:
-        say("")
+def print_cards(account: Account) -> None:
+    """The card of one variant, or all of them in one table, those over data sets below, and a blank line."""
+    for cards in (account.cards, account.pooled):
+        if len(cards) == 1:
+            if cards[0].data_sets > 1:
+                say(f"{cards[0].variant.capitalize()}:")
+            _print_card(cards[0])
+        elif cards:
+            said = print_comparison(account.study, cards)
+            if said and (not account.pooled or cards is account.pooled):
+                say(f"\n{said}")
+        if cards:
+            say("")
+    if missing := unpooled(account.study, account.cards, account.pooled):
+        say(f"{missing}\n")
 
 
 def _print_card(card: RiskCard) -> None:
@@ -65,7 +82,8 @@ def print_comparison(study: Study, cards: Sequence[RiskCard]) -> str:
     """Several variants in one table: people before → after an attack, by chance in brackets; what to make of it."""
     cards = called_shortly(cards)
     columns, rows = comparison_rows(cards, costs_of(study))
-    say("People as published → after the attack that finds most (by chance):")
+    over = f", over {cards[0].data_sets} data sets" if cards[0].data_sets > 1 else ""
+    say(f"People as published → after the attack that finds most (by chance){over}:")
     emit(columns, rows, "table")
     said = remark(cards)
     for reason in (*reasons(cards), *([f"({said})"] if said else [])):

@@ -138,7 +138,7 @@ def _print(done: "Run", account: "Account", form: str, quiet: bool) -> None:
     from decloak.runs.runner import Measure
 
     if form == "json":
-        cards = [card.as_json() for card in account.cards]
+        cards = [card.as_json() for card in (*account.cards, *account.pooled)]
         pairs = [pair.as_json() for pair in account.pairs]
         emit_json({"verdict": account.verdict.as_json(), "cards": cards, "pairs": pairs} | _as_json(done))
         return
@@ -146,7 +146,7 @@ def _print(done: "Run", account: "Account", form: str, quiet: bool) -> None:
         emit(Measure._fields, done.measures, form)
         return
     say(f"{account.verdict.text}\n")
-    print_cards(account.study, account.cards)
+    print_cards(account)
     if quiet:
         return
     columns, rows = measure_rows(done)

@@ -62,7 +62,7 @@ def _print_grouped(store: Path, number: int, knows: Mapping[str, str | None]) ->
     from decloak.report.grouped import family_tables
 
     account = account_of(store, [number])
-    print_cards(account.study, account.cards)
+    print_cards(account)
     with closing(connect_readonly(store)) as connection:
         figures = results.pooled_figures(connection, number)
         measured = results.measured_families(connection, number)

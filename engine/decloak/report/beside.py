@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import fsum
 from typing import Any
 
 from decloak.measure.family import POOLED
@@ -17,7 +18,7 @@ from decloak.measure.kernels.statistics import Interval
 from decloak.report.knowledge import listed
 from decloak.report.leads import attacks_beyond_chance
 from decloak.report.study import Study
-from decloak.report.verdict_words import about, points, spelt
+from decloak.report.verdict_words import about, of_a_kind, points, spelt
 from decloak.store.results import won_back
 
 __all__ = ["AttackPair", "all_pairs", "basis", "leaders", "pairs_of", "sentence"]
@@ -49,46 +50,63 @@ _PARTS = {"difference": "mean", "low": "low", "high": "high", "n": "n"}
 
 Scopes = Mapping[int, Won]
 """What an attack won in each table or cluster, and in all."""
+OfRun = Mapping[str, Scopes]
+"""What the attacks of a run won."""
 
 
 def pairs_of(connection: sqlite3.Connection, study: Study) -> list[AttackPair]:
     """Every two attacks of every variant of which somebody can say what they won back, and how sure that is."""
     attacks = attacks_beyond_chance(connection, study.runs)
-    by_variant = {name: _won(connection, runs, attacks) for name, runs in study.variants}
-    count = sum(1 for won in by_variant.values() for _ in combinations(won, 2))
-    level = 1 - 0.05 / max(1, count)
-    pairs = [_pair(name, *two, level) for name, won in by_variant.items() for two in combinations(won.items(), 2)]
+    by_run = {run.run: _of_run(connection, run.run) for run in study.runs}
+    groups = {
+        name: [_of_data_set(by_run, numbers) if isinstance(numbers, tuple) else by_run[numbers] for numbers in runs]
+        for name, runs in study.groups
+    }
+    pooled = {name for name, _ in study.pools}
+    ranked = {name: list(combinations(_ranked(group, attacks), 2)) for name, group in groups.items()}
+    level = 1 - 0.05 / max(1, sum(map(len, ranked.values())))
+    pairs = [_pair(name, groups[name], *two, level, name in pooled) for name, twos in ranked.items() for two in twos]
     return [pair for pair in pairs if pair.ahead.low is not None]
 
 
-def _won(connection: sqlite3.Connection, runs: Sequence[int], attacks: Sequence[str]) -> dict[str, list[Scopes]]:
-    """What attacks won in the runs of a variant, those that won most first."""
-    by_attack: dict[str, list[dict[int, Won]]] = {attack: [{} for _ in runs] for attack in attacks}
-    for place, run in enumerate(runs):
-        for attack, scope, right, by_chance, hidden in won_back(connection, run):
-            if attack in by_attack:
-                by_attack[attack][place][scope] = Won(right - by_chance, hidden)
-    means = {attack: _mean_share(of_runs) for attack, of_runs in by_attack.items()}
-    ranked = sorted((attack for attack in attacks if means[attack] is not None), key=lambda name: -(means[name] or 0.0))
-    return {attack: [*by_attack[attack]] for attack in ranked}
+def _of_run(connection: sqlite3.Connection, run: int) -> OfRun:
+    won: dict[str, dict[int, Won]] = {}
+    for attack, scope, right, by_chance, hidden in won_back(connection, run):
+        won.setdefault(attack, {})[scope] = Won(right - by_chance, hidden)
+    return won
 
 
-def _mean_share(of_runs: Sequence[Scopes]) -> float | None:
-    shares = [share for won in of_runs if POOLED in won and (share := won[POOLED].share) is not None]
-    return sum(shares) / len(shares) if shares else None
+def _of_data_set(by_run: Mapping[int, OfRun], runs: Sequence[int]) -> OfRun:
+    """What attacks won of one data set on the mean, as of one release."""
+    attacks = dict.fromkeys(attack for run in runs for attack in by_run[run])
+    means = {attack: _mean_share([by_run[run] for run in runs], attack) for attack in attacks}
+    return {attack: {POOLED: Won(mean, 1.0)} for attack, mean in means.items() if mean is not None}
 
 
-def _pair(variant: str, first: tuple[str, list[Scopes]], second: tuple[str, list[Scopes]], level: float) -> AttackPair:
-    (name, won), (other, beside) = first, second
-    ahead, repeated = _repeated(won, beside, level), len(won)
-    if ahead.low is None:  # repetitions that do not differ are one release
-        ahead, repeated = _resampled(won[0], beside[0], level), 1
-    return AttackPair(variant, name, other, ahead, level, about(repeated, ahead))
+def _ranked(group: Sequence[OfRun], attacks: Sequence[str]) -> list[str]:
+    """The attacks by what they won, the most first."""
+    means = {attack: mean for attack in attacks if (mean := _mean_share(group, attack)) is not None}
+    return sorted(means, key=lambda attack: -means[attack])
 
 
-def _repeated(won: Sequence[Scopes], beside: Sequence[Scopes], level: float) -> Interval:
-    both = [_of_both(*of_run, POOLED) for of_run in zip(won, beside, strict=True)]
-    return repeated_difference([mine for mine, _ in both], [theirs for _, theirs in both], level)
+def _mean_share(group: Sequence[OfRun], attack: str) -> float | None:
+    pooled = [won[POOLED].share for of_run in group if POOLED in (won := of_run.get(attack, {}))]
+    shares = [share for share in pooled if share is not None]
+    return fsum(shares) / len(shares) if shares else None
+
+
+def _pair(variant: str, group: Sequence[OfRun], first: str, second: str, level: float, pooled: bool) -> AttackPair:
+    both = [(of_run.get(first, {}), of_run.get(second, {})) for of_run in group]
+    ahead, repeated = _repeated(both, level), len(group)
+    if ahead.low is None and not pooled:  # repetitions that do not differ are one release
+        ahead, repeated = _resampled(*both[0], level), 1
+    said = of_a_kind(ahead.n) if pooled else about(repeated, ahead)
+    return AttackPair(variant, first, second, ahead, level, said)
+
+
+def _repeated(both: Sequence[tuple[Scopes, Scopes]], level: float) -> Interval:
+    pooled = [_of_both(*of_run, POOLED) for of_run in both]
+    return repeated_difference([mine for mine, _ in pooled], [theirs for _, theirs in pooled], level)
 
 
 def _resampled(won: Scopes, beside: Scopes, level: float) -> Interval:
@@ -157,7 +175,9 @@ def _bounds(pair: AttackPair) -> str:
 
 def basis(pairs: Sequence[AttackPair]) -> str:
     """What the numbers of some pairs are, and what their intervals are about and allow for."""
-    abouts = list(dict.fromkeys(pair.about for pair in pairs))
-    said = abouts[0] if len(abouts) == 1 else "the repetitions of each, or the parts of what was released once"
+    abouts = dict.fromkeys(pair.about for pair in pairs)
+    if len(abouts) > 1:  # each has its own number of parts
+        abouts = dict.fromkeys("the parts of a release resampled" if "parts of" in one else one for one in abouts)
     all_pairs = "one pair" if len(pairs) == 1 else f"all {spelt(len(pairs))} pairs"
-    return f"points of all there is to win back, beyond chance; with 95% confidence, {all_pairs} considered, {said}"
+    considered = f"with 95% confidence, {all_pairs} considered"
+    return f"points of all there is to win back, beyond chance; {considered}, {' or '.join(abouts)}"

@@ -7,20 +7,20 @@ the cell says why. Everything in it is a figure of the store, a mean over repeti
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
 from decloak.measure.kernels.lead import wilson
 from decloak.measure.kernels.statistics import REAL, Bounds, Interval, interval
 from decloak.releases.registry import form_of
-from decloak.report.study import Study
+from decloak.report.study import Numbers, Study, flat
 from decloak.rules.load import parse_rule
 from decloak.store.reading import knows_originals
 from decloak.store.results import attacks_of, release_of
 from decloak.store.studies import StudyRun
 
-__all__ = ["ROWS", "Cell", "RiskCard", "controls_of", "risk_card", "risk_cards"]
+__all__ = ["ROWS", "Cell", "RiskCard", "controls_of", "pooled_cards", "risk_card", "risk_cards"]
 
 
 class Row(NamedTuple):
@@ -84,6 +84,8 @@ class RiskCard:
     """Their numbers in the store."""
     name: str
     """What the variant is called beside others."""
+    data_sets: int = 1
+    """Over how many data sets of a kind its figures are means, one for each."""
 
     @property
     def sampled(self) -> bool:
@@ -105,7 +107,8 @@ class RiskCard:
 
     def as_json(self) -> dict[str, Any]:
         cells = {figure: self._plain(cell) for figure, cell in self.cells.items()}
-        return {"variant": self.variant, "people": self.people, "records": self.records, "hidden": self.hidden} | cells
+        whose = {"variant": self.variant, "people": self.people, "records": self.records, "data_sets": self.data_sets}
+        return whose | {"hidden": self.hidden} | cells
 
     def _plain(self, cell: Cell) -> dict[str, Any]:
         ways = {"before": self.around(cell.before), "after": self.around(cell.after)}
@@ -128,6 +131,18 @@ def risk_cards(connection: sqlite3.Connection, study: Study) -> list[RiskCard]:
     return [card for card in cards if card is not None]
 
 
+def pooled_cards(connection: sqlite3.Connection, study: Study) -> list[RiskCard]:
+    """The cards of variants that differ in their data set alone, together, where these have as many people."""
+    controls = controls_of(connection, study.runs)
+    alike = [(name, runs) for name, runs in study.pools if len(set(study.values(flat(runs), "people"))) == 1]
+    cards = (risk_card(connection, study, name, runs, controls) for name, runs in alike)
+    return [
+        replace(card, data_sets=len(runs), name=card.name.rpartition(", over ")[0] or card.name)
+        for card, (_, runs) in zip(cards, alike, strict=True)
+        if card is not None
+    ]
+
+
 def controls_of(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> set[str]:
     """The attacks that toss coins, or are spoilt: what others are compared with, and no attack to fear."""
     attacks = {attack.label: attack for run in runs for attack in attacks_of(connection, run.run)}
@@ -135,30 +150,29 @@ def controls_of(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> set
 
 
 def risk_card(
-    connection: sqlite3.Connection, study: Study, variant: str, runs: Sequence[int], controls: set[str]
+    connection: sqlite3.Connection, study: Study, variant: str, runs: Numbers, controls: set[str]
 ) -> RiskCard | None:
-    """The card of one variant, over the runs that repeat it."""
+    """The card of one variant, over the runs that repeat it; or of several, over their data sets."""
     people = _published(study, runs, "people").mean
     if people is None:
         return None
-    release = release_of(connection, runs[-1])
+    every = flat(runs)
+    release = release_of(connection, every[-1])
     known, apart = knows_originals(connection, release), form_of(connection, release).apart
     of = round(people)
     attacks = [attack for attack in study.attacks if attack not in controls]
     cells = {row.figure: _cell(study, runs, row.figure, attacks, of, known, apart) for row in ROWS}
-    records = study.sizes.get(runs[-1]) or of
-    releases = frozenset(release_of(connection, run) for run in runs)
+    records = study.sizes.get(every[-1]) or of
+    releases = frozenset(release_of(connection, run) for run in every)
     return RiskCard(variant, of, records, cells, _published(study, runs, "hidden").mean, releases, variant)
 
 
-def _published(study: Study, runs: Sequence[int], name: str, of: int | None = None) -> Interval:
+def _published(study: Study, runs: Numbers, name: str, of: int | None = None) -> Interval:
     """The mean of a figure of the release alone."""
     return interval(study.values(runs, name), bounds=REAL if of is None else Bounds(0.0, float(of)))
 
 
-def _cell(
-    study: Study, runs: Sequence[int], figure: str, attacks: Sequence[str], of: int, known: bool, apart: bool
-) -> Cell:
+def _cell(study: Study, runs: Numbers, figure: str, attacks: Sequence[str], of: int, known: bool, apart: bool) -> Cell:
     raw = _published(study, runs, f"{figure}_raw").mean
     if figure == "linked" and not apart:
         return Cell(of, reason=WHOLE)

@@ -15,7 +15,7 @@ from decloak.measure.registry import figure_titles
 from decloak.report.card import GUESSES, NOBODY, ROWS, Cell, RiskCard
 from decloak.report.knowledge import listed
 from decloak.report.study import Study
-from decloak.report.verdict_words import times
+from decloak.report.verdict_words import of_a_kind, times
 from decloak.store.studies import StudyRun, read_runs, sweep_of
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "people",
     "reasons",
     "remark",
+    "unpooled",
 ]
 
 Costs = Mapping[str, Mapping[str, float | None]]
@@ -56,7 +57,7 @@ def costs_of(study: Study) -> Costs:
     """What each variant loses, means over repetitions."""
     titles = figure_titles()
     costs: dict[str, dict[str, float | None]] = {}
-    for variant, runs in study.variants:
+    for variant, runs in study.groups:
         for figure in COSTS:
             mean = interval(study.values(runs, figure)).mean
             if mean is not None:
@@ -102,7 +103,9 @@ def remark(cards: Sequence[RiskCard]) -> str | None:
     parts += [_drawn(card, brackets=card is only) for _, card in sorted(sampled.items())]
     ways = [way for card in cards for cell in card.cells.values() for way in (cell.before, cell.after)]
     n = max((way.n for way in ways if way is not None and way.low is not None), default=0)  # without those of samples
-    if n and only:
+    if n and cards[0].data_sets > 1:
+        parts.append(f"95% intervals, all attacks considered, {of_a_kind(n)}")
+    elif n and only:
         parts.append(f"95% intervals, all attacks considered, {times(n)} of one data set")
     return "; ".join(parts) or None
 
@@ -125,6 +128,13 @@ def _drawn(card: RiskCard, *, brackets: bool) -> str:
     return f"of {card.people:,} people drawn from {card.records:,}, {off}"
 
 
+def unpooled(study: Study, cards: Sequence[RiskCard], pooled: Sequence[RiskCard]) -> str | None:
+    """Why there is no card over data sets where one is missed."""
+    if not cards or len(pooled) == len(study.pools):
+        return None
+    return "Over data sets no people are counted: they have different numbers of them, whose counts have no mean."
+
+
 def people(count: Interval | None) -> str | None:
     """A number of people, with its interval where it has one, rounded outwards."""
     if count is None or count.low is None or count.high is None:
@@ -140,16 +150,17 @@ def _whole(count: float | None) -> str | None:
 
 def called_shortly(cards: Sequence[RiskCard]) -> list[RiskCard]:
     """Cards by what one key takes, where nothing else varies: the method alone, or the last part of the key with it."""
-    keys = {card.variant.partition("=")[0] for card in cards}
-    if len(cards) < 2 or len(keys) > 1 or any(", " in card.variant or "=" not in card.variant for card in cards):
+    keys = {card.name.partition("=")[0] for card in cards}
+    if len(cards) < 2 or len(keys) > 1 or any(", " in card.name or "=" not in card.name for card in cards):
         return list(cards)
     (key,) = keys
     inner = key.rpartition(".")[2] if "." in key and not key.endswith(".method") else ""
-    return [replace(card, name=f"{inner}={card.variant[len(key) + 1 :]}".lstrip("=")) for card in cards]
+    return [replace(card, name=f"{inner}={card.name[len(key) + 1 :]}".lstrip("=")) for card in cards]
 
 
 def comparison_rows(cards: Sequence[RiskCard], costs: Costs) -> Table:
-    """Several cards, a line each: people published → attacked, by chance in brackets; and what each costs.
+    """Several cards, a line each: people published → attacked, by chance in brackets; and what each costs. Those over
+    data sets have intervals.
 
     The first line is of the raw data, where they are the same.
     """
@@ -164,16 +175,20 @@ def comparison_rows(cards: Sequence[RiskCard], costs: Costs) -> Table:
         priced = costs.get(card.variant, {})
         lost = [None if priced.get(title) is None else f"{priced[title]:.3f}" for title in titles]
         hidden = None if card.hidden is None else _percent(card.hidden)
-        cells = [_cell(card.cells[row.figure]) for row in shown]
+        cells = [_cell(card.cells[row.figure], people if card.data_sets > 1 else _mean_of) for row in shown]
         rows.append([card.name, f"{card.people:,}", *cells, hidden, *lost])
     return head, rows
 
 
-def _cell(cell: Cell) -> str | None:
+def _cell(cell: Cell, said: Callable[[Interval], str | None]) -> str | None:
     if cell.before is None:
         return None
-    after = "" if cell.after is None else f" → {_whole(cell.after.mean)}"
-    return f"{_whole(cell.before.mean)}{after}" + ("" if cell.chance is None else f" ({_whole(cell.chance)})")
+    after = "" if cell.after is None else f" → {said(cell.after)}"
+    return f"{said(cell.before)}{after}" + ("" if cell.chance is None else f" ({_whole(cell.chance)})")
+
+
+def _mean_of(count: Interval) -> str | None:
+    return _whole(count.mean)
 
 
 def reasons(cards: Sequence[RiskCard]) -> list[str]:

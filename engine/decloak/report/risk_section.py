@@ -4,8 +4,17 @@ import sqlite3
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from decloak.report.card import ROWS, Cell, RiskCard, risk_cards
-from decloak.report.comparison import advice, called_shortly, card_rows, comparison_rows, costs_of, reasons, remark
+from decloak.report.card import ROWS, Cell, RiskCard, pooled_cards, risk_cards
+from decloak.report.comparison import (
+    advice,
+    called_shortly,
+    card_rows,
+    comparison_rows,
+    costs_of,
+    reasons,
+    remark,
+    unpooled,
+)
 from decloak.report.page import Card, Section, Table
 from decloak.report.study import Study
 
@@ -24,11 +33,20 @@ class RiskParts(NamedTuple):
 
 
 def risk_parts(connection: sqlite3.Connection, study: Study) -> RiskParts:
-    """All of it; nothing where no people were counted."""
+    """All of it; nothing where no people were counted. Of several data sets of a kind what is said is of the kind."""
     cards = called_shortly(risk_cards(connection, study))
-    if len(cards) == 1:
-        return RiskParts(grouped(cards[0]), None, [])
-    return RiskParts([], _comparison(study, cards) if cards else None, [said] if (said := advice(cards)) else [])
+    pooled = called_shortly(pooled_cards(connection, study))
+    chosen = pooled or cards
+    said = advice(chosen) if len(chosen) > 1 else ""
+    groups = grouped(chosen[0]) if len(chosen) == 1 else []
+    tables = [some for some in (cards, pooled) if len(some) > 1]
+    notes = [*(note for some in tables for note in _notes(some)), unpooled(study, cards, pooled)]
+    section = Section(
+        "people", "Whom these releases tell of",
+        tables=[_comparison(study, some) for some in tables],
+        items=list(dict.fromkeys(note for note in notes if note)),
+    )  # fmt: skip
+    return RiskParts(groups, section if tables else None, [said] if said else [])
 
 
 def grouped(card: RiskCard) -> list[Card]:
@@ -69,14 +87,18 @@ def _told(line: Sequence[str | None], cell: Cell) -> str:
     return f"{title}: {way}" + (f" ({beside})" if beside else "")
 
 
-def _comparison(study: Study, cards: Sequence[RiskCard]) -> Section:
+def _comparison(study: Study, cards: Sequence[RiskCard]) -> Table:
     columns, rows = comparison_rows(cards, costs_of(study))
-    caption = "People as published → after the attack that finds most (by chance)"
+    of = f"over {cards[0].data_sets} data sets, as" if cards[0].data_sets > 1 else "as"
     counts = {card.people for card in cards}
+    whom = "People"
     if len(counts) == 1:  # one number for all of them needs no column
         columns, rows = [columns[0], *columns[2:]], [[row[0], *row[2:]] for row in rows]
-        caption = f"Of {counts.pop():,} people: as published → after the attack that finds most (by chance)"
+        whom = f"Of {counts.pop():,} people"
+    caption = f"{whom}: {of} published → after the attack that finds most (by chance)"
     cells = [[cell or "–" for cell in row] for row in rows]
-    table = Table(caption, columns, cells, frozenset(range(1, len(columns))))
-    notes = [*reasons(cards), *([said] if (said := remark(cards)) else [])]
-    return Section("people", "Whom these releases tell of", tables=[table], items=notes)
+    return Table(caption, columns, cells, frozenset(range(1, len(columns))))
+
+
+def _notes(cards: Sequence[RiskCard]) -> list[str]:
+    return [*reasons(cards), *([said] if (said := remark(cards)) else [])]

@@ -12,8 +12,9 @@ from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import by_name, figure_titles
 from decloak.report import charts
 from decloak.report.beside import AttackPair, all_pairs, basis
+from decloak.report.knowledge import listed
 from decloak.report.page import Drawn, Section, Table
-from decloak.report.study import Point, Series, Study
+from decloak.report.study import Numbers, Point, Series, Study, flat
 from decloak.scenario.plots import Plot, Plots
 from decloak.scenario.sweep import compact
 from decloak.version import __version__
@@ -70,15 +71,15 @@ def _pair_table(pairs: Sequence[AttackPair]) -> Iterator[Table]:
 def _attack_table(study: Study, caption: str, titles: Sequence[FigureTitle], *, bars: bool = False) -> Table:
     placed = [
         (name, runs, attack)
-        for name, runs in study.variants
+        for name, runs in study.groups
         for attack in study.attacks
-        if any((title.name, attack) in study.figures[run] for run in runs for title in titles)
+        if any((title.name, attack) in study.figures[run] for run in flat(runs) for title in titles)
     ]
     rows = [
         [
             *([name] if study.varied else []),
             attack,
-            study.knows.get((runs[0], attack)) or "–",
+            study.knows.get((flat(runs)[0], attack)) or "–",
             *_cells(study, runs, attack, titles, bars),
         ]
         for name, runs, attack in placed
@@ -90,7 +91,7 @@ def _attack_table(study: Study, caption: str, titles: Sequence[FigureTitle], *, 
     return Table(caption, heads, rows, numeric, drawn if share else ())
 
 
-def _mean(study: Study, runs: Sequence[int], attack: str | None, measure: str | None) -> float | None:
+def _mean(study: Study, runs: Numbers, attack: str | None, measure: str | None) -> float | None:
     return interval(study.values(runs, measure or "", attack)).mean
 
 
@@ -118,7 +119,7 @@ def costs_section(study: Study) -> Section | None:
     if not figures:
         return None
     rows = [
-        [name if study.varied else "this release", *_cells(study, runs, None, figures)] for name, runs in study.variants
+        [name if study.varied else "this release", *_cells(study, runs, None, figures)] for name, runs in study.groups
     ]
     heads = ["release", *(figure.title for figure in figures)]
     helps = [f"{figure.title}: {figure.help}." for figure in figures]
@@ -160,7 +161,7 @@ def _strongest(study: Study, runs: Sequence[int]) -> tuple[str, float | None]:
     return max(leads.items(), key=lambda pair: pair[1]) if leads else ("", None)
 
 
-def _beyond_chance(study: Study, runs: Sequence[int], attack: str) -> float | None:
+def _beyond_chance(study: Study, runs: Numbers, attack: str) -> float | None:
     """Recall, less what chance would have had right among as many strikes."""
     recall, chance = (_mean(study, runs, attack, name) for name in ("recall", "chance"))
     share = next((mean for name in SHARES if (mean := _mean(study, runs, attack, name))), None)
@@ -238,7 +239,7 @@ def _place(value: Any) -> str:
 
 
 def _cells(
-    study: Study, runs: Sequence[int], attack: str | None, titles: Sequence[FigureTitle], short: bool = False
+    study: Study, runs: Numbers, attack: str | None, titles: Sequence[FigureTitle], short: bool = False
 ) -> Iterator[str]:
     """The mean of each figure, of an attack or the release, with its interval; in a short table where that counts."""
     for title in titles:
@@ -252,7 +253,11 @@ def _cells(
 def _means(study: Study) -> str:
     """What the figures of a table are, where they are of several repetitions."""
     most = _most_repetitions(study)
-    return f": means over {most} repetitions, 95% intervals in brackets" if most > 1 else ""
+    means = [f"means over {most} repetitions of one data set"] if most > 1 else []
+    if study.pools:
+        sizes = sorted({len(runs) for _, runs in study.pools})
+        means.append(f"over data sets means of {listed(list(map(str, sizes)))}, about further ones of the kind")
+    return f": {'; '.join(means)}; 95% intervals in brackets" if means else ""
 
 
 def _most_repetitions(study: Study) -> int:

@@ -15,10 +15,14 @@ from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import figure_titles
 from decloak.scenario.plots import ATTACK, Plot
 from decloak.scenario.sweep import compact, short_names
+from decloak.scenario.variant import pools
 from decloak.store.results import attacks_of, pooled_figures, records_of
 from decloak.store.studies import StudyRun
 
-__all__ = ["ATTACK", "Point", "Series", "Study", "setting"]
+__all__ = ["ATTACK", "Numbers", "Point", "Series", "Study", "flat", "setting"]
+
+Numbers = Sequence[int] | Sequence[tuple[int, ...]]
+"""Runs that are repetitions of each other; or those of each data set of a kind, which count as one by their mean."""
 
 WITH_CHANCE = ("precision", "accuracy")
 """The figures of which `chance` says what it would have reached."""
@@ -78,6 +82,18 @@ class Study:
         return list(named.items())
 
     @cached_property
+    def pools(self) -> list[tuple[str, list[tuple[int, ...]]]]:
+        """Variants that differ in their data set alone, together: what they are called, and the runs of each."""
+        variants = dict(self.variants)
+        settings = {run.variant: {key: setting(run.config, key) for key in run.keys} for run in self.runs}
+        return [(name, [tuple(variants[one]) for one in names]) for name, names in pools(settings).items()]
+
+    @property
+    def groups(self) -> list[tuple[str, Numbers]]:
+        """The variants, and below them those over data sets."""
+        return [*self.variants, *self.pools]
+
+    @cached_property
     def attacks(self) -> list[str]:
         return list(dict.fromkeys(attack for figures in self.figures.values() for _, attack in figures))
 
@@ -85,16 +101,20 @@ class Study:
     def measures(self) -> Set[str]:
         return dict.fromkeys(measure for figures in self.figures.values() for measure, _ in figures).keys()
 
-    def values(self, runs: Iterable[int], measure: str, attack: str | None = None) -> list[float | None]:
+    def values(self, runs: Numbers, measure: str, attack: str | None = None) -> list[float | None]:
         """A figure in some runs: of an attack, or of the release alone, the same of every attack that has it."""
-        if attack is not None:
-            return [self.figures[run].get((measure, attack)) for run in runs]
         return [
-            next(
-                (value for (name, _), value in self.figures[run].items() if name == measure and value is not None), None
-            )
-            for run in runs
-        ]
+            interval([self._value(run, measure, attack) for run in numbers]).mean if isinstance(numbers, tuple)
+            else self._value(numbers, measure, attack)
+            for numbers in runs
+        ]  # fmt: skip
+
+    def _value(self, run: int, measure: str, attack: str | None) -> float | None:
+        if attack is not None:
+            return self.figures[run].get((measure, attack))
+        return next(
+            (value for (name, _), value in self.figures[run].items() if name == measure and value is not None), None
+        )
 
     def panel_keys(self, plot: Plot) -> Sequence[str]:
         """The keys that a plot says, or all that differs beside what lies across."""
@@ -145,6 +165,11 @@ class Study:
         left = next((key for key in several if key not in (x, *by)), None)
         if left is not None:
             raise DecloakError(f"{shown(left)} differs as well", "--by", f"add --by {left}")
+
+
+def flat(runs: Numbers) -> list[int]:
+    """All the runs."""
+    return [run for numbers in runs for run in (numbers if isinstance(numbers, tuple) else (numbers,))]
 
 
 def setting(config: Mapping[str, Any], key: str) -> Any:

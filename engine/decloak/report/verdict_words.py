@@ -5,7 +5,19 @@ from collections.abc import Sequence
 from decloak.measure.kernels.statistics import Interval, interval
 from decloak.report.study import Study
 
-__all__ = ["WHATEVER", "about", "considered", "deed", "digits_of", "in_hundred", "points", "times", "way", "whatever"]
+__all__ = [
+    "WHATEVER",
+    "about",
+    "considered",
+    "deed",
+    "digits_of",
+    "in_hundred",
+    "of_a_kind",
+    "points",
+    "times",
+    "way",
+    "whatever",
+]
 
 WHATEVER = "Whatever the attack"
 """How the sentence on what needs no attack begins."""
@@ -37,6 +49,11 @@ def considered(attacks: Sequence[str], study: Study) -> str:
 def times(n: int) -> str:
     """How many repetitions there were."""
     return "one release" if n == 1 else f"{spelt(n)} repetitions"
+
+
+def of_a_kind(n: int) -> str:
+    """What an interval over data sets is about."""
+    return f"the means of {spelt(n)} data sets of one kind"
 
 
 def about(repetitions: int, interval: Interval) -> str:

@@ -21,7 +21,6 @@ from decloak.runs.plan import Plan
 from decloak.runs.progress import Progress, RunVariant, Teller
 from decloak.runs.session import Session
 from decloak.scenario.document import Document, load
-from decloak.scenario.expect import Expectation
 from decloak.scenario.variant import pools
 from decloak.store.counts import kept_counts
 from decloak.store.inserting import find
@@ -133,8 +132,7 @@ def run(
             session = Session(opened, inputs, helper, checked=checked)
             runs = tuple(_executed(planned, session, team, listener))
         shown = show_if_usual(opened, rows)
-    expectations = {plan.variant.name: plan.scenario.expectations for plan in planned}
-    return _summed_up(document, Path(store), runs, shown, expectations)
+    return _summed_up(document, Path(store), runs, shown, {plan.variant.name: plan for plan in planned})
 
 
 def _executed(planned: Sequence[Plan], session: Session, team: Team, listener: Progress) -> Iterator[RunVariant]:
@@ -158,7 +156,7 @@ def _summed_up(
     store: Path,
     runs: tuple[RunVariant, ...],
     shown: bool,
-    expectations: Mapping[str, Sequence[Expectation]],
+    planned: Mapping[str, Plan],
 ) -> Run:
     measures = tuple(_over_repetitions(runs))
     written = document.source.root.children.get("expect")
@@ -167,10 +165,10 @@ def _summed_up(
         Verdict(name, expectation.holds(values), expectation.explain(values), expectation.text, spot.line, spot.column)
         for name, group in groupby(measures, key=lambda measure: measure.variant)
         for values in [{(measure.measure, measure.attack): measure.value for measure in group}]
-        for expectation in expectations[name]
+        for expectation in planned[name].scenario.expectations
         for spot in [spots[expectation.text]]
     ]
-    measures += tuple(_over_data(measures, pools(document)))
+    measures += tuple(_over_data(measures, pools({name: plan.variant.settings for name, plan in planned.items()})))
     return Run(document.scenario.scenario, store, runs, measures, tuple(verdicts), shown)
 
 

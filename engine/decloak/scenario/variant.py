@@ -7,6 +7,7 @@ on the same release, two values of k in the same random hierarchy, and one attac
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from decloak.digest import digest
@@ -62,19 +63,35 @@ OF_A_KIND = ("seed", "file")
 """The keys under data that say which data set of a kind is meant."""
 
 
-def pools(document: Document) -> dict[str, list[str]]:
-    """What to call variants together that differ in nothing but the data set of a kind, and what each is called."""
-    cases = [case.settings for case in document.cases]
-    which = [key for key in cases[0] if key in {f"data.{name}" for name in OF_A_KIND} or _of_a_kind(key, cases)]
-    rest = _names([{key: value for key, value in case.items() if key not in which} for case in cases])
+def pools(variants: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+    """What to call variants together that differ in nothing but the data set of a kind; `variants` are their settings
+    by name.
+
+    >>> pools({f"data.seed={seed}, anonymise.k=3": {"data.seed": seed, "anonymise.k": 3} for seed in (1, 2)})
+    {'anonymise.k=3, over 2 data sets': ['data.seed=1, anonymise.k=3', 'data.seed=2, anonymise.k=3']}
+    """
+    cases = list(variants.values())
+    keys = list(cases[0]) if cases else []
+    which = [key for key in keys if key in {f"data.{name}" for name in OF_A_KIND} or _of_a_kind(key, cases)]
     groups: dict[str, list[str]] = {}
-    for name, other in zip(_names(cases), rest, strict=True):
-        groups.setdefault(other, []).append(name)
+    for name in variants:
+        groups.setdefault(_without(name, keys, which), []).append(name)
     return {
-        f"{'' if other == 'base' else f'{other}, '}over {len(names)} data sets": names
-        for other, names in groups.items()
+        ", ".join(filter(None, (rest, f"over {len(names)} data sets"))): names
+        for rest, names in groups.items()
         if which and len(names) > 1
     }
+
+
+def _without(name: str, keys: Sequence[str], left_out: Sequence[str]) -> str:
+    """The name of a variant, made of the values of these keys in this order, without some of them."""
+    parts = []
+    for key, following in zip_longest(keys, keys[1:]):
+        end = name.find(f", {following}=") if following else len(name)
+        if key not in left_out:
+            parts.append(name[:end])
+        name = name[end + 2 :]
+    return ", ".join(parts)
 
 
 def _of_a_kind(key: str, cases: Sequence[Mapping[str, Any]]) -> bool:
