@@ -38,7 +38,7 @@ SCENARIOS = {
     ),
 }
 REPEAT = f"repeat: {{times: {REPEATED}, seed: 1}}\n"
-VARY = f"vary: {{data.seed: {list(range(REPEATED))}}}\n"
+VARY = f"vary: {{data.seed: {list(range(1, REPEATED + 1))}}}\n"
 KINDS = {kind: f"{CLINIC}{text}{REPEAT}" for kind, text in SCENARIOS.items()} | {
     f"{kind}, data sets": f"{CLINIC}{text}{VARY}" for kind, text in SCENARIOS.items()
 }
