@@ -47,8 +47,9 @@ def similarities(
     """
     scores: dict[Pair, float | None] = dict.fromkeys(pairs)
     numbered = [pair for pair in scores if pair[0] in number and pair[1] in number]
-    rows, columns = (np.array([number[pair[side]] for pair in numbered], dtype=np.int64) for side in (0, 1))
-    values = _picked(rows, columns, max(1, block), matrix)
+    first, second = (np.array([number[pair[side]] for pair in numbered], dtype=np.int64) for side in (0, 1))
+    # Products of matrices are rounded by place: a pair and the same the other way round take one cell.
+    values = _picked(np.minimum(first, second), np.maximum(first, second), max(1, block), matrix)
     scores.update(zip(numbered, values.tolist(), strict=True))
     return scores
 
