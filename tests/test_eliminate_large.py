@@ -24,7 +24,7 @@ loops = pytest.importorskip("decloak.rules.eliminate.loops")
 # multiplied first.
 NUDGES = [0, 0, 0, 4.0327e-10, 8.1739e-10, 1.28917e-9]
 PLANS = {"wba": naive.WBA, "gba": naive.GBA, "rba": naive.RBA}
-CALLED = ("blocks", "gaps", "moves", "suspicions")
+CALLED = ("blocks", "gaps", "heaps", "keys", "moves", "patterns", "suspicions")
 UNSEPARATED = [name for name in IN_ROUNDS if name not in PLANS]
 
 
@@ -32,6 +32,12 @@ UNSEPARATED = [name for name in IN_ROUNDS if name not in PLANS]
 def small_blocks(monkeypatch):
     """Lines in blocks of four, and all that is handed on is noted with them, as in lines of many thousand cells."""
     monkeypatch.setattr(loops, "lines", partial(loops.lines, full=4, eager=0))
+
+
+@pytest.fixture(params=["by patterns", "one by one"])
+def alike(request, monkeypatch):
+    """Bars are looked at by patterns however small the table, or never."""
+    monkeypatch.setattr(loops, "patterns", partial(loops.patterns, few=0 if request.param == "by patterns" else 10**9))
 
 
 @st.composite
@@ -75,7 +81,7 @@ def test_edge_cases_of_the_golden_file(name, case):
 @pytest.mark.parametrize("name", PLANS)
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(batch=st.lists(tables(largest=9), min_size=1, max_size=4))
-def test_small_tables_are_those_of_the_naive_twin(small_blocks, name, batch):
+def test_small_tables_are_those_of_the_naive_twin(small_blocks, alike, name, batch):
     for done, rows in zip(eliminate(batch, ATTACKS[name], accelerated=True), batch, strict=True):
         same(done, rows, PLANS[name])
 
@@ -83,7 +89,7 @@ def test_small_tables_are_those_of_the_naive_twin(small_blocks, name, batch):
 @pytest.mark.parametrize("name", PLANS)
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(d=tall(), threshold=st.sampled_from([None, None, 0.0, 0.05, 0.25]))
-def test_tall_and_wide_tables_are_those_of_the_naive_twin(small_blocks, name, d, threshold):
+def test_tall_and_wide_tables_are_those_of_the_naive_twin(small_blocks, alike, name, d, threshold):
     rows = [[None if np.isnan(x) else x for x in row] for row in d.tolist()]
     (done,) = eliminate([d], ATTACKS[name], threshold=threshold, accelerated=True)
     same(done, rows, PLANS[name], threshold)
@@ -92,10 +98,21 @@ def test_tall_and_wide_tables_are_those_of_the_naive_twin(small_blocks, name, d,
 @pytest.mark.parametrize("name", PLANS)
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**6), shape=st.sampled_from([(500, 5), (4, 700), (80, 80)]))
-def test_many_cells_go_as_in_the_plain_form(small_blocks, name, seed, shape):
+def test_many_cells_go_as_in_the_plain_form(small_blocks, alike, name, seed, shape):
     rng = np.random.default_rng(seed)
     as_plain(rng.random(shape), name)
     as_plain(rng.integers(0, 8, shape) / rng.integers(1, 8, (shape[0], 1)), name)
+
+
+@pytest.mark.parametrize("levels", [2, 5, 30])
+@pytest.mark.parametrize("turned", [False, True], ids=["tall", "wide"])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 10**6), lines=st.integers(2, 9), unscored=st.sampled_from([0, 0, 0.2]))
+def test_distances_that_tie_go_as_in_the_plain_form(alike, levels, turned, seed, lines, unscored):
+    rng = np.random.default_rng(seed)
+    d = np.round(rng.random((700, lines)) * rng.integers(1, levels, (700, 1), endpoint=True)) / levels
+    d[rng.random(d.shape) < unscored] = np.nan
+    as_plain(d.T if turned else d, "gba", threshold=rng.choice([None, 0.0, 0.1]), rounds=400)
 
 
 @pytest.mark.parametrize("name", PLANS)

@@ -143,7 +143,8 @@ class _LargeTable:
         leaves = 2 * (1 << (bars - 1).bit_length())
         if by_lines:
             ordered = self._ordered(loops, **sizes)
-            keys = loops.Keys(np.full(leaves, loops.LOWEST), np.zeros(bars), np.full(bars, -1, np.int64))
+            alike = loops.patterns(self.d, not self.handing)
+            keys = loops.Keys(np.full(leaves, loops.LOWEST), np.zeros(bars), np.full(bars, -1, np.int64), alike)
             count = loops.strike_lines(table, ordered, keys, struck, threshold, most)
             if self.handing:
                 line = np.arange(lines)

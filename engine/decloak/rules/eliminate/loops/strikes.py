@@ -14,16 +14,15 @@ import numpy as np
 from decloak.compiled import compiled, inner
 from decloak.rules.eliminate.loops.blocks import Floats, Integers, Lines
 from decloak.rules.eliminate.loops.gaps import hand_on, heaviest_bar, lower, rank
+from decloak.rules.eliminate.loops.keys import LOWEST, set_key
 from decloak.rules.eliminate.loops.moves import put_in, take_out
 from decloak.rules.eliminate.loops.suspicions import (
-    LOWEST,
     Keys,
     Large,
     group,
     heaviest,
     largest,
     measure,
-    set_key,
     top_of_lower,
     weigh,
 )
@@ -31,7 +30,7 @@ from decloak.rules.eliminate.state import EPS
 
 __all__ = ["Struck", "strike_lines"]
 
-PARTS = "7f3c6b9185427ee6"
+PARTS = "2184bd97a1299b15"
 """A digest of the modules whose loops are called here: machine code is made anew when this module changes."""
 
 
@@ -100,6 +99,7 @@ def _strike(g: Large, t: Lines, keys: Keys, i: int, c: int, v: float, w: Floats)
                 take_out(t, other, i)
                 t.a[i, other] = a
                 put_in(t, other, i)
+    keys.patterns.drift[0] += change
     # Changes of few cells are noted with their bars, those of many with all bars.
     few = cells * v <= change * len(g.left)
     if few:

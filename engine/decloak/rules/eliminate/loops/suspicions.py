@@ -14,13 +14,14 @@ import numpy as np
 from decloak.compiled import inner
 from decloak.rules.eliminate.loops.blocks import Floats, Integers, Lines, value
 from decloak.rules.eliminate.loops.gaps import heaviest_bar, widest_gap
+from decloak.rules.eliminate.loops.keys import LOWEST, first_from, first_of_all, set_key
+from decloak.rules.eliminate.loops.patterns import GAPS, Patterns, assign, factors, leave, value_of, width
 from decloak.rules.eliminate.state import EPS
 
-__all__ = ["LOWEST", "Keys", "Large", "group", "heaviest", "largest", "measure", "set_key", "top_of_lower", "weigh"]
+__all__ = ["Keys", "Large", "group", "heaviest", "largest", "measure", "top_of_lower", "weigh"]
 
 SLACK = 1e-12
 """Bounds are sums of changes and carry their rounding."""
-LOWEST = -1e307
 
 
 class Large(NamedTuple):
@@ -37,11 +38,12 @@ class Large(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """Keys of bars, V as it was measured, and in which round."""
+    """Keys of bars, V as it was measured, and in which round; of bars with a pattern the keys are of `rest`."""
 
     tree: Floats
     v: Floats
     measured: Integers
+    patterns: Patterns
 
 
 @inner
@@ -106,37 +108,16 @@ def _suspicion(g: Large, i: int, w: Floats) -> float:
 
 
 @inner
-def set_key(tree: Floats, i: int, key: float) -> None:
-    node = len(tree) // 2 + i
-    tree[node] = key
-    while node > 1:
-        node //= 2
-        tree[node] = max(tree[2 * node], tree[2 * node + 1])
-
-
-@inner
-def _first_from(tree: Floats, low: float, start: int) -> int:
-    """The first bar from one on whose key is `low` or more, -1 without any."""
-    half = len(tree) // 2
-    node = half + start
-    while tree[node] < low:
-        while node & 1:  # nothing in all that its parent is above, or what comes before that
-            node //= 2
-        if node == 0:
-            return -1
-        node += 1
-    while node < half:
-        node *= 2
-        if tree[node] < low:
-            node += 1
-    return node - half
-
-
-@inner
 def measure(g: Large, t: Lines, keys: Keys, i: int, now: int, drift: float, w: Floats) -> None:
     weigh(g, t, i, w)
-    keys.v[i], keys.measured[i] = _suspicion(g, i, w), now
-    set_key(keys.tree, i, keys.v[i] - drift if keys.v[i] > LOWEST else LOWEST)
+    v = rest = _suspicion(g, i, w)
+    if len(keys.patterns.seen):
+        if v > LOWEST:
+            rest = assign(keys.patterns, t, i, w)
+        else:
+            leave(keys.patterns, i)
+    keys.v[i], keys.measured[i] = v, now
+    set_key(keys.tree, i, rest - drift if v > LOWEST else LOWEST)
 
 
 @inner
@@ -159,11 +140,25 @@ def largest(g: Large, t: Lines, keys: Keys, now: int, drift: float, w: Floats) -
                 line, at = t.lines[c].widest * g.scale[c], c
         i, bar = 0, LOWEST
         if keys.tree[1] > LOWEST:
-            i = _first_from(keys.tree, keys.tree[1], 0)
+            i = first_of_all(keys.tree)
             bar = keys.v[i] if keys.measured[i] == now else keys.tree[1] + drift + SLACK
-        if max(bar, line) <= LOWEST:
+        f, alike, p = 0, LOWEST, keys.patterns
+        if p.tree[1] > LOWEST:
+            f = first_of_all(p.tree)
+            alike = p.families[f].value if p.families[f].valued == now else p.tree[1] + p.drift[0] + SLACK
+        if max(bar, line, alike) <= LOWEST:
             return LOWEST
-        if bar >= line:
+        if alike >= max(bar, line):
+            if p.families[f].valued != now:
+                value_of(p, f, g.scale, now)
+                continue
+            below, above = factors(p, f, g.scale)
+            k = p.families[f].least
+            if width(p, k, below, above) < alike:
+                k = p.families[f].largest
+            if _see(g, t, keys, p.patterns[k].first // GAPS, alike, now, drift, w) and p.patterns[k].first >= 0:
+                return alike
+        elif bar >= line:
             if keys.measured[i] == now:
                 return bar
             measure(g, t, keys, i, now, drift, w)
@@ -175,16 +170,50 @@ def largest(g: Large, t: Lines, keys: Keys, now: int, drift: float, w: Floats) -
 
 
 @inner
+def _see(g: Large, t: Lines, keys: Keys, i: int, v: float, now: int, drift: float, w: Floats) -> bool:
+    """Whether V of a bar is that of its pattern; it is measured again where it is not."""
+    if keys.patterns.seen[i] != now and keys.measured[i] != now:
+        weigh(g, t, i, w)
+        keys.v[i] = _suspicion(g, i, w)
+        if keys.v[i] < v:
+            measure(g, t, keys, i, now, drift, w)
+            return False
+        keys.patterns.seen[i] = now
+    return keys.v[i] >= v  # type: ignore[no-any-return]
+
+
+@inner
 def _first_bar(g: Large, t: Lines, keys: Keys, low: float, now: int, drift: float, w: Floats) -> int:
     """The first bar whose V is `low` or more, -1 without any."""
-    i = _first_from(keys.tree, low - drift - SLACK, 0)
+    i = first_from(keys.tree, low - drift - SLACK, 0)
     while i >= 0:
         if keys.measured[i] != now:
             measure(g, t, keys, i, now, drift, w)
         if keys.v[i] >= low:
-            return i
-        i = _first_from(keys.tree, low - drift - SLACK, i + 1) if i + 1 < len(keys.v) else -1
-    return -1
+            break
+        i = first_from(keys.tree, low - drift - SLACK, i + 1) if i + 1 < len(keys.v) else -1
+    return _first_alike(g, t, keys, low, i, now, drift, w)
+
+
+@inner
+def _first_alike(g: Large, t: Lines, keys: Keys, low: float, bar: int, now: int, drift: float, w: Floats) -> int:
+    """The first of that bar and those with a pattern whose V is `low` or more."""
+    p, last = keys.patterns, len(keys.patterns.families)
+    f = first_from(p.tree, low - p.drift[0] - SLACK, 0)
+    while f >= 0:
+        k = p.families[f].start if value_of(p, f, g.scale, now) >= low else -1
+        below, above = factors(p, f, g.scale)
+        while k >= 0:
+            v = width(p, k, below, above)
+            while p.patterns[k].first >= 0 and (bar < 0 or p.patterns[k].first // GAPS < bar):
+                i = p.patterns[k].first // GAPS
+                if v < low:
+                    break
+                if _see(g, t, keys, i, v, now, drift, w) or keys.v[i] >= low:
+                    bar = i
+            k = p.patterns[k].following
+        f = first_from(p.tree, low - p.drift[0] - SLACK, f + 1) if f + 1 < last else -1
+    return bar
 
 
 @inner

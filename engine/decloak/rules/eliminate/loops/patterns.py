@@ -1,0 +1,254 @@
+"""Gaps between the same values of the same lines: bars that have them are measured together.
+
+Where distances are few, thousands of bars tie, and a strike changes the V of all of them by a little. Each would have
+to be measured again in every round; as they share *patterns*, it is enough to value these, and to look at a bar of one.
+
+    pattern  a gap from `low`, which the lines `below` have in common, up to `high`, which the lines `above` have
+    T        its width, by the factors that lines have now
+    family   patterns of the same lines and width before any factor: T is the most for the least `high` or the largest
+    rest     the largest gap of a bar that is none of its patterns, those of its gaps that are as large as the largest
+
+V <= max(T, rest + what cells have changed since): the cells beside a gap that opens later were on two sides of a gap
+before. That was one of the patterns, which parts at least the same cells and is T at most; or another; or there was
+none. V = max(T, rest) when a bar was just measured. Families have keys as bars do. The gaps of a bar are `GAPS` numbers
+in a row, and those of a pattern lie in a heap, so that its first bar is known.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from decloak.compiled import inner
+from decloak.rules.eliminate.loops.blocks import Floats, Integers, Lines, Records
+from decloak.rules.eliminate.loops.heaps import HEAP, joined, taken_out
+from decloak.rules.eliminate.loops.keys import LOWEST, set_key
+from decloak.rules.eliminate.state import EPS
+
+__all__ = ["GAPS", "Patterns", "assign", "factors", "leave", "patterns", "value_of", "width"]
+
+GAPS = 3
+"""Gaps of a bar that may have patterns."""
+MOST_LINES = 62
+"""Lines that one number has bits for."""
+FEW = 16
+"""Bars for each different distance, from which on bars are looked at by patterns."""
+MOST = 1 << 17
+"""Patterns: bars of others are measured one by one."""
+SCALE, MIXER = float(1 << 20), 0x2545F4914F6CDD1D
+
+
+GAP = np.dtype([("pattern", np.int64), *HEAP])
+PATTERN = np.dtype(
+    [
+        ("low", np.float64),
+        ("high", np.float64),
+        ("below", np.int64),  # lines as bits
+        ("above", np.int64),
+        ("first", np.int64),  # its first gap, -1 without any
+        ("family", np.int64),
+        ("following", np.int64),  # the next pattern of the family, -1: none
+    ]
+)
+FAMILY = np.dtype(
+    [
+        ("start", np.int64),  # its first pattern
+        ("least", np.int64),  # the pattern that has bars with the least `high`, -1 without any
+        ("largest", np.int64),  # that with the largest
+        ("value", np.float64),  # the largest T when it was last valued
+        ("valued", np.int64),  # in which round
+    ]
+)
+
+
+class Patterns(NamedTuple):
+    """Patterns and families by number; all are empty where nothing is gained by them."""
+
+    seen: Integers  # the round in which the V of each bar was found to be that of its pattern
+    gaps: Records
+    patterns: Records  # the last is the one that is looked for
+    families: Records
+    tree: Floats  # keys of families
+    slots: Integers  # patterns and families by a hash, -1: free
+    counts: Integers  # how many patterns there are, and families
+    drift: Floats  # all that cells changed
+
+
+def patterns(d: Floats, fixed: bool, few: int = FEW) -> Patterns:
+    """No patterns yet, for bars and lines of these distances; `fixed`: values change by factors of lines alone."""
+    bars, lines = d.shape
+    worth = fixed and lines <= MOST_LINES and few * len(np.unique(d)) <= bars
+    bars = bars if worth else 0
+    most = min(GAPS * bars, MOST)
+    leaves, slots = 2 * (1 << max(0, most - 1).bit_length()), 1 << (2 * most).bit_length()
+    gaps = np.full(GAPS * bars, np.array((-1, -1, -1, -1), GAP))
+    kinds = np.full(most + 1, np.array((0.0, 0.0, 0, 0, -1, -1, -1), PATTERN))
+    families = np.full(most, np.array((-1, -1, -1, 0.0, -1), FAMILY))
+    tree, hashed = np.full(leaves, LOWEST), np.full((2, slots), -1, np.int64)
+    seen, counts = np.full(bars, -1, np.int64), np.zeros(2, np.int64)
+    return Patterns(seen, gaps, kinds, families, tree, hashed, counts, np.zeros(1))
+
+
+@inner
+def factors(p: Patterns, f: int, scale: Floats) -> tuple[float, float]:
+    """Of the lines below the gaps of a family the largest factor, of those above the least."""
+    pattern, low, high = p.patterns[p.families[f].start], 0.0, np.inf
+    for c in range(len(scale)):
+        if pattern.below >> c & 1:
+            low = max(low, scale[c])
+        if pattern.above >> c & 1:
+            high = min(high, scale[c])
+    return low, high
+
+
+@inner
+def width(p: Patterns, k: int, low: float, high: float) -> float:
+    """T of a pattern by the factors of its family."""
+    return p.patterns[k].high * high - p.patterns[k].low * low  # type: ignore[no-any-return]
+
+
+@inner
+def value_of(p: Patterns, f: int, scale: Floats, now: int) -> float:
+    """The largest T of a family that has bars."""
+    family = p.families[f]
+    if family.valued != now:
+        low, high = factors(p, f, scale)
+        family.value, family.valued = max(width(p, family.least, low, high), width(p, family.largest, low, high)), now
+        set_key(p.tree, f, family.value - p.drift[0])
+    return family.value  # type: ignore[no-any-return]
+
+
+@inner
+def assign(p: Patterns, t: Lines, i: int, w: Floats) -> float:
+    """Find the patterns of a bar of these weights anew; return what is the largest of its other gaps."""
+    leave(p, i)
+    ascending, n, widest, rest, in_order = _ascending_lines(w), 0, 0.0, 0.0, True
+    for j in range(1, len(ascending)):
+        step = t.a[i, ascending[j]] - t.a[i, ascending[j - 1]]
+        in_order &= step >= 0
+        widest = max(widest, step)
+    for j in range(1, len(ascending)):
+        low, high, k = ascending[j - 1], ascending[j], -1
+        if in_order and n < GAPS and widest > EPS and t.a[i, high] - t.a[i, low] >= widest - EPS:
+            k = _pattern_between(p, t, i, low, high, ascending)
+        if k < 0:
+            rest = max(rest, w[high] - w[low])
+        else:
+            _enter(p, k, GAPS * i + n)
+            n += 1
+    return rest
+
+
+@inner
+def _ascending_lines(w: Floats) -> Integers:
+    """The lines with a weight, in ascending order of these."""
+    ascending, n = np.empty(len(w), np.int64), 0
+    for c in range(len(w)):
+        if w[c] == w[c]:
+            j = n
+            while j and w[ascending[j - 1]] > w[c]:
+                ascending[j] = ascending[j - 1]
+                j -= 1
+            ascending[j] = c
+            n += 1
+    return ascending[:n]
+
+
+@inner
+def _pattern_between(p: Patterns, t: Lines, i: int, low: int, high: int, held: Integers) -> int:
+    """The pattern of the gap of a bar between two lines, given all that it has cells of; -1 without room for it."""
+    this, below, above = p.patterns[len(p.families)], 0, 0
+    for c in held:
+        if t.a[i, c] == t.a[i, low]:
+            below |= 1 << c
+        if t.a[i, c] == t.a[i, high]:
+            above |= 1 << c
+    this.low, this.high, this.below, this.above = t.a[i, low], t.a[i, high], below, above
+    slot = _mixed(this, this.low, this.high) & (p.slots.shape[1] - 1)
+    while p.slots[0, slot] >= 0:
+        other = p.patterns[p.slots[0, slot]]
+        if other.low == this.low and other.high == this.high and other.below == below and other.above == above:
+            return p.slots[0, slot]  # type: ignore[no-any-return]
+        slot = (slot + 1) & (p.slots.shape[1] - 1)
+    return _new_pattern(p, slot) if p.counts[0] < len(p.families) else -1
+
+
+@inner
+def _new_pattern(p: Patterns, slot: int) -> int:
+    """The number that the one gets that is looked for."""
+    k, this, f = p.counts[0], p.patterns[len(p.families)], _family(p)
+    p.counts[0], p.slots[0, slot] = k + 1, k
+    new = p.patterns[k]
+    new.low, new.high, new.below, new.above = this.low, this.high, this.below, this.above
+    new.family, new.following, p.families[f].start = f, p.families[f].start, k
+    return k  # type: ignore[no-any-return]
+
+
+@inner
+def _mixed(this: Any, x: float, y: float) -> int:
+    """A hash of two numbers and the lines of a pattern."""
+    code = int(x * SCALE) * 31 + int(y * SCALE)
+    code = (code ^ (code >> 29) ^ this.below) * MIXER
+    code = (code ^ (code >> 29) ^ this.above) * MIXER
+    return code ^ (code >> 32)  # type: ignore[no-any-return]
+
+
+@inner
+def _family(p: Patterns) -> int:
+    """The family of the pattern that is looked for."""
+    this = p.patterns[len(p.families)]
+    step = np.rint((this.high - this.low) / EPS)
+    slot = _mixed(this, step * EPS, 0.0) & (p.slots.shape[1] - 1)
+    while p.slots[1, slot] >= 0:
+        other = p.patterns[p.families[p.slots[1, slot]].start]
+        alike = other.below == this.below and other.above == this.above
+        if alike and np.rint((other.high - other.low) / EPS) == step:
+            return p.slots[1, slot]  # type: ignore[no-any-return]
+        slot = (slot + 1) & (p.slots.shape[1] - 1)
+    f = p.counts[1]
+    p.counts[1], p.slots[1, slot] = f + 1, f
+    return f  # type: ignore[no-any-return]
+
+
+@inner
+def _enter(p: Patterns, k: int, number: int) -> None:
+    """Put a gap into a pattern."""
+    gap, pattern = p.gaps[number], p.patterns[k]
+    gap.pattern, gap.one, gap.other = k, -1, -1
+    alone = pattern.first < 0
+    pattern.first = joined(p.gaps, pattern.first, number)
+    p.gaps[pattern.first].above = -1
+    if alone:
+        family = p.families[pattern.family]
+        if family.least < 0 or pattern.high < p.patterns[family.least].high:
+            family.least = k
+        if family.largest < 0 or pattern.high > p.patterns[family.largest].high:
+            family.largest = k
+        family.valued = -1
+        set_key(p.tree, pattern.family, -LOWEST)  # to be valued next
+
+
+@inner
+def leave(p: Patterns, i: int) -> None:
+    """Take a bar out of its patterns."""
+    for number in range(GAPS * i, GAPS * i + GAPS):
+        k = p.gaps[number].pattern
+        if k >= 0:
+            p.gaps[number].pattern = -1
+            p.patterns[k].first = taken_out(p.gaps, p.patterns[k].first, number)
+            if p.patterns[k].first < 0:
+                _bound(p, p.patterns[k].family)
+
+
+@inner
+def _bound(p: Patterns, f: int) -> None:
+    """Find the patterns of a family anew that bound its width."""
+    least, largest, k = -1, -1, p.families[f].start
+    while k >= 0:
+        if p.patterns[k].first >= 0:
+            if least < 0 or p.patterns[k].high < p.patterns[least].high:
+                least = k
+            if largest < 0 or p.patterns[k].high > p.patterns[largest].high:
+                largest = k
+        k = p.patterns[k].following
+    p.families[f].least, p.families[f].largest, p.families[f].valued = least, largest, -1
+    set_key(p.tree, f, -LOWEST if least >= 0 else LOWEST)
