@@ -1,5 +1,6 @@
 """Rules of the forms query and itemsets: what they derive, round by round, and what the store keeps of it."""
 
+import json
 import random
 import sqlite3
 from contextlib import closing
@@ -348,3 +349,15 @@ def test_itemsets_of_a_run(example, tmp_path):
     assert len(found) == 6
     assert all(size == support == 1 for _, size, support in found)
     assert len(why) == 6
+
+
+def test_a_rule_that_finds_nothing_of_what_it_looks_at_says_so_and_counts_no_zero(tmp_path, call):
+    (tmp_path / "d.txt").write_text("a, b\na, b\nc\n")
+    (tmp_path / "s.yaml").write_text(
+        "scenario: s\ndata: {file: d.txt, format: basket}\nattack: [cover]\n"
+        "anonymise: {method: sets, size: 2, share: 0.5}\n"
+    )
+    done = call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db", "--json")
+    assert done.code == 0
+    assert {m["value"] for m in json.loads(done.out)["measures"] if m["measure"] == "findings"} == {None}
+    assert "this release has nothing of what the rule cover looks at (subrecord_item)" in done.err

@@ -254,3 +254,22 @@ def test_records_without_items_are_not_said_to_hide_nothing(tmp_path):
     method = "anonymise: {method: sets, size: 2, share: 0.5}\nrelate: {measure: ngd, source: release}\n"
     _, text = run(tmp_path, f"{data}{method}")
     assert "hide" not in text
+
+
+def test_cover_problems_of_somebody_elses_release_are_told_though_nobody_knows_of_whom(tmp_path, call):
+    method = "anonymise: {method: disassociation, k: 3, m: 2, max_cluster: 15}\n"
+    run(tmp_path, f"{DATA}{method}attack: [cover]\n")
+    call("publish", "last", tmp_path / "r.jsonl", "--store", tmp_path / "s.db")
+    for attacks in ("[cover]", "[aba, cover]"):
+        outcome, text = run(tmp_path, f"data: {{release: r.jsonl}}\n{RELATE}attack: {attacks}\n")
+        assert outcome == Outcome.NOT_MEASURED
+        assert re.search(r"can place \d+ items? of (a cluster|clusters) that the release was to keep apart", text)
+
+
+def test_what_breaks_one_release_of_several_is_not_hidden_by_what_does_not_break_another(tmp_path):
+    (tmp_path / "d.txt").write_text("a, c\n" * 4 + "a\n" * 4 + "c\n" * 4 + "b, d\n" * 5 + "a, b, c\n")
+    apart, coat = "{method: disassociation, k: 3, m: 2, max_cluster: 30}", "{method: coat, k: 3, privacy: [[b]]}"
+    text = f"data: {{file: d.txt, format: basket}}\nvary: {{anonymise: [{apart}, {coat}]}}\n"
+    outcome, text = run(tmp_path, f"{text}attack: [{{rule: km_violation, k: 5, m: 2}}, cover]\n")
+    assert outcome == Outcome.COMES_BACK
+    assert "in fewer than k = 5 records (km_violation)" in text

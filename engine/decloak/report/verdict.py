@@ -31,6 +31,7 @@ MARGIN = 0.02
 """A lead that nobody need mind."""
 MUCH = 0.1
 """Of all there was to win back, won back beyond chance."""
+UNKNOWN = "What comes back cannot be measured: the originals were not given"
 WIDTH = 100
 """Characters in a line."""
 
@@ -63,9 +64,9 @@ class Conclusion(NamedTuple):
 def conclusion(connection: sqlite3.Connection, study: Study) -> Conclusion:
     """What came of runs of one scenario."""
     learned = attacks_beyond_chance(connection, study.runs)
-    found = _by_persons(study) or _by_frequency(connection, study)
-    if found is None or found.outcome != Outcome.COMES_BACK:
-        found = _in_the_open(study) or found
+    every = [_by_persons(study), _by_frequency(connection, study), _in_the_open(study)]
+    without_guessing = [each for each in every if each is not None]
+    found = min(without_guessing, key=lambda each: each.outcome != Outcome.COMES_BACK, default=None)
     if not learned:
         nobody = "No attack was run that learns anything: what there is goes by chance, or finds no items."
         return found or Conclusion(Outcome.CANNOT_TELL, "These runs cannot tell", (nobody, *whatever(study)))
@@ -182,12 +183,26 @@ def _unknown(study: Study, attacks: Sequence[str]) -> Conclusion:
     counts = listed([f"{name} {count:,.0f}" for name, count in struck])
     return Conclusion(
         Outcome.NOT_MEASURED,
-        "What comes back cannot be measured: the originals were not given",
+        UNKNOWN,
         (
             f"Items struck or given to records: {counts}; how many rightly, only the publisher can tell.",
+            *_placed_by_cover(study),
             *whatever(study),
         ),
     )
+
+
+def _placed_by_cover(study: Study) -> list[str]:
+    """What cover problems let somebody place who knows items of persons, where nobody can tell of whom."""
+    worst = _worst(study, "vulnerable_items")
+    if worst is None or worst[2] <= 0:
+        return []
+    run, attack, count = worst
+    who = attacker_phrase({"attacker": run.config.get("attacker")}, Rung.PERSON)
+    items = "item of a cluster" if count == 1 else "items of clusters"
+    return [
+        f"{who} can place {count:,.0f} {items} that the release was to keep apart, where somebody has them ({attack})."
+    ]
 
 
 def _idle(who: str) -> str:
@@ -209,7 +224,8 @@ def _by_persons(study: Study) -> Conclusion | None:
     """What cover problems give away to somebody who knows items of persons."""
     worst = _worst(study, "vulnerable_records")
     if worst is None:
-        return None
+        by_cover = _placed_by_cover(study)
+        return Conclusion(Outcome.NOT_MEASURED, UNKNOWN, (*by_cover, *whatever(study))) if by_cover else None
     run, attack, count = worst
     who = attacker_phrase({"attacker": run.config.get("attacker")}, Rung.PERSON)
     records = f"{count:,.0f} of the {study.sizes.get(run.run) or 0:,} records"

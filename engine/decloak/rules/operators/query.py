@@ -105,7 +105,7 @@ class QueryOperator(Operator[QueryRule]):
             facts = fixpoint(sight.sandbox, derives.name, derives.columns, model.start, model.repeat, places)
         if STRIKES.issubset(derives.columns):
             _check_strikes(rule, sight.sandbox, [fact.values for fact in facts])
-        return Answer(derives, facts, notes)
+        return Answer(derives, facts, notes if notes or facts else _nothing_to_read(rule, sight.sandbox))
 
     def comparison(self, connection: sqlite3.Connection, derives: Derives, finding: int) -> Comparison | None:
         return cover_comparison(connection, derives.name, finding) if COVER.issubset(derives.columns) else None
@@ -135,6 +135,14 @@ def _places(rule: RuleOf[QueryRule]) -> dict[str, str]:
 
 def _notes(sandbox: Sandbox, sql: str, place: str) -> tuple[str, ...]:
     return tuple(str(note) for (note,) in sandbox.select(sql, place)[1] if note is not None)
+
+
+def _nothing_to_read(rule: RuleOf[QueryRule], sandbox: Sandbox) -> tuple[str, ...]:
+    """Why a rule found nothing that goes by what the release has none of: a zero would pass for safety."""
+    reads = sorted(rule.reads)
+    if not reads or any(sandbox.select(f"select 1 from {quoted(name)} limit 1")[1] for name in reads):
+        return ()
+    return (f"this release has nothing of what the rule {rule.name} looks at ({', '.join(reads)})",)
 
 
 def _check_names(rule: RuleOf[QueryRule]) -> None:
