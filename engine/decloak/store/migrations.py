@@ -74,6 +74,14 @@ def _keep(connection: sqlite3.Connection, dataset: int) -> None:
     if [label for _, label in txns] != [str(place) for place in range(1, len(txns) + 1)]:
         write_texts(connection, dataset, "labels", [label for _, label in txns])
     connection.execute("insert into extent values (?, ?, ?, ?, null)", (dataset, first, len(txns), len(elements)))
+    _keep_truth(connection, dataset)
+
+
+def _keep_truth(connection: sqlite3.Connection, dataset: int) -> None:
+    import numpy as np
+
+    from decloak.store.arrays import write_array
+
     origins = connection.execute(
         "select o.position from txn t join truth_origin x on x.txn = t.id join txn o on o.id = x.original "
         "where t.dataset = ? order by t.position",

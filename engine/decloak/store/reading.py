@@ -143,34 +143,33 @@ def lacks_context(connection: sqlite3.Connection, attack: int) -> bool:
 
 def struck_items(connection: sqlite3.Connection, attack: int, derives: Derives) -> Iterator[tuple[int, str]]:
     """What an attack struck: the place of the transaction among those of the release, and the item."""
-    if STRIKES.issubset(derives.columns):
-        yield from connection.execute(
-            "select x.txn - e.first, i.name from attack a join release l on l.id = a.release "
-            "join extent e on e.dataset = l.dataset join finding f on f.attack = a.id "
-            f"join {quoted(f'found_{derives.name}')} x on x.finding = f.id join item i on i.id = x.item where a.id = ?",
-            (attack,),
-        )
-        return
+    if not STRIKES.issubset(derives.columns):
+        return _struck_cells(connection, attack)
+    return connection.execute(
+        "select x.txn - e.first, i.name from attack a join release l on l.id = a.release "
+        "join extent e on e.dataset = l.dataset join finding f on f.attack = a.id "
+        f"join {quoted(f'found_{derives.name}')} x on x.finding = f.id join item i on i.id = x.item where a.id = ?",
+        (attack,),
+    )
+
+
+def _struck_cells(connection: sqlite3.Connection, attack: int) -> Iterator[tuple[int, str]]:
     strikes = read_strikes(connection, attack)
     if strikes is None:
         return
     of_attack = "from attack a join distance_table t on t.scoring = a.scoring"
-    place = {
-        (table, row): number
-        for table, row, number in connection.execute(
-            f"select t.id, r.row, r.txn - e.first {of_attack} join distance_row r on r.distance_table = t.id "
-            "join release l on l.id = a.release join extent e on e.dataset = l.dataset where a.id = ?",
-            (attack,),
-        )
-    }
-    names = {
-        (table, col): name
-        for table, col, name in connection.execute(
-            f"select t.id, k.col, i.name {of_attack} join distance_col k on k.distance_table = t.id "
-            "join item i on i.id = k.item where a.id = ?",
-            (attack,),
-        )
-    }
+    rows = connection.execute(
+        f"select t.id, r.row, r.txn - e.first {of_attack} join distance_row r on r.distance_table = t.id "
+        "join release l on l.id = a.release join extent e on e.dataset = l.dataset where a.id = ?",
+        (attack,),
+    )
+    place = {(table, row): number for table, row, number in rows}
+    columns = connection.execute(
+        f"select t.id, k.col, i.name {of_attack} join distance_col k on k.distance_table = t.id "
+        "join item i on i.id = k.item where a.id = ?",
+        (attack,),
+    )
+    names = {(table, col): name for table, col, name in columns}
     try:
         for table, row, col in zip(strikes.tables.tolist(), strikes.rows.tolist(), strikes.cols.tolist(), strict=True):
             yield place[table, row], names[table, col]
