@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import decloak
 from decloak.errors import DecloakError
 from decloak.scenario import expect
 from decloak.scenario.expect import Expectation
@@ -243,3 +244,19 @@ def test_seconds_are_compared_with_seconds_alone(text, fine):
     errors = list(Expectation.parse(text).absolute({"cpu_seconds"}))
     assert bool(errors) != fine
     assert all("depends on the machine" in str(error) for error in errors)
+
+
+def test_what_is_judged_by_means_says_so_and_over_how_many(tmp_path):
+    (tmp_path / "s.yaml").write_text(
+        "scenario: s\ndata: {generate: clinic, transactions: 12, seed: 3}\n"
+        "anonymise: {method: sets, size: 2, share: 0.03}\n"
+        "relate: {measure: ngd, source: clinic-counts}\nattack: [mda]\n"
+        'repeat: {times: 4, seed: 2}\nexpect: ["findings(mda) >= 0", "precision(mda) >= 0"]\n'
+    )
+    done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+    sure, partly = (verdict.text for verdict in done.verdicts)
+    measured = [variant.measures["precision", "mda"] for variant in done.variants]
+    count = sum(value is not None for value in measured)
+    assert 0 < count < 4, "the test has to have some without a strike"
+    assert sure.endswith("holds (mean of 4 repetitions)")
+    assert partly.endswith(f"holds (mean of the {count} of 4 repetitions that have one)")

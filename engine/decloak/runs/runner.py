@@ -21,6 +21,7 @@ from decloak.runs.plan import Plan
 from decloak.runs.progress import Progress, RunVariant, Teller
 from decloak.runs.session import Session
 from decloak.scenario.document import Document, load
+from decloak.scenario.expect import Expectation
 from decloak.scenario.variant import pools
 from decloak.store.counts import kept_counts
 from decloak.store.inserting import find
@@ -28,6 +29,7 @@ from decloak.store.opening import open_store
 from decloak.store.results import PooledFigure, attacks_of, notes_of, pooled_figures
 from decloak.store.sandbox_guard import one_process
 from decloak.store.showing import show_if_usual
+from decloak.yaml.tree import Place
 
 __all__ = ["Measure", "Progress", "Run", "RunVariant", "Verdict", "run"]
 
@@ -161,15 +163,26 @@ def _summed_up(
     measures = tuple(_over_repetitions(runs))
     written = document.source.root.children.get("expect")
     spots = {} if written is None else {node.value: node.place for node in reversed(written.children.values())}
+    times = {name: sum(1 for _ in group) for name, group in groupby(runs, key=lambda run: run.name)}
     verdicts = [
-        Verdict(name, expectation.holds(values), expectation.explain(values), expectation.text, spot.line, spot.column)
+        _judged(expectation, spots[expectation.text], of_variant, times[name])
         for name, group in groupby(measures, key=lambda measure: measure.variant)
-        for values in [{(measure.measure, measure.attack): measure.value for measure in group}]
+        for of_variant in [list(group)]
         for expectation in planned[name].scenario.expectations
-        for spot in [spots[expectation.text]]
     ]
     measures += tuple(_over_data(measures, pools({name: plan.variant.settings for name, plan in planned.items()})))
     return Run(document.scenario.scenario, store, runs, measures, tuple(verdicts), shown)
+
+
+def _judged(expectation: Expectation, spot: Place, measures: Sequence[Measure], times: int) -> Verdict:
+    """An expectation of a variant, by means over repetitions: that some have no figure is told."""
+    values = {(measure.measure, measure.attack): measure.value for measure in measures}
+    named = {measure.n for measure in measures if (measure.measure, measure.attack) in expectation.measures()}
+    text, fewest = expectation.explain(values), min(named, default=times)
+    if times > 1 and fewest:
+        of = f"{times} repetitions" if fewest == times else f"the {fewest} of {times} repetitions that have one"
+        text = f"{text} (mean of {of})"
+    return Verdict(measures[0].variant, expectation.holds(values), text, expectation.text, spot.line, spot.column)
 
 
 def _over_repetitions(runs: Iterable[RunVariant]) -> Iterable[Measure]:
