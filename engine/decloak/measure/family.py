@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Generic, TypeVar
 
 from decloak.data.assignment import Assignment
+from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
 from decloak.measure.kernels.statistics import GAIN, SHARE, Bounds
@@ -20,7 +21,10 @@ from decloak.store.reading import idle
 from decloak.store.relations import STRIKES, Derives
 from decloak.yaml.part import Part
 
-__all__ = ["CHUNKS", "POOLED", "SETS", "AttackedRelease", "Family", "Figure", "FigureTitle", "Measured"]
+__all__ = ["CHUNKS", "POOLED", "SETS", "WAYS", "AttackedRelease", "Family", "Figure", "FigureTitle", "Measured"]
+
+WAYS = {"_raw": "raw data", "_before": "published", "": "attacked", "_chance": "by chance"}
+"""How a figure is called of the raw data, as published, after an attack, and after as much done at random."""
 
 POOLED = -1
 """The scope of a figure that pools all tables."""
@@ -85,6 +89,15 @@ class Family:
     of_release: bool = False
     knowing: bool = False
     always: bool = False
+    in_lines: bool = False
+
+    @property
+    def lines(self) -> tuple[FigureTitle, ...]:
+        """The figures without those that say the same of other ways."""
+        names = {figure.name for figure in self.figures}
+        beside = {f"{name}{ending}" for name in names for ending in WAYS if ending}
+        return tuple(figure for figure in self.figures if figure.name not in beside)
+
     usual: bool = False
 
     @property
@@ -128,6 +141,8 @@ class AttackedRelease(Generic[Held]):
     derives: Derives
     release: Held
     folder: Folder
+    held_out: Callable[[], Dataset | None] = lambda: None
+    """Truth: records of people who are not in the data, where some were held out of it."""
 
     @cached_property
     def idle(self) -> str | None:

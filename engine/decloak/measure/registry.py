@@ -10,6 +10,7 @@ from decloak.measure import (
     findings,
     identified,
     link,
+    linkage,
     loss,
     mining,
     recovery,
@@ -18,7 +19,7 @@ from decloak.measure import (
     utility,
     wmd,
 )
-from decloak.measure.family import Family, FigureTitle
+from decloak.measure.family import WAYS, Family, FigureTitle
 
 __all__ = [
     "FAMILIES", "always", "by_name", "choosable", "families_in_words", "figure_titles", "fitting", "measuring",
@@ -26,7 +27,7 @@ __all__ = [
 ]  # fmt: skip
 
 _MODULES = (
-    findings, risk, recovery, link, loss, cost, mining, accuracy, certain, breakage, breach, identified,
+    findings, risk, recovery, link, linkage, loss, cost, mining, accuracy, certain, breakage, breach, identified,
     timing, utility, wmd,
 )  # fmt: skip
 FAMILIES: tuple[Family, ...] = tuple(module.FAMILY for module in _MODULES)
@@ -80,6 +81,8 @@ def families_in_words() -> str:
 
 
 def _in_words(family: Family) -> str:
-    width = max(len(figure.name) for figure in family.figures)
-    lines = [f"  {figure.name:<{width}}  {figure.help}" for figure in family.figures]
-    return "\n".join(["\b", f"{family.name}: {family.about}", *lines])
+    figures = family.lines if family.in_lines else family.figures
+    width = max(len(figure.name) for figure in figures)
+    lines = [f"  {figure.name:<{width}}  {figure.help}" for figure in figures]
+    ways = [f"  {'':<{width}}  with {ending}: {way}" for ending, way in WAYS.items() if ending and family.in_lines]
+    return "\n".join(["\b", f"{family.name}: {family.about}", *lines, *ways])

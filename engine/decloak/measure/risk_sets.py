@@ -13,15 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decloak.counting.ascending import Ints, among, distinct
-from decloak.data.rows import CodedRows, Coding
+from decloak.data.rows import CodedRows
 from decloak.measure.family import AttackedRelease
 from decloak.measure.kernels.alike import classes_of
 from decloak.measure.kernels.by_chance import random_strikes
 from decloak.measure.kernels.crowd import Crowd, asked, rarest
+from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.guesses import guessed
 from decloak.measure.kernels.holders import Holders
 from decloak.measure.kernels.singled import Search
 from decloak.measure.risk_figures import Change, Risk, changes
+from decloak.measure.struck import Struck, strikes_of, struck_cells
 from decloak.releases.held import HeldSets
 from decloak.store.outcomes import TrueTable
 
@@ -33,7 +35,7 @@ Mask = NDArray[np.bool_]
 def risk_of_sets(held: HeldSets, attacked: AttackedRelease[Any]) -> Risk:
     """What a release tells, and after an attack on it."""
     people = held.kept(_People.of)
-    done = None if attacked.idle else _done(held, attacked)
+    done = strikes_of(held, attacked)
     if done is None:
         return _risk(people, None, [])
     tables, strikes = done
@@ -42,21 +44,7 @@ def risk_of_sets(held: HeldSets, attacked: AttackedRelease[Any]) -> Risk:
     return _risk(people, people.struck(tables, strikes), [people.struck(tables, draw) for draw in draws])
 
 
-def _done(held: HeldSets, attacked: AttackedRelease[Any]) -> tuple[list[TrueTable], list[Mask]] | None:
-    """What an attack struck of every table, None where it is none that strikes."""
-    struck = held.outcomes(attacked.number, attacked.derives)
-    done = [(outcome.table, outcome.order >= 0) for outcome in struck]
-    return ([table for table, _ in done], [mask for _, mask in done]) if done else None
-
-
-class _Struck(NamedTuple):
-    """Items, and the row that each was struck in, ascending by rows and then by items."""
-
-    items: Ints
-    rows: Ints
-
-
-def _risk(people: "_People", after: _Struck | None, by_chance: Sequence[_Struck]) -> Risk:
+def _risk(people: "_People", after: Struck | None, by_chance: Sequence[Struck]) -> Risk:
     crowd = people.search.crowd
     if people.raw is None and not len(crowd.known):
         return Risk(len(crowd), changes())  # nobody is shown to have anything: a zero would pass for safety
@@ -82,34 +70,6 @@ def _risk(people: "_People", after: _Struck | None, by_chance: Sequence[_Struck]
 
 def _mean(values: Sequence[float]) -> float | None:
     return float(np.mean(values)) if values else None
-
-
-class _Elements:
-    """What stands in rows by number: the items of each element, and the elements of each item."""
-
-    def __init__(self, names: Sequence[Any], further: Sequence[str]) -> None:
-        self.number: Coding[str] = Coding()
-        sets = [(name,) if isinstance(name, str) else tuple(name) for name in names]
-        self.item = np.array([self.number[item] for items in sets for item in items], np.int64)
-        self.further = np.array([self.number[item] for item in further], np.int64)
-        self.size = np.array(list(map(len, sets)), np.int64)
-        self.plain = np.array([isinstance(name, str) for name in names], np.bool_)
-        self.start = np.cumsum(self.size) - self.size
-        self.items = max(1, len(self.number))
-
-    @cached_property
-    def having(self) -> list[Ints]:
-        """The elements of each item."""
-        element = np.repeat(np.arange(len(self.size)), self.size)
-        order = np.argsort(self.item, kind="stable")
-        return np.split(element[order], np.searchsorted(self.item[order], np.arange(1, self.items)))
-
-    def members(self, elements: Ints) -> tuple[Ints, Ints]:
-        """The items of some elements, and the place of the element among those."""
-        size = self.size[elements]
-        place = np.repeat(np.arange(len(elements)), size)
-        within = np.arange(len(place)) - np.repeat(np.cumsum(size) - size, size)
-        return self.item[self.start[elements][place] + within], place
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +104,7 @@ class _Hidden:
         held: Ints = self.shown + self.left_out + meant
         return held
 
-    def guessed(self, struck: _Struck | None = None) -> float:
+    def guessed(self, struck: Struck | None = None) -> float:
         """Of how many people a guess at an item is right, when so much was struck."""
         left = np.ones(len(self.cell), np.bool_)
         if struck is not None:
@@ -165,7 +125,7 @@ class _People:
     `place` is the number of an item among those that can be known, -1 of others.
     """
 
-    elements: _Elements
+    elements: Elements
     place: Ints
     search: Search
     classes: Ints
@@ -178,7 +138,7 @@ class _People:
         """Without the originals somebody knows what a record shows for certain."""
         rows = held.published.rows.compact
         true = None if held.behind is None else held.behind.rows.compact
-        elements = _Elements(rows.names, () if true is None else true.names)
+        elements = Elements(rows.names, () if true is None else true.names)
         people = asked(_plainly(rows, elements.plain) if true is None else true.lengths, len(rows))
         classes, taken = classes_of(rows, people), rows.take(people)
         plain = elements.plain[taken.codes]
@@ -207,18 +167,11 @@ class _People:
         told = search.implied(shows, _placed(shown, place))
         return cls(elements, place, search, classes, raw, told, hidden)
 
-    def struck(self, tables: Sequence[TrueTable], masks: Sequence[Mask]) -> _Struck:
+    def struck(self, tables: Sequence[TrueTable], masks: Sequence[Mask]) -> Struck:
         """What was struck of tables."""
-        items, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for table, mask in zip(tables, masks, strict=True):
-            numbers = np.array([self.elements.number.get(member, -1) for member in table.members], np.int64)
-            row, column = np.nonzero(mask & (numbers >= 0))
-            items.append(numbers[column])
-            rows.append(table.places[row])
-        struck = np.sort(np.concatenate(rows) * self.elements.items + np.concatenate(items))
-        return _Struck(struck % self.elements.items, struck // self.elements.items)
+        return struck_cells(self.elements.number, tables, masks)
 
-    def singled(self, struck: _Struck) -> list[float]:
+    def singled(self, struck: Struck) -> list[float]:
         """How many are singled out by 1, 2 and 3 items, when so much was struck."""
         place = self.place[struck.items]
         left = self.search.may.without(place[place >= 0], struck.rows[place >= 0])
@@ -237,7 +190,7 @@ class _Raw(NamedTuple):
     implied: int
 
     @classmethod
-    def of(cls, people: Ints, known: Ints, elements: _Elements, true: CodedRows[str]) -> "_Raw":
+    def of(cls, people: Ints, known: Ints, elements: Elements, true: CodedRows[str]) -> "_Raw":
         items, classes = np.unique(known % elements.items), classes_of(true, people)
         place = np.full(elements.items, -1, np.int64)
         place[items] = np.arange(len(items))
@@ -271,7 +224,7 @@ def _supports(rows: CodedRows[Any], item: Ints, items: int) -> Ints:
     return supports
 
 
-def _hidden(elements: _Elements, taken: CodedRows[Any], people: Ints, true: Ints, shown: Ints) -> _Hidden:
+def _hidden(elements: Elements, taken: CodedRows[Any], people: Ints, true: Ints, shown: Ints) -> _Hidden:
     """What is hidden of some people, given what their records show and truly hold."""
     generalised = ~elements.plain[taken.codes]
     person = taken.row[generalised]

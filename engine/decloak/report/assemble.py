@@ -11,6 +11,7 @@ from decloak.report import charts
 from decloak.report.beside import pairs_of
 from decloak.report.ci import SIGNS
 from decloak.report.drawing import comparison_svg
+from decloak.report.linkage_section import linkage_sections
 from decloak.report.page import Drawn, Findings, Page, Section, Table
 from decloak.report.reliability import reliability_section
 from decloak.report.risk_section import risk_parts
@@ -44,6 +45,7 @@ def page_of(
         who_section(study),
         attacks_section(study, pairs_of(connection, study)),
         reliability_section(connection, study),
+        *linkage_sections(connection, study),
         sweep_section(study),
         costs_section(study),
         _weakest(connection, study, originals),

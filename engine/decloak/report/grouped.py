@@ -8,13 +8,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from decloak.measure.family import Family, FigureTitle
+from decloak.measure.kernels.statistics import COUNT
 from decloak.measure.registry import FAMILIES
 from decloak.store.results import PooledFigure
 
-__all__ = ["Difference", "Grouped", "differences", "family_tables"]
+__all__ = ["LINES", "Difference", "Grouped", "differences", "family_tables", "lines_of"]
 
 Figures = Mapping[tuple[str, str], PooledFigure]
 ALL = "all attacks"
+LINES = ("what", "raw data", "published", "attack", "attacked", "by chance")
 
 
 class Grouped(NamedTuple):
@@ -40,12 +42,42 @@ def family_tables(figures: Figures, measured: Collection[str], knows: Mapping[st
     """
     attacks = list(dict.fromkeys(attack for _, attack in figures))
     for family in FAMILIES:
+        if family.in_lines:
+            if family.name in measured and (lines := lines_of(family, figures)):
+                yield Grouped(f"{family.name}: {family.about}", LINES, lines)
+            continue
         shown = [title for title in family.figures if any((title.name, attack) in figures for attack in attacks)]
         if family.name in measured and family.name != "risk" and shown:
             rows = [[row[0], knows.get(row[0]), *row[1:]] for row in _rows(family, shown, attacks, figures)]
             if rows:
                 columns = ("attack", "knows", *(title.title for title in shown))
                 yield Grouped(f"{family.name}: {family.about}", columns, rows)
+
+
+def lines_of(family: Family, figures: Figures) -> list[list[str | None]]:
+    """A line for each figure and attack; what is of the release alone stands in the first line of a figure."""
+    attacks = list(dict.fromkeys(attack for _, attack in figures))
+    lines: list[list[str | None]] = []
+    for title in family.lines:
+        before = title.name if title.published else f"{title.name}_before"
+        alone = [_in_people(title, figures, name, attacks) for name in (f"{title.name}_raw", before)]
+        ways = () if title.published else (title.name, f"{title.name}_chance")
+        done = [[attack, *(_in_people(title, figures, name, [attack]) for name in ways)] for attack in attacks]
+        done = [line for line in done if any(line[1:])] or ([[None] * 3] if any(alone) else [])
+        lines += [[title.title, *alone, *line] if line is done[0] else [None, None, None, *line] for line in done]
+    return lines
+
+
+def _in_people(title: FigureTitle, figures: Figures, name: str, attacks: Sequence[str]) -> str | None:
+    """A figure of the first of some attacks that has it, of how many people."""
+    of_attacks = (figures.get((name, attack)) for attack in attacks)
+    figure = next((figure for figure in of_attacks if figure is not None and figure.value is not None), None)
+    if figure is None or figure.value is None:
+        return None
+    if not title.count:
+        return f"{figure.value:,.1f}" if title.bounds == COUNT else f"{figure.value:.3f}"
+    value = f"{figure.value:,.0f}" if figure.value == round(figure.value) else f"{figure.value:,.1f}"
+    return value if figure.whole is None else f"{value} of {figure.whole:,.0f}"
 
 
 def _rows(family: Family, shown: list[FigureTitle], attacks: Sequence[str], figures: Figures) -> list[list[Any]]:

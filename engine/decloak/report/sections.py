@@ -9,7 +9,7 @@ import yaml
 from decloak.errors import DecloakError
 from decloak.measure.family import FigureTitle
 from decloak.measure.kernels.statistics import interval
-from decloak.measure.registry import by_name, figure_titles
+from decloak.measure.registry import FAMILIES, by_name, figure_titles
 from decloak.report import charts
 from decloak.report.beside import AttackPair, all_pairs, basis
 from decloak.report.knowledge import listed
@@ -45,8 +45,9 @@ def number(value: float | None, count: bool = False) -> str:
 
 def attacks_section(study: Study, pairs: Sequence[AttackPair]) -> Section:
     """Every attack beside chance and beside the others, and all that was measured behind a fold."""
-    costs = {figure.name for family in COSTS for figure in by_name(family).figures}
-    measured = [title for title in figure_titles().values() if title.name in study.measures - costs]
+    elsewhere = {figure.name for family in COSTS for figure in by_name(family).figures}
+    elsewhere |= {figure.name for family in FAMILIES if family.in_lines for figure in family.figures}
+    measured = [title for title in figure_titles().values() if title.name in study.measures - elsewhere]
     telling = [title for title in measured if title.name in TELLING]
     if not any(title.name in SHARES for title in telling):
         telling = [title for title in measured if title.column]

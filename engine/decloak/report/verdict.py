@@ -181,15 +181,11 @@ def _unknown(study: Study, attacks: Sequence[str]) -> Conclusion:
         idle = _idle(attacker_phrase(last.config))
         return Conclusion(Outcome.CANNOT_TELL, "These runs cannot tell", (idle, *whatever(study)))
     counts = listed([f"{name} {count:,.0f}" for name, count in struck])
-    return Conclusion(
-        Outcome.NOT_MEASURED,
-        UNKNOWN,
-        (
-            f"Items struck or given to records: {counts}; how many rightly, only the publisher can tell.",
-            *_placed_by_cover(study),
-            *whatever(study),
-        ),
-    )
+    heading, tells = UNKNOWN, "only the publisher can tell"
+    if study.values([last.run], "singled_2_raw")[0] is not None:
+        heading, tells = "What comes back was not measured", "'measure: [recovery, accuracy]' tells"
+    said = f"Items struck or given to records: {counts}; how many rightly, {tells}."
+    return Conclusion(Outcome.NOT_MEASURED, heading, (said, *_placed_by_cover(study), *whatever(study)))
 
 
 def _placed_by_cover(study: Study) -> list[str]:

@@ -10,6 +10,7 @@ from decloak.anonymisers.method import Stopwatch
 from decloak.attack.controls import Control
 from decloak.attack.selftrained import Likeness, added_probabilities, likenesses
 from decloak.cells.shapes import ClusterError
+from decloak.data.dataset import Dataset
 from decloak.data.rungs import Rung, step_name
 from decloak.data.tables import Floats
 from decloak.errors import DecloakError
@@ -128,7 +129,13 @@ class Execution(Stages):
     def attacked(self, planned: Planned) -> AttackedRelease[HeldRelease]:
         """An attack that is there, or about to be, for those who measure it."""
         number = self.number("attack", planned.digest)
-        return AttackedRelease(self.connection, number, planned.rule.derives, self.held, self.inputs.folder)
+        derives, folder = planned.rule.derives, self.inputs.folder
+        return AttackedRelease(self.connection, number, derives, self.held, folder, self._held_out)
+
+    def _held_out(self) -> Dataset | None:
+        """The records of people who are not in the data."""
+        scenario, seed = self.scenario, self.plan.variant.seed
+        return None if scenario.held_out is None else self.inputs.sample(scenario, seed).records
 
     def measure(self, planned: Planned) -> None:
         """See that an attack that is there, or about to be, is measured."""

@@ -85,6 +85,19 @@ class Holders:
         order = np.argsort(of, kind="stable")  # which takes no time where they are ascending
         return replace(self, struck=np.concatenate((self.struck, items))[order], struck_of=of[order])
 
+    def blocks(self, itemsets: Ints) -> "Iterator[tuple[int, Ints, NDArray[np.bool_]]]":
+        """Yield who the candidates are for some itemsets, so many records at a time: the first of these, the itemsets,
+        and for each a row of what is true of the candidates.
+        """
+        for window in self._windows(itemsets, np.ones(itemsets.shape[1], np.bool_)):
+            for some in window.pieces():
+                words = window.candidates(some)
+                for word in range(0, words.shape[1], BLOCK // 64):
+                    first = (window.first + word) * 64
+                    part = np.ascontiguousarray(words[:, word : word + BLOCK // 64]).view(np.uint8)
+                    count = min(part.shape[1] * 8, self.records - first)
+                    yield first, some, np.unpackbits(part, axis=1, count=count, bitorder="little").astype(np.bool_)
+
     def candidates(self, itemsets: Ints) -> Ints:
         """How many records may hold each itemset; a column is an itemset."""
         count = np.zeros(itemsets.shape[1], np.int64)

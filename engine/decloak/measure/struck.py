@@ -1,0 +1,43 @@
+"""What an attack struck of a release whose transactions show generalised items, cell by cell, as items of its rows."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decloak.counting.ascending import Ints
+from decloak.measure.family import AttackedRelease
+from decloak.releases.held import HeldSets
+from decloak.store.outcomes import TrueTable
+
+__all__ = ["Struck", "strikes_of", "struck_cells"]
+
+Mask = NDArray[np.bool_]
+
+
+class Struck(NamedTuple):
+    """Items, and the row that each was struck in, ascending by rows and then by items."""
+
+    items: Ints
+    rows: Ints
+
+
+def strikes_of(held: HeldSets, attacked: AttackedRelease[Any]) -> tuple[list[TrueTable], list[Mask]] | None:
+    """The tables of an attack and what it struck of each, None where it is none that strikes, or had nothing to do."""
+    if attacked.idle:
+        return None
+    struck = [(outcome.table, outcome.order >= 0) for outcome in held.outcomes(attacked.number, attacked.derives)]
+    return ([table for table, _ in struck], [mask for _, mask in struck]) if struck else None
+
+
+def struck_cells(number: Mapping[str, int], tables: Sequence[TrueTable], masks: Sequence[Mask]) -> Struck:
+    """What was struck of tables, items by number; those without a number are left out."""
+    items, rows, most = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], max(1, len(number))
+    for table, mask in zip(tables, masks, strict=True):
+        numbers = np.array([number.get(member, -1) for member in table.members], np.int64)
+        row, column = np.nonzero(mask & (numbers >= 0))
+        items.append(numbers[column])
+        rows.append(table.places[row])
+    rows_of, items_of = np.divmod(np.sort(np.concatenate(rows) * most + np.concatenate(items)), most)
+    return Struck(items_of, rows_of)
