@@ -193,8 +193,10 @@ def test_the_help_and_the_schema_name_every_family_and_every_figure(capsys):
     said = capsys.readouterr().out
     for family in FAMILIES:
         assert f"  {family.name}: {family.about}\n" in said
-        for figure in family.figures:
+        for figure in family.lines if family.in_lines else family.figures:
             assert figure.help in said
+        for ending, way in WAYS.items() if family.in_lines else ():
+            assert not ending or f"with {ending}: {way}\n" in said
     assert max(map(len, said.splitlines())) <= 80
     assert _code(["schema", "measurement", "--json"]) == 0
     (line,) = (row for row in json.loads(capsys.readouterr().out) if row["column"] == "family")

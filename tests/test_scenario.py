@@ -220,11 +220,11 @@ def test_the_formats_are_those_that_can_be_read() -> None:
          "s.yaml:6:27: a ratio scales the threshold that 'threshold' replaces; delete one"),
         (["attack: [rba, {rul: gba, rule: x}]"], "s.yaml:6:16: unknown key 'rul'; did you mean 'rule'?"),
         (["measure: [recover]"],
-         ("s.yaml:7:11: expected 'recovery', 'link', 'loss', 'cost', 'mining', 'accuracy', 'certain', 'breakage', "
-          "'breach', 'identified', 'time' or "
-         "'utility', a mapping with link, a mapping with mining, a mapping with breach, a mapping with utility, or a "
-         "mapping with wmd, found 'recover'; "
-         "did you mean 'recovery'?")),
+         ("s.yaml:7:11: expected 'recovery', 'link', 'linkage', 'loss', 'cost', 'mining', 'accuracy', 'certain', "
+          "'breakage', 'breach', 'identified', 'time' or 'utility', a mapping with link, a mapping with linkage, "
+          "a mapping with mining, a mapping with breach, a mapping with utility, or a mapping with wmd, "
+          "found 'recover'; "
+          "did you mean 'recovery'?")),
         (["measure: [{link: {k: 1}}]"], "s.yaml:7:22: expected a whole number, at least 2, found 1"),
         (["measure: [{link: {m: 5}}]"], "s.yaml:7:22: expected a whole number from 1 to 4, found 5"),
         (["measure: [link, {link: {}}]", "expect: []"], "s.yaml:7:17: 'link' is measured twice; delete one"),

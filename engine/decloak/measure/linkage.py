@@ -127,7 +127,7 @@ def _of_chunks(held: HeldChunks) -> Lookup:
 
 FAMILY = Family(
     name="linkage",
-    about="Whom somebody finds who knows 1, 2, 3 items of a person, or all but one, and what is guessed",
+    about="Whom a few known items lead to, and what else they let one guess",
     figures=FIGURES,
     measure=_measure,
     fits=frozenset(FormName) - {FormName.DISTANCES},

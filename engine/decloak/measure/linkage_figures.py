@@ -14,15 +14,15 @@ __all__ = ["FIGURES", "figures_of", "gain"]
 
 _WORDS = {"1": "1 item", "2": "2 items", "3": "3 items", "rest": "all but 1"}
 _COUNTS = {
-    "found": "people rightly named by picking a candidate",
+    "found": "people rightly named by taking any candidate",
     "one": "people whose record is the only candidate",
     "few": "people whose record is one of fewer than k",
     "lost": "people whose record is no candidate",
 }
 _SIZES = {"candidates": "records that may be the person's, the mean", "middle": "the same, the median"}
 _GUESSES = {
-    "guessed": "people of whom the likeliest further item is right",
-    "control": "the same of people who are not in the data",
+    "guessed": "people whose likeliest further item is right",
+    "control": "the same of people not in the data",
     "blind": "the same by the most frequent item",
 }
 
@@ -64,7 +64,7 @@ def _titles() -> Iterator[FigureTitle]:
                 yield replace(title, published=True)
             else:
                 yield from _ways(replace(title, column=level == "2" and name in ("found", "guessed")), name)
-        title = FigureTitle(f"gain_{level}", f"gain {by}", f"of what control, else blind, has wrong, right, {by}")
+        title = FigureTitle(f"gain_{level}", f"gain {by}", f"of what control, or blind, has wrong, right, {by}")
         yield from _ways(replace(title, column=False, bounds=GAIN), "gain")
 
 
