@@ -414,7 +414,7 @@ DISASSOCIATED = """\
 scenario: x
 data: {release: r.jsonl}
 attack: [aba, cover]
-measure: [accuracy, certain, breakage, breach, identified, time, utility, {wmd: {vectors: v.csv}}]
+measure: [linkage, accuracy, certain, breakage, breach, identified, time, utility, {wmd: {vectors: v.csv}}]
 """
 
 
