@@ -7,11 +7,15 @@ import pty
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import decloak
+from decloak import compiled
+from decloak.anonymisers.method import Stopwatch
 from decloak.cli import _code
 from decloak.report import progress
 from decloak.report.duration import duration
@@ -260,3 +264,25 @@ def test_completion_is_there_for_the_shells_that_the_reference_names(shell, tmp_
     environment["COMP_CWORD"] = "--jo" if shell == "fish" else "2"
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
     assert "--jobs" in done.stdout
+
+
+def test_who_waits_for_loops_to_be_compiled_is_told_and_it_is_none_of_what_an_attack_takes(capsys):
+    watch, stopwatch = compiled._Watch(), Stopwatch()
+    texts = []
+    watch.tell = texts.append
+    for start in (True, True, False, False):
+        watch.notify(SimpleNamespace(is_start=start))
+        time.sleep(0.01)
+    assert texts == [True, False]
+    assert watch.wall >= 0.02
+    before = stopwatch.seconds["seconds"]
+    compiled._WATCH.wall += 1000
+    try:
+        assert stopwatch.seconds["seconds"] - before < -900
+    finally:
+        compiled._WATCH.wall -= 1000
+    lines = ProgressLines()
+    for stage in ("attack", *[f"attack: {compiled.COMPILING}"] * 2, "attack"):
+        lines.stage(stage)
+    line = "attack: compiling loops, once for all runs to come; it takes a quarter of a minute or so\n"
+    assert capsys.readouterr().err == line

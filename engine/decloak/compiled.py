@@ -3,19 +3,28 @@
 Machine code is kept beside the module, or in the user's cache folder where that cannot be written; where neither can,
 every process compiles anew. It is made anew when its module changes, not when another does whose loops it calls: who
 calls others keeps a digest of their modules, which changes with them.
+
+Compiling takes a quarter of a minute, once in an installation. It is no part of what a method or an attack takes, and
+whoever waits for it is told.
 """
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
 
-__all__ = ["compiled", "inner"]
+__all__ = ["COMPILING", "compiled", "inner", "spent_compiling", "telling"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+COMPILING = "compiling loops, once for all runs to come"
 
 
 def compiled(function: Function, **options: bool) -> Function:
     """The same function in machine code; numba must be there."""
+    _watched()
     jit: Any = import_module("numba").njit
     try:
         kernel: Function = jit(cache=True, **options)(function)
@@ -27,3 +36,49 @@ def compiled(function: Function, **options: bool) -> Function:
 def inner(function: Function) -> Function:
     """The same for functions that only compiled ones call: they are made in less time."""
     return compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+class _Watch:
+    """Seconds that compiling took in this process so far, and who is told when it begins and ends."""
+
+    def __init__(self) -> None:
+        self.cpu = self.wall = 0.0
+        self.depth = 0  # functions are compiled inside others
+        self.tell: Callable[[bool], None] = lambda _: None
+
+    def notify(self, event: Any) -> None:
+        """A function that no cache has begins to be compiled, or has been."""
+        self.depth += 1 if event.is_start else -1
+        if event.is_start and self.depth == 1:
+            self._cpu, self._wall = time.process_time(), time.perf_counter()
+            self.tell(True)
+        elif self.depth == 0:
+            self.cpu += time.process_time() - self._cpu
+            self.wall += time.perf_counter() - self._wall
+            self.tell(False)
+
+
+_WATCH = _Watch()
+
+
+@cache
+def _watched() -> None:
+    """Let numba tell when it compiles."""
+    event = import_module("numba.core.event")
+    event.Listener.register(_Watch)
+    event.register("numba:compile", _WATCH)
+
+
+def spent_compiling() -> tuple[float, float]:
+    """The seconds of CPU, and by the clock, that this process has compiled so far."""
+    return _WATCH.cpu, _WATCH.wall
+
+
+@contextmanager
+def telling(tell: Callable[[bool], None]) -> Iterator[None]:
+    """Inside, tell when compiling begins (True) and when it has ended."""
+    before, _WATCH.tell = _WATCH.tell, tell
+    try:
+        yield
+    finally:
+        _WATCH.tell = before

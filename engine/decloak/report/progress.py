@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from decloak.compiled import COMPILING
 from decloak.errors import shown
 from decloak.report.duration import duration
 from decloak.report.terminal import say
@@ -52,11 +53,17 @@ def time_left(spent: float, done: int, left: int) -> str | None:
 
 
 class ProgressLines(Progress):
-    """A line for each variant that is done, once a run of several takes long."""
+    """A line for each variant that is done, once a run of several takes long, and when loops are compiled."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock, self._begun = clock, clock()
         self._waiting: list[str] = []
+        self._compiles = False
+
+    def stage(self, name: str) -> None:
+        if name.endswith(COMPILING) and not self._compiles:
+            self._compiles = True
+            say(f"{name}; it takes a quarter of a minute or so", err=True)
 
     def done(self, variant: str, number: int, of: int, ran: RunVariant) -> None:
         if of == 1 or not ran.fresh:

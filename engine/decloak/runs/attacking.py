@@ -70,8 +70,9 @@ class Execution(Stages):
             result: Result
             sight = self._sight(sandbox, rule)
             try:
-                result, took = pieces.attacked(rule, sight, planned.settings, self.session)
-                sure = rule.operator.confidence(rule, result, sight, planned.settings)
+                with self.telling("attack"):
+                    result, took = pieces.attacked(rule, sight, planned.settings, self.session)
+                    sure = rule.operator.confidence(rule, result, sight, planned.settings)
             except DecloakError as error:
                 if not planned.audit or isinstance(error, ClusterError):
                     raise

@@ -6,11 +6,13 @@ What a stage made is handed on in memory; only what an earlier run has made is r
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self
 
 from decloak.anonymisers.method import Method, NewRelease
+from decloak.compiled import COMPILING, telling
 from decloak.data.dataset import Dataset
 from decloak.data.tables import AttackTable, Pair
 from decloak.data.text.order import sorted_warning
@@ -84,6 +86,10 @@ class Stages:
     def progress(self, text: str) -> None:
         self.ask(Told(text))
 
+    def telling(self, kind: str) -> AbstractContextManager[None]:
+        """Inside, tell who listens that a stage of this kind waits for loops to be compiled."""
+        return telling(lambda begins: self.progress(f"{kind}: {COMPILING}" if begins else kind))
+
     @once
     def original(self) -> int | None:
         """The number of the original data set, None where there is none."""
@@ -126,7 +132,8 @@ class Stages:
 
     def _anonymise(self, method: Method) -> NewRelease:
         data = self.dataset
-        prepared = pieces.published(method, data, self.inputs.folder, self.plan.variant.seed, self.session)
+        with self.telling("release"):
+            prepared = pieces.published(method, data, self.inputs.folder, self.plan.variant.seed, self.session)
         # Where it comes from: not from the file itself.
         return replace(prepared, release=replace(prepared.release, origin=f"{prepared.method} of {data.origin}"))
 
