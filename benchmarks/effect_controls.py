@@ -1,12 +1,12 @@
 """Which attacks that learn survive their controls, on every data set and in every form: as a run of decloak judges it.
 
-    python benchmarks/effect_controls.py FOLDER [--seeds N] [--only NAME]
+    python benchmarks/effect_controls.py FOLDER [--seeds N] [--only NAME] [--records N]
 
 FOLDER has groceries.tsv.gz, recipes.tsv.gz, mtsamples_keywords.tsv.gz, bms_webview1.dat.gz and bms_webview2.dat.gz;
-the clinic is generated. Of each, for every seed, other records are published: 600 under COAT with k = 5, where
-`selftrained` goes by what 1,700 others show together (of the clinic, by its counts over medical texts); and 5,000
-disassociated, or half of them where there are fewer than 10,000, with k = 3, m = 2 and clusters of at most 50, where
-`expectation` goes by the release alone.
+the clinic is generated. Of each, for every seed, other records are published: 600 under COAT with k = 5 and 30 sets
+each of 3 to 6 items, where `selftrained` goes by what 1,700 others show together (of the clinic, by its counts over
+medical texts); and 5,000 disassociated (`--records`), or half of all where there are fewer than twice as many,
+with k = 3, m = 2 and clusters of at most 50, where `expectation` goes by the release alone.
 
 A row has the share of strikes, or of rows given, that is right, over all seeds: of chance, of the attack, and of each
 of its controls. `flagged by` are the controls that speak against the attack, as the verdict of a run takes them, and
@@ -49,17 +49,16 @@ def records_of(folder: Path, name: str) -> Records:
     return load(folder / file) if file else [tuple(row) for row in generate(CLINIC, 7).transactions]
 
 
-def scenario(folder: Path, form: str, name: str, records: Records, seed: int) -> Mapping[str, Any]:
+def scenario(folder: Path, form: str, name: str, records: Records, seed: int, most: int = CHUNKS) -> Mapping[str, Any]:
     """A scenario of one seed; its files are in the folder."""
     mixed = random.Random(seed).sample(records, len(records))
-    count = SETS if form == "set-generalised" else min(CHUNKS, len(mixed) // 2)
+    count = SETS if form == "set-generalised" else min(most, len(mixed) // 2)
     data = {"file": _written(folder / f"published-{seed}.jsonl", mixed[:count]), "format": "jsonl"}
     of_all = {"scenario": f"{name}, {form}", "data": data, "attack": [ATTACKS[form]], "repeat": {"seed": seed}}
     if form == "disassociated":
         method = {"method": "disassociation", "k": 3, "m": 2, "max_cluster": 50}
         return {**of_all, "anonymise": method, "relate": {"measure": "clusters"}, "measure": ["accuracy"]}
-    items = sorted({item for row in mixed[:count] for item in row})
-    method = {"method": "coat", "k": 5, "privacy": [[item] for item in items]}
+    method = {"method": "coat", "k": 5, "privacy": {"count": 30, "sizes": [3, 4, 5, 6]}}
     others = _written(folder / f"others-{seed}.jsonl", mixed[count : count + OTHERS])
     sample = {"measure": "ngd", "source": "sample", "file": others, "format": "jsonl"}
     relate = {"measure": "ngd", "source": "clinic-counts"} if name == "clinic" else sample
@@ -71,12 +70,12 @@ def _written(path: Path, rows: Records) -> str:
     return path.name
 
 
-def ran(folder: Path, form: str, name: str, records: Records, seeds: int) -> Path:
+def ran(folder: Path, form: str, name: str, records: Records, seeds: int, most: int) -> Path:
     """The store of the runs of all seeds."""
-    store = folder / "s.db"
+    store = folder / f"{form}.db"
     for seed in range(seeds):
         path = folder / f"{seed}.yaml"
-        path.write_text(json.dumps(scenario(folder, form, name, records, seed)), encoding="utf-8")
+        path.write_text(json.dumps(scenario(folder, form, name, records, seed, most)), encoding="utf-8")
         decloak.run(path, store=store, rows=0)
     return store
 
@@ -102,12 +101,12 @@ def line(cells: Sequence[str]) -> str:
     )
 
 
-def rows(folder: Path, only: str | None, seeds: int) -> Iterator[list[str]]:
+def rows(folder: Path, only: str | None, seeds: int, most: int) -> Iterator[list[str]]:
     for name in [only] if only else FILES:
         records = records_of(folder, name)
         for form, attack in ATTACKS.items():
             with TemporaryDirectory() as place:
-                lead, shares = row(ran(Path(place), form, name, records, seeds), attack, seeds)
+                lead, shares = row(ran(Path(place), form, name, records, seeds, most), attack, seeds)
             mean, low, high, *_ = lead.interval
             tried, by_chance = lead.pooled.tried, lead.pooled.by_chance
             right = [shares.get(label) for label in (attack, *(f"{attack}_{control}" for control in CONTROLS))]
@@ -121,9 +120,10 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seeds", type=int, default=5, help="samples of each data set")
     parser.add_argument("--only", choices=list(FILES))
+    parser.add_argument("--records", type=int, default=CHUNKS, help="disassociated at most")
     arguments = parser.parse_args()
     print(line(["data", "form", "chance", "attack", *CONTROLS, "flagged by", "lead"]))
-    for cells in rows(arguments.folder, arguments.only, arguments.seeds):
+    for cells in rows(arguments.folder, arguments.only, arguments.seeds, arguments.records):
         print(line(cells), flush=True)
 
 

@@ -127,6 +127,36 @@ def test_counts_of_a_corpus_are_kept_and_shares_are_told(folder):
     assert origin.startswith("corpus")
 
 
+def test_several_corpora_are_told_apart_and_count_by_their_weights(folder):
+    (folder / "other.txt").write_text("insulin for diabetes\na crutch and a fracture\npain; insulin\nglucose\n")
+    build([Documents(folder / "other.txt", TextOptions(lines=True))], folder / "other.index")
+    one, two = SOURCES["corpus"], SOURCES["corpus"].replace("texts.index", "other.index")
+    scores = []
+    for store, relate in (
+        ("one.db", one),
+        ("two.db", two),
+        ("both.db", f"{{measure: combined, of: [{one}, {two}], weights: [3, 1]}}"),
+    ):
+        run = decloak.run(scenario(folder, relate), store=store)
+        with closing(connect_readonly(store)) as connection:
+            scores.append({(a, b): score for a, b, score in connection.execute("select a, b, score from related")})
+    texts, other, both = scores
+    absent = sum(score is None for score in other.values())
+    assert 0 < absent < len(other)
+    assert f"ngd corpus other.index: no score for {absent} of {len(other)} pairs, which go by the rest" in notes(run)
+    assert "ngd corpus texts.index: of 9 terms" in notes(run)
+
+    def standardised(by):
+        known = [d for d in by.values() if d is not None]
+        mean = sum(known) / len(known)
+        deviation = (sum((d - mean) ** 2 for d in known) / len(known)) ** 0.5
+        return {pair: None if d is None else (d - mean) / deviation for pair, d in by.items()}
+
+    z, y = standardised(texts), standardised(other)
+    mean = {pair: z[pair] if y[pair] is None else (3 * z[pair] + y[pair]) / 4 for pair in z}
+    assert both == {pair: pytest.approx(d - min(mean.values())) for pair, d in mean.items()}
+
+
 def test_notes_of_some_variants_name_them_and_show_repeats_them(folder, call):
     relate = SOURCES["corpus"]
     path = scenario(folder, relate)

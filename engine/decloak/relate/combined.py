@@ -5,6 +5,7 @@ for. The distance of a pair is the mean of its z, weighted if weights are given,
 have a score, and that of no measure is none. All are raised alike, so that the closest pair is at distance 0.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -54,8 +55,14 @@ class CombinedBase(Relatedness):
         return self.of
 
     @property
+    def titles(self) -> Sequence[str]:
+        """What tells each part from the others: also where it comes from, where several of a kind differ in that."""
+        kinds = Counter(title for title, _ in {(part.title, part.origin) for part in self.parts})
+        return [part.title if kinds[part.title] == 1 else f"{part.title} {part.origin}" for part in self.parts]
+
+    @property
     def title(self) -> str:
-        return " + ".join(part.title for part in self.parts)
+        return " + ".join(self.titles)
 
     @property
     def origin(self) -> str:
@@ -77,11 +84,11 @@ class CombinedBase(Relatedness):
         """The distances by all measures, taken together; what each did not know is told."""
         scored = [part.scored(pairs, supplies) for part in self.parts]
         warnings = []
-        for part, (distances, lines) in zip(self.parts, scored, strict=True):
-            warnings += [f"{part.title}: {line}" for line in lines]
+        for title, (distances, lines) in zip(self.titles, scored, strict=True):
+            warnings += [f"{title}: {line}" for line in lines]
             absent = sum(score is None for score in distances.values())
             if absent:
-                warnings.append(f"{part.title}: no score for {absent} of {len(distances)} pairs, which go by the rest")
+                warnings.append(f"{title}: no score for {absent} of {len(distances)} pairs, which go by the rest")
         return Scored(combined([distances for distances, _ in scored], self.by, self.weights), warnings)
 
 

@@ -83,6 +83,8 @@ def _controlled(case: Combination, catalogue: Catalogue, folder: Folder) -> Comb
 
 
 def _can_run(scenario: Scenario, rule: Rule, catalogue: Catalogue, folder: Folder) -> bool:
+    if "auxiliary" in rule.reads and scenario.attacker.beside is None:
+        return False  # it would have nothing to go by
     try:
         for needed in (rule, *catalogue.needed(rule)):
             _check_fits(scenario, needed)

@@ -13,6 +13,7 @@ from pydantic import Field
 from decloak.attack.controls import CONTROLS, Control
 from decloak.attack.selftrained import Likeness
 from decloak.data.forms import FormName
+from decloak.data.rungs import Rung
 from decloak.rules.because import called
 from decloak.rules.confidence import Confidence, known, unsure
 from decloak.rules.eliminate.confidence import confident
@@ -20,7 +21,7 @@ from decloak.rules.eliminate.kernel import Elimination, eliminate
 from decloak.rules.eliminate.state import EPS
 from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
 from decloak.rules.model import Formula, Grid, RuleModel, Settings, Sql, TestCase
-from decloak.rules.operators.cells import ADDED, cells_of, is_plain, with_learned
+from decloak.rules.operators.cells import ADDED, TableCells, cells_of, is_plain, with_learned
 from decloak.rules.operators.operator import Explanation, Inquiry, Operator, Result, RuleOf, Sight
 from decloak.store import evidence, findings, strikes
 from decloak.store.evidence import JudgedCell
@@ -68,6 +69,7 @@ class Struck(Result):
     """What became of each distance table, by its number."""
 
     tables: dict[int, Elimination]
+    notes: Sequence[str] = ()
 
     @property
     def idle(self) -> str | None:
@@ -135,6 +137,10 @@ class EliminateOperator(Operator[EliminateRule]):
     def by_probability(self, rule: RuleOf[EliminateRule]) -> bool:
         return rule.model.learn is not None and rule.model.weigh == ADDED
 
+    def rungs(self, rule: RuleOf[EliminateRule], sources: frozenset[Rung]) -> frozenset[Rung]:
+        beside = frozenset({Rung.SAMPLE}) if "auxiliary" in rule.reads else frozenset[Rung]()
+        return super().rungs(rule, sources) | beside
+
     def by_plain_items(self, rule: RuleOf[EliminateRule]) -> bool:
         return rule.model.learn is not None
 
@@ -166,7 +172,8 @@ class EliminateOperator(Operator[EliminateRule]):
             seeds=[settings.seed + table.table for table in tables] if self.by_chance(rule) else None,
             further={name: [table.further[name] for table in tables] for name in strategy.further},
         )
-        return Struck({cells.table: elimination for cells, elimination in zip(tables, done, strict=True)})
+        struck = {cells.table: elimination for cells, elimination in zip(tables, done, strict=True)}
+        return Struck(struck, () if is_plain(rule) else tuple(_bare(rule, tables)))
 
     def confidence(self, rule: RuleOf[EliminateRule], result: Struck, sight: Sight, settings: Settings) -> Confidence:
         if self.by_probability(rule):
@@ -247,6 +254,14 @@ def _last(probabilities: Sequence[NDArray[np.float64]], precision: float) -> flo
     expected = np.cumsum(p) / np.arange(1, len(p) + 1)
     enough = np.flatnonzero(expected >= precision - EPS)  # the running mean of falling numbers falls
     return float(p[enough[-1]]) - 2 * EPS if len(enough) else 1.0
+
+
+def _bare(rule: RuleOf[EliminateRule], tables: Sequence[TableCells]) -> Iterator[str]:
+    """A note on the rows that the cells of a rule leave without any score, where others have some."""
+    count = sum(len(table.d) for table in tables)
+    bare = sum(int((~np.isfinite(table.d)).all(axis=1).sum()) for table in tables)
+    if 0 < bare < count:
+        yield f"{rule.name} has no score in {bare:,} of {count:,} rows of distance tables, and leaves them as they are"
 
 
 ELIMINATE = EliminateOperator()
