@@ -5,12 +5,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from decloak.report.ci import Judged, junit, markdown, sarif
+from decloak.report.ci import Expected, junit, markdown, sarif
 
 JUDGED = (
-    Judged("a < 1", True, "a = 0 < 1 holds", "s.yaml", 7, 3),
-    Judged("b < 1", False, "b = 2 < 1 does not hold", "s.yaml", 8, 3),
-    Judged("c < 1", None, "c is undefined", "s.yaml", 9, 3),
+    Expected("a < 1", True, "a = 0 < 1 holds", "s.yaml", 7, 3),
+    Expected("b < 1", False, "b = 2 < 1 does not hold", "s.yaml", 8, 3),
+    Expected("c < 1", None, "c is undefined", "s.yaml", 9, 3),
 )
 HOSTILE = "<script>]]>&amp; \x00\x1b[31m\x9b31m\u202e\u2066\ud800 *_`|\n# [x](javascript:1)"
 
@@ -39,7 +39,7 @@ def test_markdown_marks_each():
 
 @pytest.mark.parametrize("holds", [True, False, None])
 def test_hostile_text_stays_text(holds):
-    judged = [Judged(HOSTILE, holds, HOSTILE, HOSTILE)]
+    judged = [Expected(HOSTILE, holds, HOSTILE, HOSTILE)]
     assert len(ElementTree.fromstring(junit(HOSTILE, judged).encode())) == 1
     json.loads(sarif(judged))
     text = markdown(HOSTILE, [HOSTILE], judged)

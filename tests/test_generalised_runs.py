@@ -13,7 +13,7 @@ import decloak
 from decloak.anonymisers import coat as anonymising
 from decloak.anonymisers import diversity, hierarchies, registry
 from decloak.anonymisers.hierarchies import everywhere
-from decloak.anonymisers.kernels.building import ORDERS
+from decloak.anonymisers.kernels.building import GROUPINGS
 from decloak.anonymisers.kernels.coat import coat
 from decloak.anonymisers.kernels.raised_cut import Walked
 from decloak.data.dataset import Dataset
@@ -607,7 +607,7 @@ def test_hierarchies_are_compared_by_what_they_cost_and_the_best_is_kept(folder,
     losses = {name.strip('"'): float(loss) for name, _, loss, *_ in lines}
     assert losses["tree.csv"] == pytest.approx(5 / 22)
     assert list(losses.values()) == sorted(losses.values())
-    assert set(losses) == {"tree.csv", *(f"{by}, fanout 2" for by in ORDERS), "cooccurrence, fanout 2"}
+    assert set(losses) == {"tree.csv", *(f"{by}, fanout 2" for by in GROUPINGS), "cooccurrence, fanout 2"}
     best = decloak.Hierarchy.read("best.csv", "parents")
     release = decloak.anonymise(ROWS, "cut", k=2, m=2, hierarchy=best)
     assert float(release.ncp) == pytest.approx(min(losses.values()))

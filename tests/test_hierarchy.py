@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_generalise as naive
-from decloak.anonymisers.kernels.building import ORDERS, by_cooccurrence, by_relatedness, ordered
+from decloak.anonymisers.kernels.building import GROUPINGS, by_cooccurrence, by_relatedness, ordered
 from decloak.data.dataset import Dataset
 from decloak.data.formats.hierarchy_file import HIERARCHY_FORMATS, read_hierarchy, write_hierarchy
 from decloak.data.hierarchy import Hierarchy
@@ -309,7 +309,9 @@ def dataset(rows):
 @given(ROWS.map(lambda rows: [sorted(row) for row in rows]), st.integers(2, 4), st.integers(0, 3))
 def test_hierarchies_made_from_data_keep_its_items_and_come_out_the_same(rows, fanout, seed):
     data = dataset(rows)
-    makers = [lambda by=by: ordered(data, by, fanout, seed) for by in ORDERS] + [lambda: by_cooccurrence(data, fanout)]
+    makers = [lambda by=by: ordered(data, by, fanout, seed) for by in GROUPINGS] + [
+        lambda: by_cooccurrence(data, fanout)
+    ]
     for make in makers:
         tree = make()
         assert sorted(tree.items) == list(data.items)

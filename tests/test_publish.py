@@ -292,7 +292,7 @@ def test_every_link_there_is_would_be_named(folder, call, monkeypatch):
     ran("coat")
     with closing(connect_readonly("store.db")) as connection:
         form = form_of(connection, 1)
-        truth = publishing.Truth.of(form.hold(connection, 1))
+        truth = publishing.Secret.of(form.hold(connection, 1))
     assert truth.suppressed == {SECRET}
     assert len(truth.ids) == len(truth.places) == 60
     release = TEXT.shaped(held()).arranged().release

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Call", "Name", "Node", "Number", "Operation", "names_read", "parse", "walk"]
+__all__ = ["Call", "Name", "Number", "Operation", "Term", "names_read", "parse", "walk"]
 
 LONGEST = 1_000
 """Characters a formula may have: Python's parser needs a bound against deep nesting."""
@@ -31,7 +31,7 @@ class Name:
 @dataclass(frozen=True)
 class Call:
     name: str
-    arguments: tuple["Node", ...]
+    arguments: tuple["Term", ...]
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class Operation:
     """`sign` is one of + - * / < <= > >= == != and or not; a lone minus has one operand."""
 
     sign: str
-    operands: tuple["Node", ...]
+    operands: tuple["Term", ...]
 
 
-Node = Number | Name | Call | Operation
+Term = Number | Name | Call | Operation
 
 _ARITHMETIC: dict[type[ast.AST], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 _COMPARISON: dict[type[ast.AST], str] = {
@@ -50,7 +50,7 @@ _COMPARISON: dict[type[ast.AST], str] = {
 }  # fmt: skip
 
 
-def parse(text: str, *, logic: bool = False) -> Node:
+def parse(text: str, *, logic: bool = False) -> Term:
     """Read a formula; `logic` also allows comparisons and and/or/not (expectations do, rules do not).
 
     >>> parse("0.8 * mean(d)")
@@ -68,7 +68,7 @@ def parse(text: str, *, logic: bool = False) -> Node:
         raise DecloakError(f"cannot read the formula {shown(text)}") from None
 
 
-def _convert(node: ast.expr, logic: bool) -> Node:
+def _convert(node: ast.expr, logic: bool) -> Term:
     match node:
         case ast.Constant(value=bool()):
             pass
@@ -107,13 +107,13 @@ def _finite(value: float) -> float:
     return number
 
 
-def _chain(signs: list[str], operands: list[Node]) -> Node:
+def _chain(signs: list[str], operands: list[Term]) -> Term:
     """a < b < c is (a < b) and (b < c)."""
     pairs = tuple(Operation(sign, (operands[n], operands[n + 1])) for n, sign in enumerate(signs))
     return pairs[0] if len(pairs) == 1 else Operation("and", pairs)
 
 
-def walk(node: Node) -> Iterator[Node]:
+def walk(node: Term) -> Iterator[Term]:
     """Every node of the tree, the root first."""
     yield node
     children = node.operands if isinstance(node, Operation) else getattr(node, "arguments", ())
@@ -121,6 +121,6 @@ def walk(node: Node) -> Iterator[Node]:
         yield from walk(child)
 
 
-def names_read(node: Node) -> set[str]:
+def names_read(node: Term) -> set[str]:
     """The names a formula reads (not those of its calls)."""
     return {part.name for part in walk(node) if isinstance(part, Name)}

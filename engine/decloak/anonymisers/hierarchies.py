@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from decloak.anonymisers.kernels.building import ORDERS, by_cooccurrence, by_relatedness, check_items, ordered
+from decloak.anonymisers.kernels.building import GROUPINGS, by_cooccurrence, by_relatedness, check_items, ordered
 from decloak.anonymisers.kernels.raised_cut import Walked
 from decloak.anonymisers.kernels.release import Local, generalised
 from decloak.anonymisers.method import Method, MethodOptions, NewRelease, Stopwatch
@@ -43,7 +43,7 @@ __all__ = [
 Records: TypeAlias = "sparse.csr_array[Any]"
 KM = {"k", "m", "hierarchy"}
 """What k^m-anonymity in a hierarchy needs."""
-_WAYS = (*ORDERS, "cooccurrence", "relatedness")
+_WAYS = (*GROUPINGS, "cooccurrence", "relatedness")
 
 
 class Tree(Part):

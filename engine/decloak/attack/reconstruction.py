@@ -23,17 +23,17 @@ from typing import NamedTuple
 
 from decloak.data.disassociated import Cluster
 
-__all__ = ["MOST_TABLES", "Class", "Pieces", "Table", "TooManyTables", "consistent_tables", "pieces", "sampled_tables"]
+__all__ = ["MOST_TABLES", "ClassCounts", "Pieces", "TooManyTables", "consistent_tables", "pieces", "sampled_tables"]
 
 MOST_TABLES = 20_000
 """Tables to walk over at most, about a second's work."""
 
 POPULATION, TRIES = 100, 10_000
-ONE = 1 << 200
+WEIGHT_UNIT = 1 << 200
 """The unit of a sampled table's weight: weights are whole numbers, so that sums with huge counts stay exact."""
 
 Class = tuple[int, ...]
-Table = Mapping[Class, int]
+ClassCounts = Mapping[Class, int]
 
 
 class TooManyTables(Exception):
@@ -68,7 +68,7 @@ class Pieces(NamedTuple):
         taken: dict[Class, int] = {(number,): count for number, count in enumerate(self.counts[0])}
         return _nonzero(taken | {(-1,): self.rows - sum(self.counts[0])})
 
-    def consistent(self, table: Table) -> bool:
+    def consistent(self, table: ClassCounts) -> bool:
         """Whether the chunk placed last agrees with the algorithm."""
         j = len(next(iter(table))) - 1
         return not any(_anonymous(rule, table, j, self.k) for rule in self.rules[j])
@@ -111,7 +111,7 @@ def consistent_tables(cluster: Pieces, most: int = MOST_TABLES) -> Iterator[tupl
 
 def sampled_tables(cluster: Pieces, rng: random.Random) -> list[tuple[int, dict[Class, int]]]:
     """Random consistent tables, each as likely as its ways, and one weight for all; none when tries run out."""
-    tables, weight = [cluster.start()] * POPULATION, ONE
+    tables, weight = [cluster.start()] * POPULATION, WEIGHT_UNIT
     for j in range(1, len(cluster.counts)):
         grown: list[dict[Class, int]] = []
         tries = 0
@@ -147,7 +147,7 @@ def _rules(
         yield _Rule(earlier, holders, groups)
 
 
-def _anonymous(rule: _Rule, table: Table, j: int, k: int) -> bool:
+def _anonymous(rule: _Rule, table: ClassCounts, j: int, k: int) -> bool:
     with_x: Counter[int] = Counter()
     for kind, rows in table.items():
         if kind[j] in rule.holders:
@@ -180,7 +180,7 @@ def _taken(rows: int, counts: tuple[int, ...], least: int) -> Iterator[tuple[int
                 yield comb(rows, chosen) * ways, (chosen, *rest)
 
 
-def _grown(table: Table, spread: Sequence[tuple[int, ...]]) -> dict[Class, int]:
+def _grown(table: ClassCounts, spread: Sequence[tuple[int, ...]]) -> dict[Class, int]:
     grown: dict[Class, int] = {}
     for (kind, rows), taken in zip(table.items(), spread, strict=True):
         for number, chosen in enumerate(taken):
@@ -189,7 +189,7 @@ def _grown(table: Table, spread: Sequence[tuple[int, ...]]) -> dict[Class, int]:
     return _nonzero(grown)
 
 
-def _dropped(table: Table, counts: tuple[int, ...], rng: random.Random) -> dict[Class, int]:
+def _dropped(table: ClassCounts, counts: tuple[int, ...], rng: random.Random) -> dict[Class, int]:
     """A table with one more chunk on rows drawn at random."""
     rows = [kind for kind, count in table.items() for _ in range(count)]
     kinds = [number for number, count in enumerate(counts) for _ in range(count)]
@@ -198,5 +198,5 @@ def _dropped(table: Table, counts: tuple[int, ...], rng: random.Random) -> dict[
     return dict(Counter((*kind, number) for kind, number in zip(rows, kinds, strict=True)))
 
 
-def _nonzero(table: Table) -> dict[Class, int]:
+def _nonzero(table: ClassCounts) -> dict[Class, int]:
     return {kind: rows for kind, rows in table.items() if rows}

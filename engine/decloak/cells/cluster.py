@@ -44,10 +44,10 @@ def _versions() -> dict[str, str]:
 
 def piece(versions: dict[str, str], parts: Sequence[int], content: bytes, *chunks: bytes) -> bytes:
     """Run a piece on a worker: `content` is pickled, with arrays that are joined of so many chunks each."""
-    here = _versions()
-    for package, wanted in versions.items():
-        if here.get(package) != wanted:
-            message = f"a worker of the cluster has {package} {here.get(package, 'not at all')}, this is {wanted}"
+    own = _versions()
+    for package, required in versions.items():
+        if own.get(package) != required:
+            message = f"a worker of the cluster has {package} {own.get(package, 'not at all')}, this is {required}"
             raise ClusterError(message, "--dask", "install the same versions everywhere")
     each = iter(chunks)
     buffers = [bytearray().join(next(each) for _ in range(count)) for count in parts]

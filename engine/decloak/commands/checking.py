@@ -15,7 +15,7 @@ from decloak.data.formats.lines import FilePath, place
 from decloak.data.formats.readers import FORMATS
 from decloak.data.forms import FormName
 from decloak.errors import DecloakError, placed
-from decloak.report.ci import Judged
+from decloak.report.ci import Expected
 from decloak.report.table import emit
 from decloak.report.terminal import say
 from decloak.store.opening import is_store
@@ -85,10 +85,7 @@ def check_command(
     release that has nothing in it of what is promised is an error. Exit code 3: something violates it.
     """
     chosen = {"whole": whole, "links": links, "negative": negative}
-    if (constraints is not None) + sum(chosen.values()) > 1:
-        raise DecloakError("--constraints, --whole, --links and --negative are checks of their own", hint="give one")
-    if whole and m is not None:
-        raise DecloakError("--whole is about whole transactions, whatever m", hint="leave --m out")
+    _refuse_several(chosen, constraints, m)
     if kind is None and is_store(file):
         kind = STORE_KIND
     source, kind, options = reading_of(file, kind, plain_options(reading), "--input")
@@ -99,8 +96,15 @@ def check_command(
     for note in promise.notes(release):
         say(f"note: {note}", err=True)
     verdict, holds = _print_verdict(promise, release, most, form)
-    write_ci(file.name, [], [Judged(promise.words, holds, verdict, file.as_posix())], junit, sarif)
+    write_ci(file.name, [], [Expected(promise.words, holds, verdict, file.as_posix())], junit, sarif)
     return 0 if holds else EXIT_EXPECTATION
+
+
+def _refuse_several(chosen: Mapping[str, bool], constraints: Path | None, m: int | None) -> None:
+    if (constraints is not None) + sum(chosen.values()) > 1:
+        raise DecloakError("--constraints, --whole, --links and --negative are checks of their own", hint="give one")
+    if chosen["whole"] and m is not None:
+        raise DecloakError("--whole is about whole transactions, whatever m", hint="leave --m out")
 
 
 def _print_verdict(promise: "Promise[Any]", release: "AnyRelease", most: int, form: str) -> tuple[str, bool]:
@@ -148,16 +152,20 @@ def _promise(
         with placed(place(manifest_path(file))):
             said = {name: bound for name, bound in bounds.items() if bound is not None}
             return promise_of(manifest.method, {**manifest.parameters, **said})
-    if stated["k"] is None or (stated["m"] is None and not chosen["whole"]):
-        where, what = (release.origin, "the release") if kind in RELEASES else (None, "a data file")
-        words = ("k", "--k") if chosen["whole"] else ("k and m", "--k and --m")
-        raise DecloakError(f"{what} does not say its {words[0]}", where, f"give {words[1]}")
+    _require_bounds(stated, release, kind, chosen["whole"])
     if chosen["whole"]:
         return promises.AlikeRecords(stated["k"])
     disassociated = release.form == FormName.DISASSOCIATED
     if chosen["links"] or (disassociated and not chosen["negative"]):
         return (PairLinks if chosen["links"] else promises.Disassociation)(**stated)
     return (promises.NegativeKnowledge if chosen["negative"] else promises.Frequent)(**stated)
+
+
+def _require_bounds(stated: Mapping[str, int | None], release: "AnyRelease", kind: str, whole: bool) -> None:
+    if stated["k"] is None or (stated["m"] is None and not whole):
+        where, what = (release.origin, "the release") if kind in RELEASES else (None, "a data file")
+        words = ("k", "--k") if whole else ("k and m", "--k and --m")
+        raise DecloakError(f"{what} does not say its {words[0]}", where, f"give {words[1]}")
 
 
 def _listed(release: "AnyRelease") -> Callable[[Any], Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from decloak.report.ci import Judged, junit, markdown, sarif
+from decloak.report.ci import Expected, junit, markdown, sarif
 
 __all__ = ["ci_options", "write_ci"]
 
@@ -22,7 +22,7 @@ def ci_options(command: click.decorators.FC) -> click.decorators.FC:
 
 
 def write_ci(
-    title: str, sentences: Sequence[str], judged: Sequence[Judged], junit_file: Path | None, sarif_file: Path | None
+    title: str, sentences: Sequence[str], judged: Sequence[Expected], junit_file: Path | None, sarif_file: Path | None
 ) -> None:
     """Write what was asked for; these files are made anew each time. The summary of a step is added to."""
     from decloak.data.formats.writing import told_unwritable, write_text

@@ -70,7 +70,7 @@ def hierarchy_command(
 def _candidates(
     data: "Dataset", fanout: int, seed: int, tree: Path | None, tree_format: str | None
 ) -> Iterator["Hierarchy"]:
-    from decloak.anonymisers.kernels.building import MOST, ORDERS, by_cooccurrence, ordered
+    from decloak.anonymisers.kernels.building import GROUPINGS, MOST, by_cooccurrence, ordered
     from decloak.data.hierarchy import Hierarchy
 
     if (tree is None) != (tree_format is None):
@@ -79,7 +79,7 @@ def _candidates(
         user_tree = Hierarchy.read(tree, str(tree_format))
         user_tree.code(data)  # what it lacks is told before others are made
         yield user_tree
-    for order in ORDERS:
+    for order in GROUPINGS:
         yield ordered(data, order, fanout, seed)
     if len(data.items) <= MOST:
         yield by_cooccurrence(data, fanout)

@@ -1,6 +1,7 @@
 """`schema`, `sql` and `graph`: look into a store."""
 
 import json
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,20 +29,23 @@ __all__ = ["graph_command", "rows_command", "schema_command", "sql_command"]
 @form_option
 def schema_command(names: tuple[str, ...], scenario: bool, relations: bool, as_markdown: bool, form: str) -> None:
     """Describe the tables of the store, or the scenario language."""
-    from decloak.measure.registry import words_of_columns
-    from decloak.store.documentation import WHOSE, schema_markdown, schema_tables
-
     if scenario:
         from decloak.scenario.model import scenario_schema
 
         emit_json(scenario_schema())
-        return
-    if relations:
+    elif relations:
         from decloak.store.relations import RELATIONS
 
         rows = [(name, ", ".join(relation.columns), relation.meaning) for name, relation in RELATIONS.items()]
         emit(("relation", "columns", "meaning"), rows, form)
-        return
+    else:
+        _print_tables(names, as_markdown, form)
+
+
+def _print_tables(names: Sequence[str], as_markdown: bool, form: str) -> None:
+    from decloak.measure.registry import words_of_columns
+    from decloak.store.documentation import WHOSE, schema_markdown, schema_tables
+
     described = {table.name: table for table in schema_tables(words_of_columns())}
     for name in names:
         if name not in described:
@@ -50,15 +54,11 @@ def schema_command(names: tuple[str, ...], scenario: bool, relations: bool, as_m
     chosen = [described[name] for name in names] or list(described.values())
     if as_markdown:
         say(schema_markdown(chosen))
-        return
-    if form == "table":
+    elif form == "table":
         say("\n\n".join([*([] if names else [WHOSE]), *map(_described, chosen)]))
-        return
-    emit(
-        ("table", "kind", "about", "column", "type", "meaning"),
-        [(table.name, table.kind, table.meaning, *column) for table in chosen for column in table.columns],
-        form,
-    )
+    else:
+        rows = [(table.name, table.kind, table.meaning, *column) for table in chosen for column in table.columns]
+        emit(("table", "kind", "about", "column", "type", "meaning"), rows, form)
 
 
 def _described(table: "SchemaTable") -> str:

@@ -19,7 +19,7 @@ from decloak.commands.options import (
 )
 from decloak.data.formats.lines import place
 from decloak.errors import DecloakError, shown
-from decloak.report.ci import Judged
+from decloak.report.ci import Expected
 from decloak.report.table import emit, emit_json
 from decloak.report.terminal import say
 
@@ -170,9 +170,9 @@ def _intervals(done: "Run") -> Iterator[str]:
         yield "(over data sets: about further data sets of the kind, each by the mean of its repetitions)"
 
 
-def _judged(verdict: "Verdict", scenario: Path) -> Judged:
+def _judged(verdict: "Verdict", scenario: Path) -> Expected:
     name = f"{verdict.variant}: {verdict.expected}"
-    return Judged(name, verdict.holds, verdict.text, scenario.as_posix(), verdict.line, verdict.column)
+    return Expected(name, verdict.holds, verdict.text, scenario.as_posix(), verdict.line, verdict.column)
 
 
 def _as_json(done: "Run") -> dict[str, Any]:
@@ -228,11 +228,11 @@ def _talk(done: "Run", quiet: bool) -> None:
 @contextmanager
 def _progress(quiet: bool, verbose: bool) -> Iterator["Progress"]:
     """How far a run is, on stderr: drawn where somebody can see it, else in lines; or every stage, or nothing."""
-    from decloak.report.progress import ProgressLines, Screen, Stages
+    from decloak.report.progress import ProgressLines, Screen, StageTimes
     from decloak.runs.progress import Progress
 
     if quiet or verbose:
-        yield Stages() if verbose else Progress()
+        yield StageTimes() if verbose else Progress()
         return
     if not sys.stderr.isatty():
         yield ProgressLines()

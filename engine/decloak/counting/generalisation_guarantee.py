@@ -25,8 +25,8 @@ from decloak.errors import shown
 from decloak.lazy import sparse
 
 __all__ = [
-    "Negative", "alone", "certain", "check_alike", "check_diverse", "check_generalised", "disguised",
-    "negative_violations",
+    "Negative", "alone", "check_alike", "check_diverse", "check_generalised", "disguised", "negative_violations",
+    "too_certain",
 ]  # fmt: skip
 
 Transactions = Sequence[tuple[str, ...]]
@@ -61,7 +61,7 @@ def check_diverse(
         *(f"{shown(label)} is a sensitive item, or stands for one" for label, _ in disguised(release, hidden)),
         *(
             f"of {whole} with {_named(labels)}, {support} have {shown(item)}"
-            for labels, item, support, whole in certain(release.transactions, hidden, l, m)
+            for labels, item, support, whole in too_certain(release.transactions, hidden, l, m)
         ),
     ]
 
@@ -154,7 +154,7 @@ def disguised(release: Generalised, hidden: frozenset[str]) -> Iterator[tuple[st
             yield label, min(items)
 
 
-def certain(
+def too_certain(
     transactions: Transactions,
     hidden: frozenset[str],
     l: int,  # noqa: E741

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 from decloak.checks import check_km, check_whole
 from decloak.counting.constraints import broken_privacy, broken_utility
 from decloak.counting.disassociation_guarantee import check_release
-from decloak.counting.generalisation_guarantee import alone, certain, disguised, negative_violations
+from decloak.counting.generalisation_guarantee import alone, disguised, negative_violations, too_certain
 from decloak.counting.guarantees import RareSets
 from decloak.counting.inverse import enumerated
 from decloak.data.disassociated import Disassociated
@@ -173,7 +173,7 @@ class Diverse(Promise[Generalised]):
     def broken(self, release: Generalised) -> Iterable[Row]:
         hidden = frozenset(self.sensitive)
         yield from (((label,), item, None, None) for label, item in disguised(release, hidden))
-        yield from certain(release.transactions, hidden, self.l, self.m)
+        yield from too_certain(release.transactions, hidden, self.l, self.m)
 
     def lacking(self, release: Generalised) -> str | None:
         none = _items(release).isdisjoint(self.sensitive)
@@ -280,5 +280,5 @@ def _nowhere(kind: str, names: Iterable[str], release: Generalised) -> Iterator[
         yield f"{len(missing)} of {len(every)} {kind} items stand nowhere, suppressed or misspelt: {listed}"
 
 
-def _number(things: Sequence[object], name: str) -> str:
-    return f"{len(things)} {name}{'s' * (len(things) != 1)}"
+def _number(counted: Sequence[object], name: str) -> str:
+    return f"{len(counted)} {name}{'s' * (len(counted) != 1)}"

@@ -13,7 +13,7 @@ from decloak.data.formats.lines import FilePath, place
 from decloak.data.formats.writing import check_new, made_whole, told_unwritable
 from decloak.data.text.documents import Documents
 from decloak.errors import DecloakError, shown
-from decloak.relate.corpus_index import APPLICATION, VERSION, IndexedPart, IndexFacts
+from decloak.relate.corpus_index import INDEX_APPLICATION, INDEX_VERSION, IndexedPart, IndexFacts
 from decloak.version import __version__
 
 __all__ = ["BuildProgress", "build"]
@@ -28,8 +28,8 @@ HASH = 64 << 20
 SCHEMA = f"""
 pragma journal_mode = off;
 pragma page_size = 8192;
-pragma application_id = {APPLICATION};
-pragma user_version = {VERSION};
+pragma application_id = {INDEX_APPLICATION};
+pragma user_version = {INDEX_VERSION};
 create table about (n integer, stem integer, texts text, made text, decloak text) strict;
 create table part (
     number integer primary key, name text, reading text, documents integer, left_out integer, sha256 text

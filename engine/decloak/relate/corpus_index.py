@@ -22,12 +22,12 @@ from decloak.errors import DecloakError, shown
 from decloak.lazy import sparse
 from decloak.relate.joint_counts import joint_counts
 
-__all__ = ["APPLICATION", "VERSION", "Corpus", "IndexFacts", "IndexedPart"]
+__all__ = ["INDEX_APPLICATION", "INDEX_VERSION", "Corpus", "IndexFacts", "IndexedPart"]
 
-APPLICATION = 0x0DEC10C0
+INDEX_APPLICATION = 0x0DEC10C0
 """`PRAGMA application_id` of an index of documents."""
 
-VERSION = 1
+INDEX_VERSION = 1
 
 MOST_WORDS = 64
 """Words of a term; a longer one has no count. A phrase of a thousand common words takes SQLite half a minute."""
@@ -89,7 +89,7 @@ class Corpus:
     @property
     def origin(self) -> str:
         """What names the counts: the same for an index of the same texts, wherever and whenever it was built."""
-        return f"corpus:{digest([VERSION, self.facts.n, self.facts.stem, self.facts.texts])}"
+        return f"corpus:{digest([INDEX_VERSION, self.facts.n, self.facts.stem, self.facts.texts])}"
 
     def single(self, queries: Sequence[Query]) -> Iterator[dict[Query, int | None]]:
         """f(x) of every query once; None for one that has no word, or too many."""
@@ -205,10 +205,10 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _check_kind(path: Path, connection: sqlite3.Connection) -> None:
     (application,) = connection.execute("pragma application_id").fetchone()
     (version,) = connection.execute("pragma user_version").fetchone()
-    if application != APPLICATION:
+    if application != INDEX_APPLICATION:
         raise DecloakError("a SQLite database, but no index of documents", place(path), _NOT_OURS)
-    if version != VERSION:
-        message = f"an index of version {version}; this decloak reads version {VERSION}"
+    if version != INDEX_VERSION:
+        message = f"an index of version {version}; this decloak reads version {INDEX_VERSION}"
         raise DecloakError(message, place(path), "build it again")
     if connection.execute("select 1 from sqlite_master where type in ('view', 'trigger')").fetchone():
         raise DecloakError("an index of documents with views or triggers, which may do harm", place(path), _NOT_OURS)

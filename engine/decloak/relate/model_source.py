@@ -85,13 +85,13 @@ class ModelSource(AskedSource):
         kept = dict(cache.known_pairs(self.origin, list(queries)))
         absent = [pair for pair in queries if pair not in kept and pair[0] != pair[1]]
         if absent and not self.offline:
-            for answers in self._asked(absent, supplies.progress):
+            for answers in self._model_answers(absent, supplies.progress):
                 cache.keep(self.origin, dict.fromkeys((query for pair in answers for query in pair), 1))
                 cache.keep_pairs(self.origin, answers)
                 kept |= answers
         return apart(_answer(pairs, kept))
 
-    def _asked(self, pairs: Sequence[Both], progress: CountingProgress) -> Iterator[dict[Both, int | None]]:
+    def _model_answers(self, pairs: Sequence[Both], progress: CountingProgress) -> Iterator[dict[Both, int | None]]:
         """What the model says of pairs, as soon as it has given the vectors of both."""
         terms = list(dict.fromkeys(query.text for pair in pairs for query in pair))
         if len(terms) > self.budget:
@@ -143,10 +143,10 @@ def _similar(pairs: Sequence[Both], vectors: Mapping[str, Floats]) -> Iterator[t
         yield (a, b), None if norm == 0 else round(MILLION * float(x @ y) / norm)
 
 
-def _answer(pairs: Sequence[Pair], known: Mapping[Both, int | None]) -> Similar:
+def _answer(pairs: Sequence[Pair], answers: Mapping[Both, int | None]) -> Similar:
     scores: dict[Pair, float | None] = {}
     for a, b in pairs:
-        kept = known.get(both(Query(a), Query(b)))
+        kept = answers.get(both(Query(a), Query(b)))
         scores[a, b] = 1.0 if a == b else None if kept is None else kept / MILLION
     absent = [f"{a} with {b}" for (a, b), score in scores.items() if score is None]
     return Similar(scores, share_note(absent, len(scores), "were not asked for, so no score") if absent else [])

@@ -21,11 +21,11 @@ from decloak.relate.similar import apart
 from decloak.yaml.part import Found, Part
 
 __all__ = [
-    "AskedSource", "CountedSource", "Distance", "Documents", "KnownSample", "NgdSource", "PseudoCount", "Related",
+    "AskedSource", "CountedSource", "Distance", "KnownSample", "NgdSource", "PseudoCount", "ReadDocuments", "Related",
     "Relatedness", "SimilaritySource", "Supplies",
 ]  # fmt: skip
 
-Documents = Callable[[], Iterable[Iterable[str]]]
+ReadDocuments = Callable[[], Iterable[Iterable[str]]]
 """Gives what items stand together in, for a source that counts nothing else."""
 Distance = Annotated[float, Field(ge=0)] | Literal["none"]
 Cap = Annotated[float, Field(gt=0)] | Literal["none"]
@@ -45,7 +45,7 @@ class Supplies(NamedTuple):
     """
 
     folder: Folder
-    documents: Documents = lambda: ()
+    documents: ReadDocuments = lambda: ()
     cache: Cache | None = None
     progress: CountingProgress = lambda answered, total: None
     sizes: Callable[[], Sequence[int]] | None = None

@@ -68,7 +68,7 @@ def vector_table(path: FilePath, folder: Path | None = None) -> VectorTable:
     if folder is not None:
         with suppress(OSError):
             cache = folder / f"{hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:32]}.vectors"
-            cached = _mapped(cache, source) or _made(cache, path, source)
+            cached = _mapped(cache, source) or _written_table(cache, path, source)
             if cached:
                 return cached
     memory = io.BytesIO()
@@ -85,7 +85,7 @@ def _source(path: FilePath) -> bytes:
         return hashlib.sha256(b"%d %d " % (stat.st_size, stat.st_mtime_ns) + read(HEAD)).digest()
 
 
-def _made(cache: Path, path: FilePath, source: bytes) -> VectorTable | None:
+def _written_table(cache: Path, path: FilePath, source: bytes) -> VectorTable | None:
     """Write a cache; nobody ever sees half of one."""
     cache.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if cache.exists() and not cache.is_file():

@@ -31,7 +31,7 @@ DIGITS = 12
 
 WHOLE = "found whole among the word vectors"
 MEAN = "as the mean of their words"
-SOME = "as the mean of their words, some of which are unknown"
+PARTLY = "as the mean of their words, some of which are unknown"
 NOTHING = "not found, so no score"
 
 
@@ -107,7 +107,7 @@ class FileVectors:
             return _Lookup([whole], WHOLE)
         looked = [row for word in WORD.findall(term) for row in self._parts(word)]
         rows = [row for row in looked if row is not None]
-        return _Lookup(rows, NOTHING if not rows else MEAN if len(rows) == len(looked) else SOME)
+        return _Lookup(rows, NOTHING if not rows else MEAN if len(rows) == len(looked) else PARTLY)
 
     def _parts(self, word: str) -> list[int | None]:
         row = self._first((word.lower(), word))
@@ -124,7 +124,7 @@ class FileVectors:
 
     def _warnings(self, terms: Sequence[str], lookups: Sequence[_Lookup], vectors: Floats) -> list[str]:
         lines = []
-        for how in (WHOLE, MEAN, SOME, NOTHING):
+        for how in (WHOLE, MEAN, PARTLY, NOTHING):
             alike = [term for term, lookup in zip(terms, lookups, strict=True) if lookup.how == how]
             lines += share_note(alike, len(terms), how, few=0 if how == WHOLE else FEW)
         nowhere = [

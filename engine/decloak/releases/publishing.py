@@ -23,7 +23,7 @@ from decloak.releases.form import Form, Publishing
 from decloak.releases.handed_out import STORE, STORES, left_over
 from decloak.releases.held import HeldRelease
 from decloak.releases.registry import form_of
-from decloak.releases.self_check import Truth, WayBack, links, words_told
+from decloak.releases.self_check import Secret, WayBack, links, words_told
 from decloak.releases.shown import names_shown
 from decloak.store.origins import original_ids
 
@@ -66,7 +66,7 @@ def hand_out(connection: sqlite3.Connection, number: int, file: Path, wish: Publ
         manifest = replace(manifest, sha256={name: digest_of_file(part) for name, part in written.items()})
         parts[-1].write_text(manifest.text, encoding="utf-8")
         shutil.copymode(parts[-1], parts[0])  # a store is made for one's own eyes, and this one is to be handed out
-        for link in _ways_back(carrier, release, Truth.of(held), manifest, written):
+        for link in _ways_back(carrier, release, Secret.of(held), manifest, written):
             raise DecloakError(f"not handed out: {link.message}", hint=link.remedy)
     return HandedOut(tuple(goals), manifest.warnings)
 
@@ -123,7 +123,7 @@ def _manifest(
 
 
 def _ways_back(
-    carrier: Carrier, release: Any, truth: Truth, manifest: Manifest, written: Mapping[str, Path]
+    carrier: Carrier, release: Any, truth: Secret, manifest: Manifest, written: Mapping[str, Path]
 ) -> Iterator[WayBack]:
     """Read what was written, as somebody does who gets it."""
     recorded, with_ids = manifest.order == "recorded", manifest.ids == "original"

@@ -21,7 +21,7 @@ from decloak.releases.held import HeldRelease
 from decloak.releases.shown import AnyRelease, names_shown
 from decloak.store.origins import read_origins
 
-__all__ = ["Truth", "WayBack", "links", "words_told"]
+__all__ = ["Secret", "WayBack", "links", "words_told"]
 
 REPORT = "report it: no release of decloak should be so"
 WORDS = {*ORDERS, *METHODS, "all", "unknown", FormName.DISTANCES}
@@ -35,7 +35,7 @@ class WayBack(NamedTuple):
     remedy: str = REPORT
 
 
-class Truth(NamedTuple):
+class Secret(NamedTuple):
     """What only the publisher knows."""
 
     ids: frozenset[str] = frozenset()
@@ -46,7 +46,7 @@ class Truth(NamedTuple):
     """Items of the originals that the release does not show."""
 
     @classmethod
-    def of(cls, held: HeldRelease) -> "Truth":
+    def of(cls, held: HeldRelease) -> "Secret":
         """What the store knows behind a release."""
         original = held.original
         if original is None:
@@ -56,33 +56,33 @@ class Truth(NamedTuple):
         return cls(frozenset(ids), read_origins(held.connection, held.number), suppressed)
 
 
-def links(back: AnyRelease, written: AnyRelease, truth: Truth, *, recorded: bool, with_ids: bool) -> Iterator[WayBack]:
+def links(back: AnyRelease, written: AnyRelease, truth: Secret, *, recorded: bool, with_ids: bool) -> Iterator[WayBack]:
     """What leads from a release, read back, to the originals; `recorded` and `with_ids` where that was asked for."""
     if _content(back) != _content(written):
         yield WayBack("it does not read back as the release that was written")
     named = not isinstance(back, Chunked) and tuple(back.ids) != Numbers(len(back.ids))
     if named and not with_ids and (ids := truth.ids.intersection(back.ids)):
-        yield WayBack(f"{len(ids)} of its {len(back.ids)} rows are called as the originals: {_some(ids)}")
+        yield WayBack(f"{len(ids)} of its {len(back.ids)} rows are called as the originals: {_few(ids)}")
     if not recorded and _listed(back) != _listed(back.arranged().release):
         yield WayBack(f"the order of its rows, or of what they show, is not that of what they show{_in_place(truth)}")
     if isinstance(back, Generalised):
         if idle := set(back.members).difference(back.rows.used):
-            yield WayBack(f"it lists labels that no transaction shows: {_some(idle)}")
+            yield WayBack(f"it lists labels that no transaction shows: {_few(idle)}")
         if suppressed := truth.suppressed.intersection(back.members):
             remedy = "rename them in the hierarchy"
-            yield WayBack(f"labels are called like items that it does not show otherwise: {_some(suppressed)}", remedy)
+            yield WayBack(f"labels are called like items that it does not show otherwise: {_few(suppressed)}", remedy)
     if suppressed := truth.suppressed.intersection(names_shown(back)):
-        yield WayBack(f"it names items that the release suppressed: {_some(suppressed)}")
+        yield WayBack(f"it names items that the release suppressed: {_few(suppressed)}")
 
 
 def words_told(manifest: Manifest) -> Iterator[WayBack]:
     """Words in a manifest that are not of decloak's own vocabulary, and so from the data or the scenario."""
     words = {manifest.method, *(value for value in manifest.parameters.values() if isinstance(value, str))}
     if foreign := words - WORDS:
-        yield WayBack(f"its manifest says {_some(foreign)}")
+        yield WayBack(f"its manifest says {_few(foreign)}")
 
 
-def _in_place(truth: Truth) -> str:
+def _in_place(truth: Secret) -> str:
     if truth.places is None:
         return ""
     still = int(np.count_nonzero(truth.places == np.arange(len(truth.places))))
@@ -101,6 +101,6 @@ def _listed(release: AnyRelease) -> Sequence[Any]:
     return [release.transactions, list(release.members.items()) if isinstance(release, Generalised) else []]
 
 
-def _some(names: Iterable[str]) -> str:
+def _few(names: Iterable[str]) -> str:
     first, *rest = sorted(names)
     return shown(first) + (f" and {len(rest)} more" if rest else "")

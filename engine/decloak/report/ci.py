@@ -13,13 +13,13 @@ from decloak.errors import MARKS
 from decloak.report.markdown import markdown_text
 from decloak.version import __version__
 
-__all__ = ["SIGNS", "Judged", "junit", "markdown", "sarif"]
+__all__ = ["SIGNS", "Expected", "junit", "markdown", "sarif"]
 
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 SIGNS = {True: "✓", False: "✗", None: "?"}
 
 
-class Judged(NamedTuple):
+class Expected(NamedTuple):
     """Something that was expected: its name, whether it holds (None: nobody can say), why, and where it is written."""
 
     name: str
@@ -30,7 +30,7 @@ class Judged(NamedTuple):
     column: int = 1
 
 
-def junit(suite: str, judged: Sequence[Judged]) -> str:
+def junit(suite: str, judged: Sequence[Expected]) -> str:
     """One test case for each expectation; what is undefined is an error of the case."""
     root = ElementTree.Element(
         "testsuite", name=_text(suite), tests=str(len(judged)),
@@ -54,7 +54,7 @@ def junit(suite: str, judged: Sequence[Judged]) -> str:
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
 
 
-def sarif(judged: Iterable[Judged]) -> str:
+def sarif(judged: Iterable[Expected]) -> str:
     """A result for everything that does not hold, or that nobody can say holds, at the line it is written on."""
     rules = [
         {"id": "does-not-hold", "shortDescription": {"text": "An expectation or a guarantee does not hold."}},
@@ -70,7 +70,7 @@ def sarif(judged: Iterable[Judged]) -> str:
     return json.dumps(document, indent=1) + "\n"
 
 
-def _result(entry: Judged) -> dict[str, Any]:
+def _result(entry: Expected) -> dict[str, Any]:
     region = {"startLine": entry.line, "startColumn": entry.column}
     return {
         "ruleId": "does-not-hold" if entry.holds is False else "undefined",
@@ -80,7 +80,7 @@ def _result(entry: Judged) -> dict[str, Any]:
     }
 
 
-def markdown(title: str, sentences: Sequence[str], judged: Sequence[Judged]) -> str:
+def markdown(title: str, sentences: Sequence[str], judged: Sequence[Expected]) -> str:
     """A heading, what was found in sentences, and a line for each expectation."""
     lines = [f"### {_plain(title)}", *(f"\n{_plain(sentence)}" for sentence in sentences)]
     lines += ["", *(f"- {SIGNS[entry.holds]} {_plain(entry.said)}" for entry in judged)] if judged else []

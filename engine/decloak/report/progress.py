@@ -17,7 +17,7 @@ from decloak.store.results import PooledFigure
 if TYPE_CHECKING:
     from rich.live import Live
 
-__all__ = ["ProgressLines", "Screen", "Stages", "result_line", "time_left"]
+__all__ = ["ProgressLines", "Screen", "StageTimes", "result_line", "time_left"]
 
 SOON = 5.0
 """Seconds for which nobody wants to be told anything."""
@@ -77,7 +77,7 @@ class ProgressLines(Progress):
             self._waiting.clear()
 
 
-class Stages(Progress):
+class StageTimes(Progress):
     """A line for each variant that is done: how many stages of each kind it had, and what seconds they took."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from decloak.errors import DecloakError, nearest, shown
-from decloak.formula import Call, Name, Node, Number, Operation, names_read, parse, walk
+from decloak.formula import Call, Name, Number, Operation, Term, names_read, parse, walk
 from decloak.rules.expression_sql import deepest_bracket, sql_text
 
 __all__ = ["Expression", "scores"]
@@ -69,7 +69,7 @@ class Expression:
     """
 
     text: str
-    tree: Node = field(repr=False)
+    tree: Term = field(repr=False)
     _whole: _Compiled = field(repr=False, compare=False)
     _within: Mapping[Call, _Compiled] = field(repr=False, compare=False)
 
@@ -84,7 +84,7 @@ class Expression:
         return cls._of(text, tree)
 
     @classmethod
-    def _of(cls, text: str, tree: Node) -> "Expression":
+    def _of(cls, text: str, tree: Term) -> "Expression":
         calls = [node for node in walk(tree) if isinstance(node, Call) and _is_aggregate(node)]
         return cls(text, tree, _compiled(tree), {call: _compiled(call.arguments[0]) for call in calls})
 
@@ -95,7 +95,7 @@ class Expression:
         >>> [factor.names for factor in Expression.build("d * 2 * (1 - x)", cells=["d", "x"]).factors]
         [frozenset({'d'}), frozenset(), frozenset({'x'})]
         """
-        left, right = self.tree, list[Node]()
+        left, right = self.tree, list[Term]()
         while isinstance(left, Operation) and left.sign == "*":
             left, last = left.operands
             right.append(last)
@@ -125,7 +125,7 @@ def _is_aggregate(call: Call) -> bool:
     return call.name in AGGREGATES and len(call.arguments) == 1
 
 
-def _check(tree: Node, cells: Collection[str], constants: Collection[str], summary: bool) -> None:
+def _check(tree: Term, cells: Collection[str], constants: Collection[str], summary: bool) -> None:
     for name in sorted(names_read(tree)):
         _check_name(name, {*cells, *constants})
     for node in walk(tree):
@@ -161,7 +161,7 @@ def _check_call(call: Call, cells: Collection[str]) -> None:
         raise DecloakError(f"{call.name}(...) of one argument is over cells, and reads no column of theirs")
 
 
-def _outside(node: Node) -> set[str]:
+def _outside(node: Term) -> set[str]:
     """The names outside every aggregate."""
     if isinstance(node, Name):
         return {node.name}
@@ -171,17 +171,17 @@ def _outside(node: Node) -> set[str]:
     return {name for child in children for name in _outside(child)}
 
 
-def _check_depth(tree: Node, text: str) -> None:
+def _check_depth(tree: Term, text: str) -> None:
     nodes = sum(1 for _ in walk(tree))
     if nodes > MOST_NODES or deepest_bracket(sql_text(tree, {}, "x")) > MOST_BRACKETS:
         raise DecloakError(f"the formula {shown(text)} is too long or nested too deep", hint="make it simpler")
 
 
-def _compiled(tree: Node) -> _Compiled:
+def _compiled(tree: Term) -> _Compiled:
     return _Compiled(_compile(tree, lambda x: x), _compile(tree, scores))
 
 
-def _compile(node: Node, finite: Callable[[Array], Array]) -> _Evaluate:
+def _compile(node: Term, finite: Callable[[Array], Array]) -> _Evaluate:
     """Turn a tree into a function; `finite` is applied to whatever may not be."""
     match node:
         case Number(value):

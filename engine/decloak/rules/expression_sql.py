@@ -7,7 +7,7 @@ NULL there and at the end.
 
 from collections.abc import Mapping
 
-from decloak.formula import Call, Name, Node, Number, Operation
+from decloak.formula import Call, Name, Number, Operation, Term
 
 __all__ = ["deepest_bracket", "sql_text"]
 
@@ -15,7 +15,7 @@ _STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2}
 _AGGREGATE = {"mean": "avg", "sum": "sum", "min": "min", "max": "max", "count": "count"}
 
 
-def sql_text(tree: Node, columns: Mapping[str, str], over: str | None) -> str:
+def sql_text(tree: Term, columns: Mapping[str, str], over: str | None) -> str:
     """A SQLite expression; names become `columns`, aggregates window functions when `over` is given."""
     return _Writer(columns, over).finite(tree)
 
@@ -34,13 +34,13 @@ class _Writer:
         self.columns = columns
         self.over = f" over ({over})" if over is not None else ""
 
-    def finite(self, node: Node) -> str:
+    def finite(self, node: Term) -> str:
         """The text of a node, NULL when it overflows."""
         text = self.text(node)
         safe = isinstance(node, Number | Name) or (isinstance(node, Call) and node.name in ("count", "min", "max"))
         return text if safe else f"nullif(nullif({text}, 9e999), -9e999)"
 
-    def text(self, node: Node) -> str:
+    def text(self, node: Term) -> str:
         match node:
             case Number(value):
                 return repr(value)
@@ -63,7 +63,7 @@ class _Writer:
                 return f"{self.within(left, strength)} {sign} {divisor or self.within(right, strength + 1)}"
         raise AssertionError(node)
 
-    def within(self, node: Node, strength: int) -> str:
+    def within(self, node: Term, strength: int) -> str:
         """The text of an operand, in brackets when it binds less than its operation."""
         weak = isinstance(node, Operation) and len(node.operands) == 2 and _STRENGTH[node.sign] < strength
         return f"({self.text(node)})" if weak else self.text(node)

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from keyword import iskeyword
 
 from decloak.errors import DecloakError, nearest, shown
-from decloak.formula import Call, Name, Node, Number, Operation, parse, walk
+from decloak.formula import Call, Name, Number, Operation, Term, parse, walk
 
 __all__ = ["Expectation", "MeasuredValues"]
 
@@ -51,7 +51,7 @@ class Expectation:
     """
 
     text: str
-    root: Node
+    root: Term
 
     @classmethod
     def parse(cls, text: str) -> "Expectation":
@@ -102,21 +102,21 @@ class Expectation:
         return _logic(self.root, values)
 
     def explain(self, values: MeasuredValues) -> str:
-        return f"{_told(self.root, values)} {_VERDICTS[self.holds(values)]}"
+        return f"{_with_values(self.root, values)} {_VERDICTS[self.holds(values)]}"
 
 
-def _is_measure(node: Node) -> bool:
+def _is_measure(node: Term) -> bool:
     return isinstance(node, Call) and node.name not in _FOLDS
 
 
-def _pair(node: Node) -> tuple[str, str]:
+def _pair(node: Term) -> tuple[str, str]:
     match node:
         case Call(name, (Name(attack),)):
             return name, attack
     raise ValueError(f"not a measure: {node}")
 
 
-def _unit(node: Node, clocked: Collection[str]) -> int | None:
+def _unit(node: Term, clocked: Collection[str]) -> int | None:
     """Seconds to which power a number is, None where it is a sum of several."""
     inner = [_unit(child, clocked) for child in ([] if _is_measure(node) else _children(node))]
     match node:
@@ -128,7 +128,7 @@ def _unit(node: Node, clocked: Collection[str]) -> int | None:
     return 0 if not inner else inner[0] if len(set(inner)) == 1 else None
 
 
-def _alone(node: Node) -> Iterator[str]:
+def _alone(node: Term) -> Iterator[str]:
     if isinstance(node, Name):
         yield node.name
     for child in () if _is_measure(node) else _children(node):
@@ -145,16 +145,16 @@ def _of_an_attack(name: str, measures: Sequence[str], attacks: Sequence[str]) ->
     return f"write {measure}({first})" + (f", or with another attack: {', '.join(rest)}" if rest else "")
 
 
-def _require_shallow(root: Node) -> None:
+def _require_shallow(root: Term) -> None:
     """So that every recursion over the tree below stays far from Python's own bound."""
-    level: list[Node] = [root]
+    level: list[Term] = [root]
     for _ in range(DEEPEST):
         level = [child for node in level for child in _children(node)]
     if level:
         raise DecloakError(f"an expectation nested deeper than {DEEPEST} levels", hint="write it flatter")
 
 
-def _children(node: Node) -> tuple[Node, ...]:
+def _children(node: Term) -> tuple[Term, ...]:
     match node:
         case Operation(_, operands):
             return operands
@@ -163,7 +163,7 @@ def _children(node: Node) -> tuple[Node, ...]:
     return ()
 
 
-def _require_logic(node: Node) -> None:
+def _require_logic(node: Term) -> None:
     match node:
         case Operation(sign, operands) if sign in _JUNCTIONS:
             for operand in operands:
@@ -175,7 +175,7 @@ def _require_logic(node: Node) -> None:
             raise DecloakError(f"{shown(_text(node))} compares nothing", hint="write such as precision(rba) > 0.8")
 
 
-def _require_number(node: Node) -> None:
+def _require_number(node: Term) -> None:
     match node:
         case Number() | Name():  # what a name lacks can be told when the measures and attacks are known
             return
@@ -193,7 +193,7 @@ def _require_number(node: Node) -> None:
             raise DecloakError(f"{shown(_text(node))} is no number", hint="join comparisons by and, or, not")
 
 
-def _require_label(measure: str, arguments: tuple[Node, ...]) -> None:
+def _require_label(measure: str, arguments: tuple[Term, ...]) -> None:
     if len(arguments) != 1 or not isinstance(arguments[0], Name):
         inside = ", ".join(map(_text, arguments))
         raise DecloakError(
@@ -202,7 +202,7 @@ def _require_label(measure: str, arguments: tuple[Node, ...]) -> None:
         )
 
 
-def _number(node: Node, values: MeasuredValues) -> float | None:
+def _number(node: Term, values: MeasuredValues) -> float | None:
     match node:
         case Number(value):
             return value
@@ -232,7 +232,7 @@ def _finite(number: float | None) -> float | None:
     return number if number is not None and math.isfinite(number) else None
 
 
-def _logic(node: Node, values: MeasuredValues) -> bool | None:
+def _logic(node: Term, values: MeasuredValues) -> bool | None:
     match node:
         case Operation("not", (operand,)):
             verdict = _logic(operand, values)
@@ -248,19 +248,19 @@ def _logic(node: Node, values: MeasuredValues) -> bool | None:
     raise ValueError(f"nothing that holds or does not: {node}")
 
 
-def _told(node: Node, values: MeasuredValues) -> str:
+def _with_values(node: Term, values: MeasuredValues) -> str:
     """The text, with every side of a comparison that is not a plain number followed by its value."""
     match node:
         case Operation(sign, (left, right)) if sign in _COMPARE:
             return f"{_side(left, values)} {sign} {_side(right, values)}"
         case Operation("not", (operand,)):
-            return f"not {_bracketed(_told(operand, values), operand, 'not')}"
+            return f"not {_bracketed(_with_values(operand, values), operand, 'not')}"
         case Operation(sign, operands):
-            return f" {sign} ".join(_bracketed(_told(operand, values), operand, sign) for operand in operands)
+            return f" {sign} ".join(_bracketed(_with_values(operand, values), operand, sign) for operand in operands)
     raise ValueError(f"nothing that holds or does not: {node}")
 
 
-def _side(node: Node, values: MeasuredValues) -> str:
+def _side(node: Term, values: MeasuredValues) -> str:
     measured = any(_is_measure(part) for part in walk(node))
     return f"{_text(node)} = {_figure(_number(node, values))}" if measured else _text(node)
 
@@ -271,7 +271,7 @@ def _figure(number: float | None) -> str:
     return str(int(number)) if number == int(number) and abs(number) < 1e15 else f"{number:.6g}"
 
 
-def _text(node: Node) -> str:
+def _text(node: Term) -> str:
     match node:
         case Number(value):
             return _figure(value)
@@ -290,7 +290,7 @@ def _text(node: Node) -> str:
     raise ValueError(f"no text for {node}")
 
 
-def _bracketed(text: str, node: Node, outer: str, tighter: int = 0) -> str:
+def _bracketed(text: str, node: Term, outer: str, tighter: int = 0) -> str:
     """The text of an operand, in brackets when its own sign binds less than the one around it."""
     if isinstance(node, Operation) and (len(node.operands) > 1 or node.sign == "not"):
         return f"({text})" if _BINDING[node.sign] < _BINDING[outer] + tighter else text

@@ -80,7 +80,7 @@ def merged_faults(variants: Sequence[Source], faults: Sequence[Sequence[Fault]])
     merged = []
     for text, (place, error) in sorted(places.items(), key=lambda entry: entry[1][0][1:]):
         affected = having[text] if len(having[text]) < len(variants) else []
-        merged.append(_told(error, place, affected, everywhere))
+        merged.append(_with_settings(error, place, affected, everywhere))
     return Faults(merged)
 
 
@@ -93,7 +93,7 @@ def _chosen(key: str, variants: Sequence[Source]) -> set[int]:
     return {id(variant.settings[key]) for variant in variants}
 
 
-def _told(
+def _with_settings(
     error: DecloakError, place: Place, affected: Sequence[Source], everywhere: Mapping[str, set[int]]
 ) -> DecloakError:
     """A fault of some variants with the settings of the first of them that the others have not.

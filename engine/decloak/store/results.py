@@ -34,6 +34,23 @@ __all__ = [
 
 SETTINGS = ("threshold", "ratio", "seed", "k", "m")
 """What a scenario says of an attack beside its rule, and of controls."""
+NOTES = {
+    "measures": "select distinct m.note from run_measurement r join measurement m on m.id = r.measurement "
+    "where r.run = ? and m.note is not null",
+    "attackers": "select distinct k.note from run_attack r join attack a on a.id = r.attack "
+    "join attacker k on k.id = a.attacker where r.run = ? and k.note is not null",
+    "relatedness": "select distinct w.value from run_attack r join attack a on a.id = r.attack "
+    "join scoring s on s.id = a.scoring join relatedness e on e.id = s.relatedness "
+    "join json_each(e.warnings) w where r.run = ?",
+    "originals": "select distinct d.note from run_attack r join attack a on a.id = r.attack "
+    "join scoring s on s.id = a.scoring join truth_release o on o.release = s.release "
+    "join dataset d on d.id = o.original where r.run = ? and d.note is not null and s.relatedness is not null "
+    "and s.context not in ('anchor', 'all')",
+    "release": "select n.value from run r join release l on l.id = r.release join json_each(l.notes) n where r.id = ?",
+    "attacks": "select n.value from run_attack r join attack a on a.id = r.attack "
+    "join json_each(a.parameters, '$.notes') n where r.run = ? order by r.position, n.id",
+}
+"""What was noted on a run, by what noted it."""
 Rows = list[tuple[Any, ...]]
 
 
@@ -170,38 +187,9 @@ def measured_families(connection: sqlite3.Connection, run: int) -> set[str]:
 
 
 def notes_of(connection: sqlite3.Connection, run: int) -> list[str]:
-    """What a run could not measure or use, and why."""
-    notes = connection.execute(
-        "select distinct m.note from run_measurement r join measurement m on m.id = r.measurement "
-        "where r.run = ? and m.note is not null",
-        (run,),
-    ).fetchall()
-    unknown = connection.execute(
-        "select distinct k.note from run_attack r join attack a on a.id = r.attack "
-        "join attacker k on k.id = a.attacker where r.run = ? and k.note is not null",
-        (run,),
-    ).fetchall()
-    warnings = connection.execute(
-        "select distinct w.value from run_attack r join attack a on a.id = r.attack join scoring s on s.id = a.scoring "
-        "join relatedness e on e.id = s.relatedness join json_each(e.warnings) w where r.run = ?",
-        (run,),
-    ).fetchall()
-    originals = connection.execute(
-        "select distinct d.note from run_attack r join attack a on a.id = r.attack join scoring s on s.id = a.scoring "
-        "join truth_release o on o.release = s.release join dataset d on d.id = o.original "
-        "where r.run = ? and d.note is not null and s.relatedness is not null and s.context not in ('anchor', 'all')",
-        (run,),
-    ).fetchall()
-    making = connection.execute(
-        "select n.value from run r join release l on l.id = r.release join json_each(l.notes) n where r.id = ?", (run,)
-    ).fetchall()
-    by_attack = connection.execute(
-        "select n.value from run_attack r join attack a on a.id = r.attack join json_each(a.parameters, '$.notes') n "
-        "where r.run = ? order by r.position, n.id",
-        (run,),
-    ).fetchall()
-    every = [*notes, *unknown, *warnings, *originals, *making, *by_attack]
-    return list(dict.fromkeys(text for (text,) in every))
+    """What a run could not measure or use, and why, each said once."""
+    notes = (text for sql in NOTES.values() for (text,) in connection.execute(sql, (run,)))
+    return list(dict.fromkeys(notes))
 
 
 def run_figures(connection: sqlite3.Connection, run: int, *, tables: bool) -> Rows:
@@ -227,13 +215,8 @@ class ClaimCount(NamedTuple):
 
 def claims_of(connection: sqlite3.Connection, run: int) -> list[ClaimCount]:
     """The claims of every attack of a run of which somebody could say what was right."""
-    rows = connection.execute(
-        'select s.attack, s."table", s.whole, s.part, c.part from result s join result c '
-        'on c.run = s.run and c.attack = s.attack and c."table" = s."table" and c.measure = \'chance\' '
-        "where s.run = ? and s.measure in ('precision', 'accuracy') and s.whole > 0",
-        (run,),
-    )
-    return [ClaimCount(*row) for row in rows if None not in row]
+    claims = "r.measure in ('precision', 'accuracy') and r.whole > 0"
+    return [ClaimCount(*row) for row in _with_beside(connection, run, "chance", "r.whole, r.part, b.part", claims)]
 
 
 class WonBack(NamedTuple):
@@ -250,13 +233,8 @@ class WonBack(NamedTuple):
 
 def won_back(connection: sqlite3.Connection, run: int) -> list[WonBack]:
     """What every attack of a run that had something to go by won back."""
-    rows = connection.execute(
-        'select r.attack, r."table", r.part, c.part, r.whole from result r join result c '
-        'on c.run = r.run and c.attack = r.attack and c."table" = r."table" and c.measure = \'chance\' '
-        "where r.run = ? and r.measure = 'recall' and r.value is not null",
-        (run,),
-    )
-    return [WonBack(*row) for row in rows if None not in row]
+    recall = "r.measure = 'recall' and r.value is not null"
+    return [WonBack(*row) for row in _with_beside(connection, run, "chance", "r.part, b.part, r.whole", recall)]
 
 
 class Sureness(NamedTuple):
@@ -271,10 +249,16 @@ class Sureness(NamedTuple):
 
 def sureness_of(connection: sqlite3.Connection, run: int) -> list[Sureness]:
     """The reliability curve of every attack of a run that was measured with `certain`."""
+    tenths = "r.measure = 'tenth_p' and r.whole > 0"
+    return [Sureness(*row) for row in _with_beside(connection, run, "tenth_right", "r.whole, r.part, b.part", tenths)]
+
+
+def _with_beside(connection: sqlite3.Connection, run: int, beside: str, counts: str, which: str) -> Rows:
+    """Counts of some figures r and of the figure b beside each, of the same attack and table, where both have them."""
     rows = connection.execute(
-        'select s.attack, s."table", s.whole, s.part, r.part from result s join result r '
-        'on r.run = s.run and r.attack = s.attack and r."table" = s."table" and r.measure = \'tenth_right\' '
-        "where s.run = ? and s.measure = 'tenth_p' and s.whole > 0",
-        (run,),
+        f'select r.attack, r."table", {counts} from result r join result b '
+        'on b.run = r.run and b.attack = r.attack and b."table" = r."table" and b.measure = ? '
+        f"where r.run = ? and {which}",
+        (beside, run),
     )
-    return [Sureness(*row) for row in rows if None not in row]
+    return [row for row in rows if None not in row]

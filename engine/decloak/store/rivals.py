@@ -88,7 +88,7 @@ def row_comparison(connection: sqlite3.Connection, finding: int) -> Comparison:
         (attack, chunk, unit, cluster),
     ).fetchall()
     rivals = tuple(
-        Rival(f"row {row}: {anchor or 'no anchor'}", _given(value, by), by == finding, False)
+        Rival(f"row {row}: {anchor or 'no anchor'}", _value_note(value, by), by == finding, False)
         for row, anchor, value, by in rows
     )
     near = {(0, place): 1.0 for place, (*_, by) in enumerate(rows) if by is not None}
@@ -121,7 +121,7 @@ def _distance(d: float | None, struck: int | None) -> str:
     return text if struck is None else f"{text}, struck in round {struck}"
 
 
-def _given(value: float | None, finding: int | None) -> str:
+def _value_note(value: float | None, finding: int | None) -> str:
     if finding is None:
         return "not given"
     return "given" if value is None else f"given, {value:.2f}"

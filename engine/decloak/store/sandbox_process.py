@@ -140,7 +140,7 @@ class Process:
                 else:
                     in_step = True
                     if "error" in message:
-                        raise _told(statement, *message["error"])
+                        raise _error_of(statement, *message["error"])
                     return message
         finally:
             if not in_step:  # interrupted, or what was exceeded may have left it with no room to work in
@@ -173,7 +173,7 @@ class Process:
         self._popen.wait()
 
 
-def _told(statement: Statement, message: str, place: str | None, hint: str | None) -> DecloakError:
+def _error_of(statement: Statement, message: str, place: str | None, hint: str | None) -> DecloakError:
     """An error the process tells, which says at least which rule it is about."""
     plain = [text and shown(text, 2_000)[1:-1] for text in (message, place, hint)]
     return DecloakError(str(plain[0]), plain[1] or statement.place or statement.stranger, plain[2])

@@ -86,8 +86,8 @@ class Node:
             return node
         head, rest = keys[0], keys[1:]
         if isinstance(self.value, list) and head == "*":
-            every = [child.put(rest, node, key_place) for child in self.children.values()]
-            return Node.sequence(self.place, every)
+            entries = [child.put(rest, node, key_place) for child in self.children.values()]
+            return Node.sequence(self.place, entries)
         if isinstance(self.value, list):
             index = self._index(head, key_place)
             items = self.children | {index: self.children[index].put(rest, node, key_place)}

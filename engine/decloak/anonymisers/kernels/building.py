@@ -18,9 +18,9 @@ from decloak.data.dataset import Dataset
 from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
 
-__all__ = ["ORDERS", "by_cooccurrence", "by_relatedness", "check_items", "ordered"]
+__all__ = ["GROUPINGS", "by_cooccurrence", "by_relatedness", "check_items", "ordered"]
 
-ORDERS = ("names", "file", "popularity", "random")
+GROUPINGS = ("names", "file", "popularity", "random")
 """Orders that need nothing but the data."""
 MOST = 8_000
 """Items a learned order is worked out for: distances of all pairs are held in memory, 8 bytes each."""
@@ -94,7 +94,7 @@ def check_items(items: Sequence[str], by: str) -> None:
     """Refuse more items than a hierarchy can be learned of, and no items at all."""
     if not items:
         raise DecloakError("no items to make a hierarchy of", hint="leave some in the data that are not sensitive")
-    if by not in ORDERS and len(items) > MOST:
+    if by not in GROUPINGS and len(items) > MOST:
         message = f"a hierarchy of {len(items):,} items cannot be learned"
         raise DecloakError(message, hint=f"at most {MOST:,}: order them by popularity")
 

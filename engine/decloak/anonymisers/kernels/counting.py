@@ -20,7 +20,7 @@ from decloak.data.rows import narrow
 from decloak.errors import DecloakError, shown
 from decloak.lazy import sparse
 
-__all__ = ["Places", "Rare", "counter", "ends", "node_supports", "pairs", "rare_itemsets"]
+__all__ = ["Rare", "counter", "ends", "node_supports", "pairs", "rare_itemsets"]
 
 BLOCK = 1 << 20
 """Entries of a product made at once, at most, unless a single label has more."""
@@ -30,7 +30,7 @@ PIECE = 1 << 18
 """Neighbours looked up at once."""
 
 
-class Places(NamedTuple):
+class _Places(NamedTuple):
     """Where each label stands: label x at the entries `place[start[x]:start[x + 1]]` of these records."""
 
     start: NDArray[np.int32]
@@ -79,14 +79,14 @@ def rare_itemsets(records: Records, size: int, firsts: int, k: int, alive: Mask)
                     break
 
 
-def places_of(records: Records, labels: int) -> Places:
+def places_of(records: Records, labels: int) -> _Places:
     shape = (len(records.weight), labels)
     numbers = np.arange(len(records.held), dtype=np.int32)
     matrix = sparse.csr_array((numbers, records.held, narrow(records.start)), shape).tocsc()
-    return Places(matrix.indptr, matrix.indices, matrix.data)
+    return _Places(matrix.indptr, matrix.indices, matrix.data)
 
 
-def _after(records: Records, places: Places, label: int, least: int, alive: Mask) -> Records:
+def _after(records: Records, places: _Places, label: int, least: int, alive: Mask) -> Records:
     """What follows a label in the records that hold it, where at least so many labels do; the living of them."""
     here = slice(places.start[label], places.start[label + 1])
     record, begin = places.record[here], places.place[here] + 1

@@ -9,7 +9,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.formats import plain
 from decloak.data.formats.delimited import check_separator
 from decloak.data.formats.lines import FilePath, ReadFile, place, stream_lines
-from decloak.data.formats.record import Format, Options, Record, dataset_of
+from decloak.data.formats.record import Format, Options, Record, as_dataset
 from decloak.data.formats.unpacked import unpacked_file
 from decloak.errors import DecloakError, nearest, shown
 
@@ -74,7 +74,7 @@ def read(
     is written.
     """
     options = Options(ids, separator, transaction, item, within, header)
-    dataset = dataset_of(_records(find_format(format, options), unpacked_file(path), options), place(path))
+    dataset = as_dataset(_records(find_format(format, options), unpacked_file(path), options), place(path))
     if not dataset.transactions:
         raise DecloakError("no transactions in the file", place(path), f"expected the format {format}")
     return dataset

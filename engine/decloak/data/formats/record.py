@@ -9,7 +9,7 @@ from decloak.data.formats.lines import Line, check_name
 from decloak.data.rows import CodedRows, Numbers
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Format", "LineLabels", "Names", "Options", "Record", "check_labels", "dataset_of", "no_items", "take_label"]
+__all__ = ["Format", "LineLabels", "Names", "Options", "Record", "as_dataset", "check_labels", "no_items", "take_label"]
 
 
 class Options(NamedTuple):
@@ -65,7 +65,7 @@ def take_label(names: list[str], ids: bool) -> str | None:
     return names.pop(0) if ids else None
 
 
-def dataset_of(records: Iterable[Record], origin: str) -> Dataset:
+def as_dataset(records: Iterable[Record], origin: str) -> Dataset:
     """Make a data set: transactions are sets (an item repeated counts once), and ids differ."""
     labels = LineLabels()
     rows = CodedRows.of(_rows(records, labels))

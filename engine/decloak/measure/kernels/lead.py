@@ -25,11 +25,11 @@ from decloak.measure.kernels.statistics import (
     SIGNED,
     Bounds,
     Interval,
-    alike,
     between,
     paired_difference,
     quantile,
     tail_of,
+    unvarying,
 )
 
 __all__ = [
@@ -89,7 +89,7 @@ def repeated_lead(repetitions: Sequence[Claims], level: float = 0.95) -> Interva
     leads = [(claims.right - claims.by_chance) / claims.tried for claims in made]
     missing, n = len(repetitions) - len(made), len(made)
     lead = math.fsum(leads) / n if n else None
-    if lead is None or n < 2 or alike(leads):
+    if lead is None or n < 2 or unvarying(leads):
         return Interval(lead, None, None, n, missing)
     s = math.sqrt(math.fsum((value - lead) ** 2 for value in leads) / (n - 1))
     return Interval(lead, *_around(made, lead, s, n, tail), n, missing)
@@ -194,7 +194,7 @@ def resampled_difference(first: Sequence[Won], second: Sequence[Won], level: flo
     if mean is None or m < 2:
         return Interval(mean, None, None, m, missing)
     without = [(ahead - d) / (hidden - h) for d, h in units]
-    if alike(without):
+    if unvarying(without):
         return Interval(mean, None, None, m, missing)
     variance = math.fsum((value - mean) ** 2 for value in without) * (m - 1) / m
     return Interval(mean, *between(mean, quantile(m - 1, tail) * math.sqrt(variance), SIGNED), m, missing)

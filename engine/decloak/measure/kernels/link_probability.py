@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 from decloak.attack.reconstruction import (
     MOST_TABLES,
+    ClassCounts,
     Pieces,
-    Table,
     TooManyTables,
     consistent_tables,
     pieces,
@@ -176,7 +176,7 @@ def algorithm_ways(
     return completed
 
 
-def _tallies(apart: Pieces, parts: Sequence[frozenset[str]], tables: Iterable[tuple[int, Table]]) -> list[Tally]:
+def _tallies(apart: Pieces, parts: Sequence[frozenset[str]], tables: Iterable[tuple[int, ClassCounts]]) -> list[Tally]:
     """The ways of tables for each part, by the rows that hold it and the rows without any sub-record."""
     columns, items = _columns(apart), _code(apart, parts)
     by_supports: Counter[tuple[int, bytes]] = Counter()

@@ -25,12 +25,12 @@ __all__ = [
     "SIGNED",
     "Bounds",
     "Interval",
-    "alike",
     "between",
     "interval",
     "paired_difference",
     "quantile",
     "tail_of",
+    "unvarying",
 ]
 
 
@@ -76,14 +76,14 @@ def interval(values: Sequence[float | None], level: float = 0.95, bounds: Bounds
     present = [value for value in values if value is not None]
     n, missing = len(present), len(values) - len(present)
     mean = math.fsum(present) / n if n else None
-    if mean is None or n == 1 or alike(present):
+    if mean is None or n == 1 or unvarying(present):
         return Interval(mean, None, None, n, missing)
     s = math.sqrt(math.fsum((value - mean) ** 2 for value in present) / (n - 1))
     low, high = between(mean, quantile(n - 1, tail) * s / math.sqrt(n), bounds)
     return Interval(mean, low, high, n, missing)
 
 
-def alike(values: Sequence[float]) -> bool:
+def unvarying(values: Sequence[float]) -> bool:
     """Whether values differ by no more than the rounding of a float."""
     return max(values) - min(values) <= 1e-12 * max(map(abs, values))
 

@@ -21,7 +21,7 @@ import numpy as np
 from decloak.attack.cover import cover_problems
 from decloak.data.assignment import ChunkNumber
 from decloak.data.disassociated import Disassociated
-from decloak.rules.reassociate.flow import Rule, by_chunk, capacities, deal_rows, flow
+from decloak.rules.reassociate.flow import RowLimit, by_chunk, capacities, deal_rows, flow
 from decloak.rules.reassociate.scores import Array, ClusterCase, Integers
 from decloak.rules.reassociate.units import classes
 
@@ -64,7 +64,7 @@ def consistent(
     return deal_rows(case, z, chunks)
 
 
-def _replace(case: ClusterCase, values: Array, z: Integers, units: slice, rules: Sequence[Rule]) -> None:
+def _replace(case: ClusterCase, values: Array, z: Integers, units: slice, rules: Sequence[RowLimit]) -> None:
     replaced = flow(case, values, units, rules)
     if replaced is not None:
         z[units] = replaced
@@ -75,19 +75,19 @@ def _counted(case: ClusterCase, rows: Sequence[tuple[int, ...]], anchors: int) -
     return np.array([np.bincount(of_row[list(unit_rows)], minlength=anchors) for unit_rows in rows], dtype=np.int64)
 
 
-def cover_rules(case: ClusterCase, ruled_out: RuledOut) -> Iterator[Rule]:
+def cover_rules(case: ClusterCase, ruled_out: RuledOut) -> Iterator[RowLimit]:
     """How many rows of a cluster may join the units with an item to the anchors with one that it covers."""
     for chunk, x, y in ruled_out.covered:
         units = np.array([unit.chunk == chunk and x in unit.items for unit in case.units])
         anchors = np.array([y in anchor for anchor in case.rows.anchors])
-        yield Rule(units, anchors, 0, ruled_out.most)
+        yield RowLimit(units, anchors, 0, ruled_out.most)
 
 
-def _no_empty_record(case: ClusterCase) -> Iterator[Rule]:
+def _no_empty_record(case: ClusterCase) -> Iterator[RowLimit]:
     everything = np.ones(len(case.units), dtype=np.bool_)
     for c, (anchor, members) in enumerate(zip(case.rows.anchors, classes(case.rows), strict=True)):
         if not anchor:
-            yield Rule(everything, np.arange(len(case.rows.anchors)) == c, len(members), UNBOUNDED)
+            yield RowLimit(everything, np.arange(len(case.rows.anchors)) == c, len(members), UNBOUNDED)
 
 
 def _left_empty(case: ClusterCase, rows: Sequence[tuple[int, ...]]) -> bool:

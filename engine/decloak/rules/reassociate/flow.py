@@ -16,10 +16,10 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from decloak.rules.reassociate.scores import Array, ClusterCase, Integers
 from decloak.rules.reassociate.units import Unit, classes
 
-__all__ = ["Rule", "by_chunk", "capacities", "deal_rows", "finite", "flow"]
+__all__ = ["RowLimit", "by_chunk", "capacities", "deal_rows", "finite", "flow"]
 
 
-class Rule(NamedTuple):
+class RowLimit(NamedTuple):
     """The sum of z over these units and anchors lies between low and high."""
 
     units: NDArray[np.bool_]
@@ -41,13 +41,13 @@ def by_chunk(units: Sequence[Unit]) -> Iterator[slice]:
         start = stop
 
 
-def capacities(case: ClusterCase, chunks: Sequence[slice]) -> Iterator[Rule]:
+def capacities(case: ClusterCase, chunks: Sequence[slice]) -> Iterator[RowLimit]:
     """No row takes two sub-records of a chunk."""
     for chunk in chunks:
         units = np.zeros(len(case.units), dtype=np.bool_)
         units[chunk] = True
         for c, members in enumerate(classes(case.rows)):
-            yield Rule(units, np.arange(len(case.rows.anchors)) == c, 0, len(members))
+            yield RowLimit(units, np.arange(len(case.rows.anchors)) == c, 0, len(members))
 
 
 def finite(values: Array, count: int) -> Array:
@@ -59,7 +59,7 @@ def finite(values: Array, count: int) -> Array:
     return np.where(np.isfinite(values), values, low - (high - low + 1) * (count + 1))
 
 
-def flow(case: ClusterCase, values: Array, part: slice, rules: Sequence[Rule]) -> Integers | None:
+def flow(case: ClusterCase, values: Array, part: slice, rules: Sequence[RowLimit]) -> Integers | None:
     """The z of some units whose sum of values is largest under the rules, None where no z obeys them."""
     times = np.array([unit.times for unit in case.units[part]])
     sizes = np.array([len(members) for members in classes(case.rows)])
