@@ -8,8 +8,8 @@ glove100_vocab_150k.txt.gz); INDEX is the corpus that build_reference_corpus.py 
 
 Every member is struck but the best of each row, in the order of what an attack goes by, the last of a column excepted.
 `language` goes by distances, `combined` by the mean of both, `centred` by that less the means of row and column; the
-rest is learned from the release itself (`selftrained`), by one measure or both, and by both with each control. A sample
-of the population has other lines of the file, 1,770 and 3,000; what is counted there is taken for NGD.
+rest is learned from the release itself (`selftrained`), by one measure, both or none, and by both with each control. A
+sample of the population has other lines of the file, 1,770 and 3,000; what is counted there is taken for NGD.
 The last lines compare `selftrained` with `combined` over the samples, and say how often cells of each probability were
 added members indeed.
 """
@@ -69,7 +69,18 @@ def glove(vector: Callable[[str], Floats]) -> Measure:
 
 def ngd(index: Corpus) -> Measure:
     counted = Counted(index, None)
-    return lambda pairs: distances(counted, pairs, unseen=1.0, cap="none").distances
+    return remembered(lambda pairs: distances(counted, pairs, unseen=1.0, cap="none").distances)
+
+
+def remembered(measure: Measure) -> Measure:
+    """The same, each pair worked out once."""
+    scores: dict[Pair, float | None] = {}
+
+    def recalled(pairs: Sequence[Pair]) -> dict[Pair, float | None]:
+        scores.update(measure([pair for pair in pairs if pair not in scores]))
+        return {pair: scores[pair] for pair in pairs}
+
+    return recalled
 
 
 def counted(transactions: Sequence[tuple[str, ...]]) -> Measure:
@@ -115,9 +126,13 @@ def centred(d: Floats) -> Floats:
 
 
 def measured(
-    published: Published, truth: list[frozenset[str]], language: Mapping[str, Measure], sample: Measure
+    published: Published,
+    truth: list[frozenset[str]],
+    language: Mapping[str, Measure],
+    others: Sequence[tuple[str, ...]],
 ) -> tuple[dict[str, float], Floats, Floats]:
     """F of every attacker, and of `selftrained` the probability of every cell and whether its member was added."""
+    sample = counted(others)
     pairs, known = needed_pairs(published, None), dict(language) | {"sample": sample}
     attacked = tables(published, dict.fromkeys(pairs, 0.0), None)
     scores = {name: measure(pairs) for name, measure in language.items()}
@@ -128,12 +143,22 @@ def measured(
     ranks |= {"combined": both, "centred": [centred(d) for d in both]}
 
     def learned(names: Sequence[str], control: Control | None = None) -> list[Floats]:
-        return added_probabilities(published, attacked, lambda asked: [known[n](asked) for n in names], control=control)
+        def by(part: Sequence[str]) -> Callable[[Sequence[Pair]], list[Mapping[Pair, float | None]]]:
+            return lambda asked: [known[name](asked) for name in part]
+
+        return added_probabilities(
+            published,
+            attacked,
+            by(names),
+            resemble=by([name for name in names if name in language]),
+            others=others if "sample" in names else (),
+            control=control,
+        )
 
     ranks |= {f"selftrained by {name}": learned([name]) for name in language}
     ranks |= {"sample": by_distance(published, sample(pairs), attacked), "selftrained by sample": learned(["sample"])}
     ranks |= {"selftrained by all": learned(list(known))}
-    ranks |= {"selftrained": learned(list(language))}
+    ranks |= {"selftrained": learned(list(language)), "selftrained by nothing": learned([])}
     ranks |= {f"control: {control}": learned(list(language), control) for control in CONTROLS}
     added = [np.array([[m not in truth[n] for m in table.columns] for n in table.transactions]) for table in attacked]
     p, kind = (np.concatenate([part.ravel() for part in parts]) for parts in (ranks["selftrained"], added))
@@ -170,14 +195,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name in ("inputs", "folder", "index"):
         parser.add_argument(name, type=Path)
+    parser.add_argument("--only", metavar="TITLE", help="one of these alone, such as 'mts k=3'")
     arguments = parser.parse_args()
     with Corpus.open(arguments.index) as index:
         language = {"ngd": ngd(index), "glove": glove(vectors(arguments.folder))}
         for name, k in (("mts", "k=3"), ("mts", "k=5"), ("recipes", "k=3"), ("recipes", "k=5")):
+            if arguments.only not in (None, f"{name} {k}"):
+                continue
             results = []
             for published, truth, others in samples(arguments.inputs, arguments.folder, name, k):
                 sample_of = random.Random(1).sample(others, min(len(others), SAMPLE[name]))
-                results.append(measured(published, truth, language, counted(sample_of)))
+                results.append(measured(published, truth, language, sample_of))
             report(f"{name} {k}", results)
 
 

@@ -191,7 +191,8 @@ def test_likeness_tables_are_of_plain_items_and_of_the_same_shapes():
     rows, _ = themed()
     published = generalised(rows)
     hidden = {item for element in published.generalised for item in element}
-    made = likeness_tables(published, [(3, 90), (4, 120)], np.random.default_rng(1))
+    draws = likeness_tables(published, [(3, 90), (4, 120)], np.random.default_rng(1))
+    made = [table for draw in draws for table in draw]
     assert len(made) == 16
     for occurrences_, meant in made:
         assert not hidden & set(occurrences_.members)
@@ -203,7 +204,8 @@ def test_likeness_tables_are_of_plain_items_and_of_the_same_shapes():
 
 def test_the_nearest_items_are_those_around_what_would_be_generalised():
     published = Published((("x", "y", "a", "z"), ("a", "b", "q"), ("b", "r")), ("1", "2", "3"))
-    made = likeness_tables(published, [(2, 3)], np.random.default_rng(0), nearest=1)
+    draws = likeness_tables(published, [(2, 3)], np.random.default_rng(0), nearest=1)
+    made = [table for draw in draws for table in draw]
     contexts = {table.members: table.contexts for table, _ in made}
     for members, shown in contexts.items():
         assert all(len(context) == 1 for context in shown)

@@ -48,13 +48,25 @@ def words_of(items: Iterable[str]) -> dict[str, frozenset[str]]:
     return {item: frozenset(_WORD.findall(item.lower())) for item in items}
 
 
-def features(tables: Sequence[Occurrences], measures: Sequence[Scores], *, spelling: bool = True) -> Floats:
-    """The features of every cell, table after table and row after row; without spelling nothing shares a word."""
-    usual = [_usual(scores) for scores in measures]
+def features(
+    tables: Sequence[Occurrences],
+    measures: Sequence[Scores],
+    own: Sequence[Sequence[Scores]] = (),
+    *,
+    spelling: bool = True,
+) -> Floats:
+    """The features of every cell, table after table and row after row; without spelling nothing shares a word.
+
+    `own` has of further measures the scores of each table.
+    """
+    usual = [_usual(scores) for scores in measures] + [0.0] * len(own)
     items = {item for table in tables for item in chain(table.members, *table.contexts)}
     words = words_of(items) if spelling else dict.fromkeys(items, frozenset[str]())
-    empty = np.zeros((0, 10 * len(measures) + 7))
-    return np.concatenate([empty, *(_of_table(table, measures, usual, words) for table in tables)])
+    by_table = list(zip(*own, strict=True)) if own else [()] * len(tables)
+    cells = (
+        _of_table(table, [*measures, *further], usual, words) for table, further in zip(tables, by_table, strict=True)
+    )
+    return np.concatenate([np.zeros((0, 10 * len(usual) + 7)), *cells])
 
 
 def _usual(scores: Scores) -> float:

@@ -2,8 +2,10 @@
 
 Plain items are published as they are. So the attacker makes tables of them like those of the generalised items: for
 each table as many plain items together as it has members, in about as many transactions, and knows of each cell
-whether its item is meant. What is learned there (`features`, `logistic`) gives every cell of the true tables the
-probability that its member was added, calibrated on tables that it was not learned from. The truth has no part in it.
+whether its item is meant. What stands beside each other in the release is one more measure, carried over to hidden
+items by their traits (`carried`, `traits`); for that the members of the tables made together are hidden together. What
+is learned (`features`, `logistic`) gives every cell of the true tables the probability that its member was added,
+calibrated on tables that it was not learned from. The truth has no part in it.
 
 Controls tell whether there was anything to learn. `labels` teaches kinds drawn in another order: each row is judged
 by one of LABELLINGS orders, for one order alone may happen to be near the truth, or far from it. `contexts` shows, at
@@ -12,16 +14,21 @@ spelling: no count of shared words, and no distance between items that share one
 out anew, which must change nothing.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from decloak.attack.carried import Carrier, carrier
 from decloak.attack.controls import Control
 from decloak.attack.features import Occurrences, Scores, features, pairs_of, words_of
 from decloak.attack.logistic import learn_calibrated
 from decloak.attack.tables import context, mean_scores
+from decloak.attack.traits import landmark_pairs, landmarks_of, traits
 from decloak.data.content import Element
 from decloak.data.published import Published
 from decloak.data.tables import AttackTable, Floats, Pair
@@ -54,51 +61,96 @@ def added_probabilities(
     tables: Sequence[AttackTable],
     relate: Relate,
     *,
+    resemble: Relate | None = None,
+    others: Sequence[Sequence[str]] = (),
     nearest: int | None = None,
     control: Control | None = None,
     seed: int = 0,
 ) -> list[Floats]:
     """The probability of every cell of the tables that its member was added; NaN where there is too little to learn.
 
-    `nearest` is how many plain items make a context, None for all.
+    Traits go by the measures of `resemble`, None for all. `others` are other transactions of the population that the
+    attacker has. `nearest` is how many plain items make a context, None for all.
     """
+    measures = Measures(relate, resemble or relate, others, control != "words")
     rng = np.random.default_rng(seed)
     attacked = [Occurrences(table.columns, table.contexts) for table in tables]
     if control == "order":
         published, places = _dealt(published, nearest, rng), [_order(table, rng) for table in attacked]
         shuffled = [_ordered(*pair) for pair in zip(attacked, places, strict=True)]
-        p = _learned(published, shuffled, relate, nearest, None, rng)
+        p = _learned(published, shuffled, measures, nearest, None, rng)
         return [_restored(part, *order) for part, order in zip(p, places, strict=True)]
     if control == "contexts":
         attacked = _shuffled(attacked, rng)
-    return _learned(published, attacked, relate, nearest, control, rng)
+    return _learned(published, attacked, measures, nearest, control, rng)
+
+
+class Measures(NamedTuple):
+    """The measures of cells, those that tell traits, other transactions, and whether spelling tells anything."""
+
+    relate: Relate
+    resemble: Relate
+    others: Sequence[Sequence[str]]
+    spelling: bool
+
+    def of_pairs(self, pairs: Sequence[Pair]) -> Sequence[Scores]:
+        """The scores of pairs by every measure, and how rare the member is in the other transactions."""
+        scored = self.relate(pairs)
+        if not self.spelling:
+            scored = [_unspelt(scores) for scores in scored]
+        if not self.others:
+            return scored
+        support = Counter(chain.from_iterable(map(set, self.others)))
+        return [*scored, {(item, member): -math.log(support[member] + 0.5) for item, member in pairs}]
+
+    def carrier(self, published: Published, items: Iterable[str]) -> Carrier:
+        """What the release tells of what stands together, with the traits of these items and of its plain ones."""
+        rows = [[element for element in row if isinstance(element, str)] for row in published.transactions]
+        support = Counter(chain.from_iterable(rows))
+        every = sorted({*items, *support})
+        landmarks = landmarks_of(support, every)
+        scored = self.resemble(landmark_pairs(every, landmarks))
+        return carrier(rows, every, traits(every, landmarks, scored, self.others, spelling=self.spelling))
+
+    def carried(self, release: Carrier, tables: Sequence[Occurrences]) -> Scores:
+        """The distances of what is carried over to the members of some tables, when all of them are hidden."""
+        hidden = {member for table in tables for member in table.members}
+        distances = release.distances(pairs_of(tables), hidden)
+        return distances if self.spelling else _unspelt(distances)
 
 
 def _learned(
     published: Published,
     attacked: Sequence[Occurrences],
-    relate: Relate,
+    measures: Measures,
     nearest: int | None,
     control: Control | None,
     rng: np.random.Generator,
 ) -> list[Floats]:
     """What is learned of the tables as they stand."""
     shapes = [(len(table.members), len(table.contexts)) for table in attacked]
-    likenesses = likeness_tables(published, shapes, rng, nearest)
-    meant = np.concatenate([np.zeros(0), *(kind.ravel() for _, kind in likenesses)])
+    draws = likeness_tables(published, shapes, rng, nearest)
+    taught = [occurrences for draw in draws for occurrences, _ in draw]
+    meant = np.concatenate([np.zeros(0), *(kind.ravel() for draw in draws for _, kind in draw)])
     if min(meant.sum(), len(meant) - meant.sum()) < FEWEST:
         return [np.full(shape[::-1], np.nan) for shape in shapes]
-    taught = [occurrences for occurrences, _ in likenesses]
-    measures: Sequence[Scores] = relate(pairs_of([*attacked, *taught]))
-    spelling = control != "words"
-    if not spelling:
-        measures = [_unspelt(scores) for scores in measures]
-    known, asked = (features(part, measures, spelling=spelling) for part in (taught, attacked))
-    half = np.concatenate([np.full(kind.size, number % 2) for number, (_, kind) in enumerate(likenesses)])
+    scored = measures.of_pairs(pairs_of([*attacked, *taught]))
+    carried = measures.carrier(published, {member for table in attacked for member in table.members})
+    asked, *known = (
+        features(group, scored, [[measures.carried(carried, group)] * len(group)], spelling=measures.spelling)
+        for group in (attacked, *([occurrences for occurrences, _ in draw] for draw in draws))
+    )
+    half = np.concatenate(
+        [
+            np.full(kind.size, (number + at) % 2)
+            for number, draw in enumerate(draws)
+            for at, (_, kind) in enumerate(draw)
+        ]
+    )
     if control == "labels":
-        p = _mislabelled(known, meant, half, asked, np.repeat(*_rows(shapes)), rng)
+        p = _mislabelled(np.concatenate(known), meant, half, asked, np.repeat(*_rows(shapes)), rng)
     else:
-        p = learn_calibrated(known, 1 - meant, half).probability(asked)
+        p = learn_calibrated(np.concatenate(known), 1 - meant, half).probability(asked)
     ends = np.cumsum([rows * columns for columns, rows in shapes])[:-1]
     return [part.reshape(shape[::-1]) for part, shape in zip(np.split(p, ends), shapes, strict=True)]
 
@@ -123,7 +175,7 @@ def likenesses(
     cells = LIKENESSES * sum(columns * rows for columns, rows in shapes)
     if cells > MOST:
         shapes = [shape for shape in shapes if rng.random() < MOST / cells] or shapes[:1]
-    made = likeness_tables(published, shapes, rng, nearest)
+    made = list(chain.from_iterable(likeness_tables(published, shapes, rng, nearest)))
     scores = score(pairs_of([occurrences for occurrences, _ in made]))
     scored = [(mean_scores(occurrences.contexts, occurrences.members, scores), kind) for occurrences, kind in made]
     return [Likeness(d, kind) for d, kind in scored if np.isfinite(d).any()]
@@ -186,8 +238,8 @@ def _shuffled(tables: Sequence[Occurrences], rng: np.random.Generator) -> list[O
 
 def likeness_tables(
     published: Published, shapes: Sequence[tuple[int, int]], rng: np.random.Generator, nearest: int | None = None
-) -> list[tuple[Occurrences, Floats]]:
-    """Tables of plain items of about these shapes (columns, rows), each with which cells are meant."""
+) -> list[list[tuple[Occurrences, Floats]]]:
+    """Tables of plain items of about these shapes (columns, rows), each with which cells are meant; so many times."""
     held: dict[str, list[int]] = {}
     for number, row in enumerate(published.transactions):
         for element in row:
@@ -195,10 +247,15 @@ def likeness_tables(
                 held.setdefault(element, []).append(number)
     names = sorted(held, key=lambda item: (len(held[item]), item))
     support = np.array([len(held[item]) for item in names], np.int64)
-    drawn = (_alike(columns, rows, support, rng) for columns, rows in shapes for _ in range(LIKENESSES))
-    sets = (tuple(names[place] for place in places) for places in drawn if places)
-    likenesses = (_likeness(members, held, published, nearest) for members in sets)
-    return [table for table in likenesses if table is not None]
+
+    def drawn() -> Iterator[tuple[Occurrences, Floats]]:
+        for columns, rows in shapes:
+            members = tuple(names[place] for place in _alike(columns, rows, support, rng))
+            table = _likeness(members, held, published, nearest) if members else None
+            if table is not None:
+                yield table
+
+    return [list(drawn()) for _ in range(LIKENESSES)]
 
 
 def _alike(columns: int, rows: int, support: Integers, rng: np.random.Generator) -> list[int]:

@@ -79,13 +79,19 @@ class SampleSource(CountedSource):
 
     @contextmanager
     def open(self, supplies: Supplies) -> Iterator[CountSource]:
+        yield Observed(*self._sample(supplies))
+
+    def others(self, supplies: Supplies) -> Sequence[Sequence[str]]:
+        return self._sample(supplies)[0]
+
+    def _sample(self, supplies: Supplies) -> tuple[Sequence[Sequence[str]], Sequence[str]]:
+        """The transactions, and where they come from."""
         if self.file is not None:
-            yield Observed(read(supplies.folder / self.file, self.format).transactions)
-        elif supplies.sample is None:
+            return read(supplies.folder / self.file, self.format).transactions, ()
+        if supplies.sample is None:
             raise DecloakError("no sample is known here", hint="write file: FILE")
-        else:
-            sample = supplies.sample()
-            yield Observed(sample.records.transactions, (sample.note,))
+        sample = supplies.sample()
+        return sample.records.transactions, (sample.note,)
 
 
 class ReleaseSource(CountedSource):

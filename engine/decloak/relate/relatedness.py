@@ -112,6 +112,10 @@ class Relatedness(Part):
     def check(self, folder: Folder) -> None:
         """Read and open whatever it names; no question is asked."""
 
+    def others(self, supplies: Supplies) -> Sequence[Sequence[str]]:
+        """Other transactions of the population that it goes by."""
+        return ()
+
     def related(self, pairs: Sequence[Pair], supplies: Supplies) -> Related:
         """Score pairs; counts that had to be asked for are kept."""
         scored = self.scored(pairs, supplies)

@@ -12,7 +12,7 @@ from decloak.attack.selftrained import Likeness, added_probabilities, likenesses
 from decloak.cells.shapes import ClusterError
 from decloak.data.dataset import Dataset
 from decloak.data.rungs import Rung, step_name
-from decloak.data.tables import Floats
+from decloak.data.tables import Floats, Pair
 from decloak.errors import DecloakError
 from decloak.measure.family import AttackedRelease, Family, Measured
 from decloak.releases.held import HeldRelease
@@ -118,14 +118,29 @@ class Execution(Stages):
         """What is learned of the distance tables, by their numbers, from the release alone."""
         relate, nearest = self.scenario.related_by, self.scenario.nearest
         assert relate is not None
+        parts = [part for part in relate.parts if part.rung in LEARNT]
         p = added_probabilities(
             self.held.published,
             self.tables,
-            lambda pairs: [part.related(pairs, self.supplies).scores for part in relate.parts if part.rung in LEARNT],
+            lambda pairs: [part.related(pairs, self.supplies).scores for part in parts],
+            resemble=self._resembling,
+            others=[row for part in parts for row in part.others(self.supplies)],
             nearest=nearest,
             control=control,
         )
         return dict(enumerate(p))
+
+    def _resembling(self, pairs: Sequence[Pair]) -> Sequence[Mapping[Pair, float | None]]:
+        """The scores that traits go by: of very many pairs, so once for all controls, not kept and not asked for."""
+        scores: Sequence[Mapping[Pair, float | None]]
+        last, scores = self.memory.get("resembling", (None, ()))
+        if last != pairs:
+            relate, supplies = self.scenario.related_by, self.supplies._replace(cache=None)
+            parts = () if relate is None else relate.parts
+            telling = [part for part in parts if part.rung is Rung.LANGUAGE and not part.asks]
+            scores = [part.related(pairs, supplies).scores for part in telling]
+            self.memory["resembling"] = pairs, scores
+        return scores
 
     def attacked(self, planned: Planned) -> AttackedRelease[HeldRelease]:
         """An attack that is there, or about to be, for those who measure it."""
