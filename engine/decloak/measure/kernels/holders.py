@@ -31,7 +31,7 @@ MOST_WORDS = 1 << 22
 """Words of all items in a window, unless the first has more."""
 FEW_WORDS = 1 << 24
 """Words of all items in all records that are made once."""
-_PIECE = 1 << 19
+_PIECE = 1 << 17
 _ONE = np.uint64(1)
 
 

@@ -66,6 +66,7 @@ class TrueRows:
         self.cluster = np.repeat(np.arange(len(self.sizes)), self.sizes)
         behind = [records[number] for number in chain.from_iterable(truth)]
         self.held = distinct(self._coded(behind))
+        self._given: tuple[Sequence[Assignment], Given] | None = None
 
     @property
     def rows(self) -> int:
@@ -236,8 +237,13 @@ class TrueRows:
         numbers = self._units[0]
         return np.array([numbers.get(assigned[:3], -1) for assigned in assignments], np.int64)
 
-    def given(self, assignments: Iterable[Assignment]) -> Given:
-        listed = list(assignments)
+    def given(self, assignments: Sequence[Assignment]) -> Given:
+        """What an attack gave; that of the last one is kept, as several measures ask for it one after the other."""
+        if self._given is None or self._given[0] is not assignments:
+            self._given = assignments, self._gifts(assignments)
+        return self._given[1]
+
+    def _gifts(self, listed: Sequence[Assignment]) -> Given:
         clusters, _, units, receivers = zip(*listed, strict=True) if listed else ((),) * 4
         cluster = np.array(clusters, np.int64)
         times = np.array(list(map(len, receivers)), np.int64)
