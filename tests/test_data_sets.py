@@ -8,7 +8,7 @@ import pytest
 import decloak
 from decloak.measure.kernels.statistics import Bounds, interval
 from decloak.report.beside import pairs_of
-from decloak.report.card import pooled_cards
+from decloak.report.card import people_interval, pooled_cards
 from decloak.report.study import Study
 from decloak.scenario.variant import pools
 from decloak.store.opening import connect_readonly
@@ -109,3 +109,15 @@ def test_run_and_the_page_show_them_with_what_they_are_about(done, call, tmp_pat
     page = (tmp_path / "s.html").read_text()
     assert "Of 60 people: over 3 data sets, as published" in page
     assert "over data sets means of 3, about further ones of the kind" in page
+
+
+def test_of_whom_hardly_ever_anybody_is_told_the_interval_reaches_nobody():
+    rare = people_interval([0.0, 0.0, 0.0, 6.0, 0.0], 60)
+    assert (
+        (rare.low, rare.mean) == (0.0, 1.2) != (interval([0.0, 0.0, 0.0, 6.0, 0.0], bounds=Bounds(0.0, 60.0)).low, 1.2)
+    )
+    assert rare.mean < rare.high < 60
+    assert people_interval([60.0, 60.0, 55.0], 60).high == 60
+    usual = [3.0, 4.0, 0.0]
+    assert people_interval(usual, 60) == interval(usual, bounds=Bounds(0.0, 60.0))
+    assert people_interval([0.0, 0.0], 60).low is None

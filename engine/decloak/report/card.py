@@ -12,7 +12,7 @@ from statistics import NormalDist
 from typing import Any, NamedTuple
 
 from decloak.measure.kernels.lead import wilson
-from decloak.measure.kernels.statistics import REAL, Bounds, Interval, interval
+from decloak.measure.kernels.statistics import Bounds, Interval, interval
 from decloak.releases.registry import form_of
 from decloak.report.study import Numbers, Study, flat
 from decloak.rules.load import parse_rule
@@ -20,7 +20,7 @@ from decloak.store.reading import knows_originals
 from decloak.store.results import attacks_of, release_of
 from decloak.store.studies import StudyRun
 
-__all__ = ["ROWS", "Cell", "RiskCard", "controls_of", "pooled_cards", "risk_card", "risk_cards"]
+__all__ = ["ROWS", "Cell", "RiskCard", "controls_of", "people_interval", "pooled_cards", "risk_card", "risk_cards"]
 
 
 class Row(NamedTuple):
@@ -169,7 +169,8 @@ def risk_card(
 
 def _published(study: Study, runs: Numbers, name: str, of: int | None = None) -> Interval:
     """The mean of a figure of the release alone."""
-    return interval(study.values(runs, name), bounds=REAL if of is None else Bounds(0.0, float(of)))
+    values = study.values(runs, name)
+    return interval(values) if of is None else people_interval(values, of)
 
 
 def _cell(study: Study, runs: Numbers, figure: str, attacks: Sequence[str], of: int, known: bool, apart: bool) -> Cell:
@@ -194,4 +195,16 @@ def _cell(study: Study, runs: Numbers, figure: str, attacks: Sequence[str], of: 
 
 def _over(values: Sequence[float | None], of: int, considered: int) -> Interval:
     """The mean over repetitions; of several attacks the one that finds most is shown, which its level allows for."""
-    return interval(values, 1 - 0.05 / considered, Bounds(0.0, float(of)))
+    return people_interval(values, of, 1 - 0.05 / considered)
+
+
+def people_interval(values: Sequence[float | None], of: int, level: float = 0.95) -> Interval:
+    """The mean of counts of people with its interval, which reaches nobody, or all, where most of the counts are that:
+    of what is rare a few of them tell too much.
+    """
+    mean = interval(values, level, Bounds(0.0, float(of)))
+    present = [value for value in values if value is not None]
+    low, high = (2 * present.count(bound) > len(present) for bound in (0.0, float(of)))
+    if mean.low is None or mean.high is None:
+        return mean
+    return mean._replace(low=0.0 if low else mean.low, high=float(of) if high else mean.high)
