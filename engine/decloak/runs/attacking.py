@@ -18,7 +18,7 @@ from decloak.measure.family import AttackedRelease, Family, Measured
 from decloak.releases.held import HeldRelease
 from decloak.rules.confidence import Confidence, unsure
 from decloak.rules.load import stranger
-from decloak.rules.operators.operator import NotRun, Result, Rule, Sight
+from decloak.rules.operators.operator import NotRun, Result, Rule, Sight, Writer
 from decloak.runs import pieces
 from decloak.runs.desk import Rows, Write
 from decloak.runs.plan import Planned
@@ -79,7 +79,11 @@ class Execution(Stages):
                 reason = f"{rule.name} was not run: {error.message}"
                 result, took, sure = NotRun(rule.derives, (), reason, (reason,)), clock.seconds, unsure(reason)
 
-        return partial(_write_attack, planned=planned, scope=scope, reads=reads, took=took, result=result, sure=sure)
+        return partial(
+            _write_attack,
+            planned=planned, scope=scope, reads=reads, took=took,
+            idle=result.idle, notes=result.notes, write=result.writer(), sure=sure,
+        )  # fmt: skip
 
     def _sight(self, sandbox: Sandbox, rule: Rule) -> Sight:
         relate = self.scenario.related_by
@@ -183,7 +187,9 @@ def _write_attack(
     scope: Scope,
     reads: Mapping[str, int],
     took: Mapping[str, float],
-    result: Result,
+    idle: str | None,
+    notes: Sequence[str],
+    write: Writer,
     sure: Confidence,
 ) -> int:
     """Write what a rule found, and the views that say why."""
@@ -193,16 +199,16 @@ def _write_attack(
     parameters["knows"] = "control" if planned.settings.control else step_name(planned.rungs)
     if sure.reason is not None:
         parameters["unsure"] = sure.reason
-    if result.idle is not None:
-        parameters["idle"] = result.idle
+    if idle is not None:
+        parameters["idle"] = idle
     if "auxiliary" in rule.reads and scope.auxiliary is not None:
         parameters["auxiliary"] = scope.auxiliary
-    if result.notes:
-        parameters["notes"] = list(result.notes)
+    if notes:
+        parameters["notes"] = list(notes)
     attack = findings.write_attack(
         connection, planned.digest, text, scope.release, scope.scoring, scope.attacker, parameters
     )
-    result.write(connection, attack, scope.release)
+    write(connection, attack, scope.release)
     write_probabilities(connection, attack, sure.p)
     rule.operator.write_views(connection, rule)
     return attack

@@ -11,7 +11,7 @@ Findings are numbered in order from `first` on, whether rows show them or not.
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,8 @@ from decloak.store.arrays import damaged, read_array, write_array
 from decloak.store.inserting import insert, insert_rows, next_number
 
 __all__ = [
-    "GROUPS", "Strikes", "TableStrikes", "findings_count", "make_strike_rows", "pending_attacks", "read_strikes",
-    "rows_of_attacks", "write_strikes",
+    "GROUPS", "GatheredStrikes", "Strikes", "TableStrikes", "findings_count", "gathered", "make_strike_rows",
+    "pending_attacks", "read_strikes", "rows_of_attacks", "write_strikes",
 ]  # fmt: skip
 
 GROUPS = ("table", "row", "column")
@@ -70,7 +70,30 @@ _STRUCK = Strikes._fields.index("spared_tables")
 _FLOATS = {"suspicions", "thresholds", "weights", "spared_weights"}
 
 
-def write_strikes(connection: sqlite3.Connection, attack: int, tables: Sequence[TableStrikes]) -> None:
+class GatheredStrikes(NamedTuple):
+    """The same of all tables together: their numbers, how many cells of each were struck and spared, and columns."""
+
+    tables: Ints
+    struck: Ints
+    spared: Ints
+    columns: dict[str, NDArray[Any]]
+
+
+def gathered(tables: Sequence[TableStrikes]) -> GatheredStrikes:
+    """What was done to tables, in a few arrays: many small ones take long to be handed on."""
+    struck = [len(table.rows) for table in tables]
+    limits = np.array([np.nan if table.threshold is None else table.threshold for table in tables], np.float64)
+    columns: dict[str, NDArray[Any]] = {"thresholds": np.repeat(limits, struck)}
+    for name in Strikes._fields:
+        if name in TableStrikes._fields:
+            none = np.zeros(0, np.float64 if name in _FLOATS else np.int64)
+            columns[name] = np.concatenate([none, *(getattr(table, name) for table in tables)])
+    spared = [len(table.spared_rows) for table in tables]
+    numbers = np.array([table.table for table in tables], np.int64)
+    return GatheredStrikes(numbers, np.array(struck, np.int64), np.array(spared, np.int64), columns)
+
+
+def write_strikes(connection: sqlite3.Connection, attack: int, strikes: GatheredStrikes) -> None:
     """Keep the findings of an eliminate rule."""
     numbers = dict(
         connection.execute(
@@ -78,21 +101,16 @@ def write_strikes(connection: sqlite3.Connection, attack: int, tables: Sequence[
             (attack,),
         ).fetchall()
     )
-    struck = [len(table.rows) for table in tables]
-    spared = [len(table.spared_rows) for table in tables]
-    named = np.array([numbers[table.table] for table in tables], np.int64)
-    limits = np.array([np.nan if table.threshold is None else table.threshold for table in tables], np.float64)
-    columns = {"tables": np.repeat(named, struck), "thresholds": np.repeat(limits, struck)}
-    columns["spared_tables"] = np.repeat(named, spared)
+    named = np.array([numbers[table] for table in strikes.tables.tolist()], np.int64)
+    columns = {"tables": np.repeat(named, strikes.struck), "spared_tables": np.repeat(named, strikes.spared)}
+    columns |= strikes.columns
     for name in Strikes._fields:
-        if name not in columns:
-            none = np.zeros(0, np.float64 if name in _FLOATS else np.int64)
-            columns[name] = np.concatenate([none, *(getattr(table, name) for table in tables)])
         write_array(connection, attack, name, columns[name], table="attack_array")
     first = next_number(connection, "finding")
     insert(
         connection, "attack_extent",
-        attack=attack, first=first, findings=sum(struck), spared=sum(spared), pending=PENDING,
+        attack=attack, first=first,
+        findings=int(strikes.struck.sum()), spared=int(strikes.spared.sum()), pending=PENDING,
     )  # fmt: skip
 
 

@@ -61,22 +61,27 @@ def write_scoring(
     items = item_numbers(connection, names)
     rows = ((scoring, number, generalised[frozenset(table.members)]) for number, table in enumerate(tables))
     numbers = insert_numbered(connection, "distance_table (scoring, number, generalised)", rows)
-    for number, table in zip(numbers, tables, strict=True):
-        _write_table(connection, number, table, txns, items)
+    _write_tables(connection, list(zip(numbers, tables, strict=True)), txns, items)
     return scoring
 
 
-def _write_table(
-    connection: sqlite3.Connection, number: int, table: AttackTable, txns: Sequence[int], items: Mapping[str, int]
+def _write_tables(
+    connection: sqlite3.Connection,
+    tables: Sequence[tuple[int, AttackTable]],
+    txns: Sequence[int],
+    items: Mapping[str, int],
 ) -> None:
-    rows = ((number, row, txns[index]) for row, index in enumerate(table.transactions.tolist()))
+    """The rows of all tables together: there are often many small ones."""
+    rows = ((n, row, txns[place]) for n, table in tables for row, place in enumerate(table.transactions.tolist()))
     insert_rows(connection, "distance_row (distance_table, row, txn)", rows)
-    columns = ((number, col, items[item]) for col, item in enumerate(table.columns))
+    columns = ((n, col, items[item]) for n, table in tables for col, item in enumerate(table.columns))
     insert_rows(connection, "distance_col (distance_table, col, item)", columns)
     # SQLite reads NaN as null: no score.
-    cells = ((number, row, col, d) for row, values in enumerate(table.d.tolist()) for col, d in enumerate(values))
+    lines = ((n, row, line) for n, table in tables for row, line in enumerate(table.d.tolist()))
+    cells = ((n, row, col, d) for n, row, line in lines for col, d in enumerate(line))
     insert_rows(connection, "cell (distance_table, row, col, d)", cells)
-    contexts = ((number, row, items[name]) for row, names in enumerate(table.contexts) for name in dict.fromkeys(names))
+    named = ((n, row, dict.fromkeys(names)) for n, table in tables for row, names in enumerate(table.contexts))
+    contexts = ((n, row, items[name]) for n, row, names in named for name in names)
     insert_rows(connection, "context (distance_table, row, item)", contexts)
 
 

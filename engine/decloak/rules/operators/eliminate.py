@@ -4,6 +4,7 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -22,7 +23,7 @@ from decloak.rules.eliminate.state import EPS
 from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
 from decloak.rules.model import Formula, Grid, RuleModel, Settings, Sql, TestCase
 from decloak.rules.operators.cells import ADDED, TableCells, cells_of, is_plain, with_learned
-from decloak.rules.operators.operator import Explanation, Inquiry, Operator, Result, RuleOf, Sight
+from decloak.rules.operators.operator import Explanation, Inquiry, Operator, Result, RuleOf, Sight, Writer
 from decloak.store import evidence, findings, strikes
 from decloak.store.evidence import JudgedCell
 from decloak.store.relations import Derives
@@ -76,8 +77,11 @@ class Struck(Result):
         scored = any(done.scored.any() for done in self.tables.values())
         return None if scored else "no cell has a score, so there was nothing to strike"
 
+    def writer(self) -> Writer:
+        return partial(_write, strikes.gathered([_stored(*table) for table in self.tables.items()]))
+
     def write(self, connection: sqlite3.Connection, attack: int, release: int) -> None:
-        strikes.write_strikes(connection, attack, [_stored(*table) for table in self.tables.items()])
+        self.writer()(connection, attack, release)
 
     def as_tested(self, case: TestCase) -> Sequence[tuple[str, ...]]:
         grid = case.relations.get("distance")
@@ -229,6 +233,10 @@ def _spared(cell: JudgedCell, transaction: str, item: str) -> str:
         return f"{kept}: no context item has a score with it"
     weighted = "" if cell.weight in (None, cell.d) else f", weighted {cell.weight:.2f} at the end,"
     return f"{kept}: at distance {cell.d:.2f}{weighted} it never was the one to strike"
+
+
+def _write(struck: strikes.GatheredStrikes, connection: sqlite3.Connection, attack: int, _: int) -> None:
+    strikes.write_strikes(connection, attack, struck)
 
 
 def _stored(table: int, done: Elimination) -> strikes.TableStrikes:

@@ -70,6 +70,10 @@ _CALLED = ("release", "scores", "shown", "distances")
 """What of a sight is read when it is called for."""
 
 
+Writer = Callable[[sqlite3.Connection, int, int], None]
+"""Writes the findings of an attack on a release, both given by number."""
+
+
 class Result(ABC):
     """What a rule found, not yet written anywhere."""
 
@@ -84,6 +88,10 @@ class Result(ABC):
     @abstractmethod
     def write(self, connection: sqlite3.Connection, attack: int, release: int) -> None:
         """Write it as the findings of an attack on a release, both given by number."""
+
+    def writer(self) -> "Writer":
+        """What writes it, with no more than that takes: it may be handed to another process."""
+        return self.write
 
     @abstractmethod
     def as_tested(self, case: TestCase) -> Sequence[tuple[str, ...]] | Sequence[dict[str, Any]]:
