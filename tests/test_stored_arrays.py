@@ -3,6 +3,7 @@
 import re
 import shutil
 import sqlite3
+import zlib
 from contextlib import closing
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from decloak.data.rows import CodedRows, Numbers
 from decloak.errors import DecloakError
 from decloak.rules.load import Catalogue
 from decloak.store import arrays, transactions
+from decloak.store.arrays import read_array, write_array
 from decloak.store.opening import APPLICATION, connect_readonly, open_store
 from decloak.store.outcomes import outcomes, true_tables
 from decloak.store.reading import read_dataset, read_set_generalised, struck_items
@@ -295,3 +297,31 @@ def test_marks_of_distance_tables_and_origins_survive(tmp_path, pending):
     copy = Path(shutil.copy(pending, tmp_path / "copy.db"))
     show_all(copy)
     assert rows_of(copy, "truth_origin")["truth_origin"] == [(5, 1), (6, 2), (7, 3), (8, 4)]
+
+
+def test_arrays_of_attacks_are_packed_and_those_of_older_stores_are_read(tmp_path):
+    values = np.repeat(np.arange(50.0), 1_000)
+    with open_store(tmp_path / "s.db") as store, store.stage(checked=False) as connection:
+        connection.execute("pragma defer_foreign_keys = on")
+        write_array(connection, 7, "weights", values, table="attack_array")
+        (packed,) = connection.execute("select content from attack_array").fetchone()
+        assert len(packed) < values.nbytes / 4
+        np.testing.assert_array_equal(read_array(connection, 7, "weights", table="attack_array"), values)
+        plain = values.astype("<f8").tobytes()
+        for version, content, good in (
+            (1, plain, True),
+            (2, packed, True),
+            (2, plain, False),
+            (2, packed[:-9], False),
+            (2, packed + b"x", False),
+            (2, zlib.compress(bytes(arrays.PART + 8)), False),
+            (3, packed, False),
+        ):
+            told = (version, zlib.crc32(content), content)
+            connection.execute("update attack_array set version = ?, checksum = ?, content = ?", told)
+            if good:
+                np.testing.assert_array_equal(read_array(connection, 7, "weights", table="attack_array"), values)
+            else:
+                with pytest.raises(DecloakError, match="the array weights of attack 7 is damaged"):
+                    read_array(connection, 7, "weights", table="attack_array")
+        connection.execute("delete from attack_array")

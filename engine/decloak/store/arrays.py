@@ -1,5 +1,7 @@
 """Arrays in the store: numbers as they lie in memory, the smallest that hold them, in parts that SQLite takes.
 
+Those of attacks are packed: they are by far the largest, and shrink to a quarter in little time.
+
 Every part says how it is written and bears a checksum: what was damaged is told in a line, and never makes a figure.
 Each is of a data set or of an attack, its owner; those that link a release to its original lie in `truth_array`.
 """
@@ -16,8 +18,8 @@ from decloak.errors import DecloakError
 
 __all__ = ["damaged", "read_array", "read_texts", "write_array", "write_texts"]
 
-VERSION = 1
-"""How arrays are written: little-endian, one after the other."""
+PLAIN, PACKED = 1, 2
+"""How parts are written: little-endian, one after the other; the same, packed by zlib."""
 PART = 1 << 26
 """Bytes of a part: SQLite takes no more than a thousand million in one value."""
 FORMS = ("u1", "u2", "u4", "i8", "f8")
@@ -49,12 +51,14 @@ def _form(values: Array) -> str:
 
 
 def _write(connection: sqlite3.Connection, table: str, owner: int, name: str, form: str, content: bytes) -> None:
+    version = PACKED if table == "attack_array" else PLAIN
     for part, begin in enumerate(range(0, max(1, len(content)), PART)):
         piece = content[begin : begin + PART]
+        piece = zlib.compress(piece, 1) if version == PACKED else piece
         connection.execute(
             f"insert into {table} ({_OWNERS[table]}, name, part, version, form, checksum, content) "
             "values (?, ?, ?, ?, ?, ?, ?)",
-            (owner, name, part, VERSION, form, zlib.crc32(piece), piece),
+            (owner, name, part, version, form, zlib.crc32(piece), piece),
         )
 
 
@@ -87,11 +91,28 @@ def _read(connection: sqlite3.Connection, table: str, owner: int, name: str) -> 
         "order by part",
         (owner, name),
     ).fetchall()
+    pieces = []
     for place, (part, version, form, checksum, content) in enumerate(rows):
         whole = part == place and form == rows[0][2] and isinstance(content, bytes)
-        if version != VERSION or not whole or zlib.crc32(content) != checksum:
+        piece = _unpacked(version, content) if whole and zlib.crc32(content) == checksum else None
+        if piece is None:
             raise damaged(owner, name, table)
-    return (rows[0][2] if rows else None), b"".join(row[4] for row in rows)
+        pieces.append(piece)
+    return (rows[0][2] if rows else None), b"".join(pieces)
+
+
+def _unpacked(version: int, content: bytes) -> bytes | None:
+    """A part as it was before it was written, None where that cannot be; a store may be somebody else's."""
+    if version == PLAIN:
+        return content
+    if version != PACKED:
+        return None
+    unpacker = zlib.decompressobj()
+    try:
+        piece = unpacker.decompress(content, PART)  # more than that nobody has packed
+    except zlib.error:
+        return None
+    return piece if unpacker.eof and not unpacker.unused_data else None
 
 
 def damaged(owner: int, name: str, table: str = "array") -> DecloakError:

@@ -134,9 +134,14 @@ def _keep_attack(connection: sqlite3.Connection, attack: int) -> None:
     connection.execute("insert into attack_extent values (?, ?, ?, ?, null)", counts)
 
 
+def _pack_arrays(database: "Database") -> None:
+    """Arrays of attacks are packed from here on; those that are there are read as they are."""
+
+
 MIGRATIONS: Mapping[int, Migration] = {
     2: _renew_views,  # node and edge show what is published alone
     3: _keep_arrays,
     4: _keep_strikes,
+    5: _pack_arrays,
 }
 """By the version they lead to."""

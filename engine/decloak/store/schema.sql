@@ -85,6 +85,7 @@ CREATE TABLE attack_extent (
 
 -- What eliminate rules struck and spared, as arrays of numbers: tables, rows, cols, rounds, groups (0 table, 1 row,
 -- 2 column), suspicions, thresholds and weights of every strike in order, and spared_tables and so on of what was left.
+-- They are packed by zlib (version 2).
 CREATE TABLE attack_array (
   attack INTEGER NOT NULL REFERENCES attack (id) ON DELETE CASCADE, -- the attack
   name TEXT NOT NULL,            -- what the array holds
