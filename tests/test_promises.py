@@ -236,3 +236,10 @@ def test_sets_are_whole_where_every_item_has_one_way_to_be_shown(published):
     }
     broken = {itemset[0] for _, itemset in WholeSets().broken(Generalised.of(published))}
     assert broken == {item for item in hidden if ways[item] > 1}
+
+
+def test_that_k_1_asks_for_nothing_is_told(call, tmp_path):
+    (tmp_path / "d.txt").write_text("a, b\na, c\n")
+    for k, asks in ((1, False), (2, True)):
+        said = call("check", tmp_path / "d.txt", "--input", "basket", "--k", k, "--m", 1).err
+        assert ("note: k = 1 asks for nothing: whatever occurs is in one record or more" in said) is not asks

@@ -583,3 +583,20 @@ def test_what_cannot_be_handed_out_so_is_refused(folder, call, method, arguments
     assert said.code == 2
     assert message in said.err
     assert sorted(folder.iterdir()) == before
+
+
+def test_who_publishes_one_of_several_runs_is_told_which(folder, call):
+    vary = "vary: {anonymise.k: [2, 3]}\nrepeat: {times: 2}\n"
+    scenario = folder / "sweep.yaml"
+    (folder / "d.txt").write_text("".join(", ".join(row) + "\n" for row in records()))
+    method = METHODS["coat"].replace("zosteria", "c0")
+    text = f"scenario: s\ndata: {{file: d.txt, format: basket}}\nanonymise: {{{method}}}\n"
+    scenario.write_text(f"{text}attack: [{{rule: km_violation, k: 2, m: 1}}]\n{vary}")
+    assert call("run", scenario, "--store", folder / "sweep.db").code == 0
+    said = call("publish", "3", folder / "third.jsonl", "--store", folder / "sweep.db").err
+    assert (
+        "note: this is run 3, anonymise.k=3 #1, one of 4 of its sweep; `decloak show 3` says whom it tells of" in said
+    )
+    assert (
+        "note: this is run" not in call("publish", "release:1", folder / "o.jsonl", "--store", folder / "sweep.db").err
+    )

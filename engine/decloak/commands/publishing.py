@@ -2,6 +2,7 @@
 
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +11,9 @@ from decloak.data.formats.lines import place
 from decloak.data.formats.writing import check_new
 from decloak.errors import DecloakError
 from decloak.report.terminal import say
+
+if TYPE_CHECKING:
+    import sqlite3
 
 __all__ = ["publish_command"]
 
@@ -47,7 +51,25 @@ def publish_command(run: str, file: Path, original_ids: bool, text: bool, cut: P
     with closing(connect_readonly(store)) as connection:
         release = results.find_release(connection, run)
         handed_out = hand_out(connection, release, file, Publishing(original_ids, text, cut))
-    for warning in handed_out.warnings:
+        of_several = _one_of_several(connection, run)
+    for warning in (*handed_out.warnings, *of_several):
         say(f"note: {warning}", err=True)
     first, *others = map(place, handed_out.files)
     say(f"wrote {first} and {' and '.join(others)}")
+
+
+def _one_of_several(connection: "sqlite3.Connection", run: str) -> list[str]:
+    """Which run of a sweep was published: other variants, and other draws of the same, tell of other people."""
+    from decloak.store.results import find_run
+    from decloak.store.studies import sweep_of
+
+    if run.startswith("release:"):
+        return []
+    number = find_run(connection, run)
+    sweep = {each.run: each for each in sweep_of(connection, number)}
+    if number not in sweep or len(sweep) == 1:
+        return []
+    published = sweep[number]
+    title = f"{published.variant} #{published.repetition}"
+    run_of = f"run {number}, {title}, one of {len(sweep)} of its sweep"
+    return [f"this is {run_of}; `decloak show {number}` says whom it tells of"]

@@ -90,6 +90,10 @@ class _OfItemsets(Promise[ReleaseT]):
     k: int
     m: int
 
+    def notes(self, release: ReleaseT) -> Iterable[str]:
+        """That k = 1 asks for nothing: who reads that it holds should not take it for more."""
+        return ("k = 1 asks for nothing: whatever occurs is in one record or more",) if self.k == 1 else ()
+
     def __post_init__(self) -> None:
         check_km(self.k, self.m)
 
