@@ -351,6 +351,16 @@ def test_itemsets_of_a_run(example, tmp_path):
     assert len(why) == 6
 
 
+def test_a_rule_that_goes_by_what_others_found_counts_what_is_not_there(tmp_path):
+    (tmp_path / "d.txt").write_text("a, c\n" * 4 + "a\n" * 4 + "c\n" * 4 + "b, d\n" * 5 + "a, b, c\n")
+    (tmp_path / "s.yaml").write_text(
+        "scenario: s\ndata: {file: d.txt, format: basket}\nattack: [cover, cover_adjacent]\n"
+        "anonymise: {method: disassociation, k: 3, m: 2, max_cluster: 30}\n"
+    )
+    measures = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db").variants[0].measures
+    assert measures["findings", "cover"] == measures["findings", "cover_adjacent"] == 0
+
+
 def test_a_rule_that_finds_nothing_of_what_it_looks_at_says_so_and_counts_no_zero(tmp_path, call):
     (tmp_path / "d.txt").write_text("a, b\na, b\nc\n")
     (tmp_path / "s.yaml").write_text(

@@ -140,7 +140,9 @@ def _notes(sandbox: Sandbox, sql: str, place: str) -> tuple[str, ...]:
 def _nothing_to_read(rule: RuleOf[QueryRule], sandbox: Sandbox) -> tuple[str, ...]:
     """Why a rule found nothing that goes by what the release has none of: a zero would pass for safety."""
     reads = sorted(rule.reads)
-    if not reads or any(sandbox.select(f"select 1 from {quoted(name)} limit 1")[1] for name in reads):
+    if not RELATIONS.keys() & rule.reads or any(
+        sandbox.select(f"select 1 from {quoted(name)} limit 1")[1] for name in reads
+    ):
         return ()
     return (f"this release has nothing of what the rule {rule.name} looks at ({', '.join(reads)})",)
 
