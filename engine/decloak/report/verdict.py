@@ -5,6 +5,9 @@ level 1 - .05 / n when n attacks in all are looked at (those that toss coins are
 Something *comes back* when the lower bound of some lead is above 0; *nothing beyond guessing* does when the upper
 bounds of all are below MARGIN; else these runs *cannot tell*. The attack that is spoken of is the one with the most
 right beyond chance, not the most precise one, which may have struck next to nothing.
+
+What needs no guess is told beside that, or in its place: cover problems that hit records, itemsets in too few,
+a release that hides nothing, and whom two known items lead to whatever the attack.
 """
 
 import sqlite3
