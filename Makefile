@@ -60,6 +60,7 @@ bench: $(VENV)/benched
 	$(BIN)/python benchmarks/bench_corpus.py
 	$(BIN)/python benchmarks/bench_counts.py
 	$(BIN)/python benchmarks/bench_embedding.py
+	$(BIN)/python benchmarks/bench_selftrained.py
 	$(BIN)/python benchmarks/bench_store.py
 	$(BIN)/python benchmarks/bench_whole.py $(if $(REAL),--data $(REAL)) --write
 
