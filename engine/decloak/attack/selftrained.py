@@ -175,7 +175,8 @@ def likenesses(
     cells = LIKENESSES * sum(columns * rows for columns, rows in shapes)
     if cells > MOST:
         shapes = [shape for shape in shapes if rng.random() < MOST / cells] or shapes[:1]
-    made = list(chain.from_iterable(likeness_tables(published, shapes, rng, nearest)))
+    # Those of a shape stand side by side: halves by turns have all shapes in them.
+    (made,) = likeness_tables(published, [s for s in shapes for _ in range(LIKENESSES)], rng, nearest, times=1)
     scores = score(pairs_of([occurrences for occurrences, _ in made]))
     scored = [(mean_scores(occurrences.contexts, occurrences.members, scores), kind) for occurrences, kind in made]
     return [Likeness(d, kind) for d, kind in scored if np.isfinite(d).any()]
@@ -237,7 +238,11 @@ def _shuffled(tables: Sequence[Occurrences], rng: np.random.Generator) -> list[O
 
 
 def likeness_tables(
-    published: Published, shapes: Sequence[tuple[int, int]], rng: np.random.Generator, nearest: int | None = None
+    published: Published,
+    shapes: Sequence[tuple[int, int]],
+    rng: np.random.Generator,
+    nearest: int | None = None,
+    times: int = LIKENESSES,
 ) -> list[list[tuple[Occurrences, Floats]]]:
     """Tables of plain items of about these shapes (columns, rows), each with which cells are meant; so many times."""
     held: dict[str, list[int]] = {}
@@ -255,7 +260,7 @@ def likeness_tables(
             if table is not None:
                 yield table
 
-    return [list(drawn()) for _ in range(LIKENESSES)]
+    return [list(drawn()) for _ in range(times)]
 
 
 def _alike(columns: int, rows: int, support: Integers, rng: np.random.Generator) -> list[int]:
