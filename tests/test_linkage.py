@@ -265,6 +265,19 @@ def test_of_very_many_some_people_are_looked_up_and_that_is_told(ran, monkeypatc
     assert pooled_figures(connection, done.variants[0].run)["found_1", "rba"].whole == 25
 
 
+def test_where_nobody_has_more_items_there_is_no_guess_and_no_zero(tmp_path):
+    (tmp_path / "o.txt").write_text("a\nb\na\nc\n")
+    apart = "{method: disassociation, k: 2, m: 2, max_cluster: 4}"
+    (tmp_path / "s.yaml").write_text(
+        f"scenario: s\ndata: {{file: o.txt, format: basket}}\nanonymise: {apart}\n"
+        "relate: {measure: ngd, source: release}\nattack: [aba]\nmeasure: [linkage]\n"
+    )
+    figures = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db").variants[0].measures
+    assert figures["found_1_raw", "aba"] == pytest.approx(3)
+    names = {name for name, _ in figures}
+    assert not {name for name in names if name.startswith(("guessed", "blind", "gain", "found_2", "found_rest"))}
+
+
 def test_without_the_originals_nobody_is_looked_up(tmp_path):
     (tmp_path / "r.txt").write_text("a,(b,c)\na,(b,c),d\nd,(b,c)\n")
     scenario = "scenario: s\ndata: {published: r.txt}\nrelate: {measure: ngd, source: release}\nattack: [tba]\n"

@@ -19,7 +19,7 @@ from decloak.yaml.part import Part
 __all__ = ["FAMILY", "LinkageSettings"]
 
 DRAWN = "linkage is of {:,} people drawn from {:,}"
-NOTHING_DONE = "linkage is of what is published alone: this attack strikes nothing, and gives nothing to anybody"
+NOTHING_DONE = "linkage is of what is published alone for an attack that strikes nothing and gives nothing to anybody"
 
 
 class LinkageSettings(Part):
@@ -64,7 +64,8 @@ class _Release:
         known, before, blind = self.people[level], self.before[level], self.blind[level]
         yield from figures_of(level, "_raw", [self.raw[level]], known.guessable, k)
         yield from figures_of(level, "_before", [before], known.guessable, k)
-        yield POOLED, f"blind_{level}", blind, blind, known.guessable
+        if known.guessable:
+            yield POOLED, f"blind_{level}", blind, blind, known.guessable
         yield from self.gains(level, "_before", before, control, None)
 
     def gains(

@@ -31,7 +31,9 @@ def figures_of(level: str, ending: str, ways: Sequence[LookedUp], guessable: int
     """What was looked up, the mean over draws, under names with an ending; of so many people is a guess to be made."""
     people = len(ways[0].candidates)
     for name, count in _counts(ways, k).items():
-        yield POOLED, f"{name}_{level}{ending}", count, count, guessable if name == "guessed" else people
+        of = guessable if name == "guessed" else people
+        if of:  # of nobody a zero would pass for safety
+            yield POOLED, f"{name}_{level}{ending}", count, count, of
     yield POOLED, f"candidates_{level}{ending}", float(np.mean([way.candidates for way in ways])), None, None
     middle = float(np.mean([np.median(way.candidates) for way in ways]))
     yield POOLED, f"middle_{level}{ending}", middle, None, None
