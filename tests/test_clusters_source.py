@@ -13,6 +13,7 @@ from decloak.relate import clusters
 from decloak.relate.clusters import ClustersSource, company
 from decloak.relate.relatedness import Supplies
 from decloak.store.opening import connect_readonly
+from decloak.store.results import notes_of
 
 SCENARIO = """\
 scenario: What does the release tell of itself?
@@ -102,3 +103,34 @@ def _probable(store):
         ]
     assert all(0 <= value <= 1 for value in values)
     return max(values)
+
+
+COAT = """\
+scenario: What does a release tell of items that it never shows in the clear?
+data: {generate: clinic, transactions: 300, seed: 7}
+anonymise: {method: coat, k: 10, privacy: {count: 20, sizes: [3]}}
+attacker: {context: all}
+attack: [ra, tba, centred]
+measure: [recovery]
+"""
+ALIKE = "the members of each generalised item are equally far from every context"
+
+
+@pytest.mark.parametrize(
+    ("relate", "alike"),
+    [
+        ("{measure: clusters}", True),
+        ("{measure: ngd, source: release}", True),
+        ("{measure: ngd, source: clinic-counts}", False),
+    ],
+)
+def test_of_items_that_are_never_in_the_clear_a_release_tells_nothing_and_says_so(tmp_path, relate, alike):
+    (tmp_path / "s.yaml").write_text(f"{COAT}relate: {relate}\n")
+    decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+    with closing(connect_readonly(tmp_path / "s.db")) as connection:
+        spread = connection.execute(
+            "select max(spread) from (select max(d) - min(d) as spread from cell group by distance_table, row)"
+        ).fetchone()[0]
+        told = [note for note in notes_of(connection, 1) if note.startswith(ALIKE)]
+    assert (spread <= 1e-9) == alike
+    assert len(told) == alike  # once, though two rules go by distances

@@ -177,7 +177,9 @@ class EliminateOperator(Operator[EliminateRule]):
             further={name: [table.further[name] for table in tables] for name in strategy.further},
         )
         struck = {cells.table: elimination for cells, elimination in zip(tables, done, strict=True)}
-        return Struck(struck, () if is_plain(rule) else tuple(_bare(rule, tables)))
+        blind = self.by_chance(rule) or rule.model.learn is not None
+        notes = [*([] if is_plain(rule) else _bare(rule, tables)), *([] if blind else _alike(tables))]
+        return Struck(struck, tuple(notes))
 
     def confidence(self, rule: RuleOf[EliminateRule], result: Struck, sight: Sight, settings: Settings) -> Confidence:
         if self.by_probability(rule):
@@ -270,6 +272,17 @@ def _bare(rule: RuleOf[EliminateRule], tables: Sequence[TableCells]) -> Iterator
     bare = sum(int((~np.isfinite(table.d)).all(axis=1).sum()) for table in tables)
     if 0 < bare < count:
         yield f"{rule.name} has no score in {bare:,} of {count:,} rows of distance tables, and leaves them as they are"
+
+
+def _alike(tables: Sequence[TableCells]) -> Iterator[str]:
+    """A note where distances tell no member from another, as by a release in which none stands in the clear."""
+    several = [table.d[np.isfinite(table.d).sum(axis=1) > 1] for table in tables]
+    rows = [d for d in several if len(d)]
+    if rows and all((np.nanmax(d, axis=1) - np.nanmin(d, axis=1) <= EPS).all() for d in rows):
+        yield (
+            "the members of each generalised item are equally far from every context, so that distances tell none from "
+            "another: which of them is struck says nothing"
+        )
 
 
 ELIMINATE = EliminateOperator()
