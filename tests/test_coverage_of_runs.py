@@ -14,7 +14,7 @@ import pytest
 
 import decloak
 from decloak.measure.kernels.lead import Won, repeated_difference
-from decloak.measure.kernels.statistics import alike, interval
+from decloak.measure.kernels.statistics import interval, unvarying
 from decloak.measure.registry import by_name, figure_titles
 from decloak.report.card import people_interval
 from decloak.store.opening import connect_readonly
@@ -105,7 +105,7 @@ def test_every_difference_of_two_attacks_that_a_run_prints_holds_what_it_is_abou
     for first, second in pairs:
         both = list(zip(won[first], won[second], strict=True))
         ahead = [one.share - other.share for one, other in both]
-        if alike(ahead):
+        if unvarying(ahead):
             continue
         mean = fmean(ahead)
         for n in (3, 5, 10):
