@@ -50,10 +50,11 @@ def repeated(repetitions, level):
 
 
 def between(mean, half):
-    """Around a mean between -1 and 1, made on the scale of the logarithm of its odds."""
-    place = (mean + 1) / 2
-    odds, width = math.log(place / (1 - place)), half / 2 / (place * (1 - place))
-    return tuple(2 / (1 + math.exp(-(odds + way * width))) - 1 for way in (-1, 1))
+    """Around a mean between -1 and 1, else -2 and 2, made on the scale of the logarithm of its odds."""
+    most = 1 if abs(mean) < 1 else 2
+    place = (mean + most) / most / 2
+    odds, width = math.log(place / (1 - place)), half / 2 / most / (place * (1 - place))
+    return tuple(most * (2 / (1 + math.exp(-(odds + way * width))) - 1) for way in (-1, 1))
 
 
 def repeated_difference(pairs, level):

@@ -177,7 +177,9 @@ def repeated_difference(first: Sequence[Won], second: Sequence[Won], level: floa
     >>> [round(x, 2) for x in repeated_difference([Won(8, 10), Won(14, 20)], [Won(5, 10), Won(9, 20)], 0.5)[:3]]
     [0.28, 0.25, 0.3]
     """
-    return paired_difference([won.share for won in first], [won.share for won in second], level, SIGNED)
+    shares = [won.share for won in first], [won.share for won in second]
+    mean = paired_difference(*shares, level).mean
+    return paired_difference(*shares, level, _bounds_around(mean or 0.0))
 
 
 def resampled_difference(first: Sequence[Won], second: Sequence[Won], level: float = 0.95) -> Interval:
@@ -197,4 +199,10 @@ def resampled_difference(first: Sequence[Won], second: Sequence[Won], level: flo
     if unvarying(without):
         return Interval(mean, None, None, m, missing)
     variance = math.fsum((value - mean) ** 2 for value in without) * (m - 1) / m
-    return Interval(mean, *between(mean, quantile(m - 1, tail) * math.sqrt(variance), SIGNED), m, missing)
+    bounds = _bounds_around(mean)
+    return Interval(mean, *between(mean, quantile(m - 1, tail) * math.sqrt(variance), bounds), m, missing)
+
+
+def _bounds_around(mean: float) -> Bounds:
+    """Shares rarely differ by a whole, but one attack may be as far below chance as the other is above it."""
+    return SIGNED if abs(mean) < 1 else Bounds(-2.0, 2.0)
