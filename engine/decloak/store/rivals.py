@@ -5,6 +5,7 @@ A comparison has what is known on one side and what might be meant on the other,
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from decloak.store.sandbox import quoted
@@ -56,20 +57,27 @@ def member_comparison(connection: sqlite3.Connection, finding: int) -> Compariso
         "where x.distance_table = ? and x.row = ? order by i.name",
         (table, row),
     ).fetchall()
-    scores = {
-        (number, place): score
-        for number, (context, _) in enumerate(contexts)
-        for place, (*_, item) in enumerate(members)
-        for (score,) in connection.execute(
-            "select e.score from related e join scoring s on s.relatedness = e.relatedness "
-            "where s.id = ? and e.a = ? and e.b = ?",
-            (scoring, context, item),
-        )
-    }
+    scores = _scores(connection, scoring, [item for item, _ in contexts], [item for *_, item in members])
     rivals = tuple(
         Rival(name, _distance(d, struck), number == col, struck is not None) for number, name, d, struck, _ in members
     )
     return Comparison(label, tuple(name for _, name in contexts), rivals, _closeness(scores))
+
+
+def _scores(
+    connection: sqlite3.Connection, scoring: int | None, contexts: Sequence[int], members: Sequence[int]
+) -> dict[tuple[int, int], float | None]:
+    """How far apart items are, by their places among the contexts and the members, as far as there are scores."""
+    sql = (
+        "select e.score from related e join scoring s on s.relatedness = e.relatedness "
+        "where s.id = ? and e.a = ? and e.b = ?"
+    )
+    return {
+        (number, place): score
+        for number, context in enumerate(contexts)
+        for place, member in enumerate(members)
+        for (score,) in connection.execute(sql, (scoring, context, member))
+    }
 
 
 def row_comparison(connection: sqlite3.Connection, finding: int) -> Comparison:

@@ -35,20 +35,20 @@ class Part(BaseModel):
     def named(self) -> Iterator[str]:
         """The files it names, those of its parts included."""
         for key in type(self).model_fields:
-            value = getattr(self, key)
-            for inner in value if isinstance(value, tuple) else (value,):
-                if isinstance(inner, Part):
-                    yield from inner.named()
-            if key in self.FILES and not isinstance(value, Part):
+            for part in self._parts_of(key):
+                yield from part.named()
+            if key in self.FILES and not isinstance(getattr(self, key), Part):
                 yield from self.files_of(key)
 
     def nested(self) -> Iterator["Part"]:
         yield self
         for key in type(self).model_fields:
-            value = getattr(self, key)
-            for inner in value if isinstance(value, tuple) else (value,):
-                if isinstance(inner, Part):
-                    yield from inner.nested()
+            for part in self._parts_of(key):
+                yield from part.nested()
+
+    def _parts_of(self, key: str) -> Iterator["Part"]:
+        value = getattr(self, key)
+        return (part for part in (value if isinstance(value, tuple) else (value,)) if isinstance(part, Part))
 
     def files_of(self, key: str) -> Sequence[str]:
         value = getattr(self, key)

@@ -14,8 +14,9 @@ from decloak.data.formats.delimited import records
 from decloak.data.formats.lines import Line
 from decloak.errors import DecloakError
 
-__all__ = ["ID_WORDS", "INNER", "ITEM_WORDS", "NEARLY", "SEPARATORS", "Ids", "Rows", "header_of_rows", "ids_of_rows",
-           "inner_of", "is_whole", "matches", "may_be_header", "nested", "rows_by", "split_share"]  # fmt: skip
+__all__ = ["ID_WORDS", "INNER", "ITEM_WORDS", "LINES", "NEARLY", "SEPARATORS", "Ids", "Rows", "header_of_rows",
+           "ids_of_rows", "inner_of", "is_whole", "matches", "may_be_header", "nested", "rows_by",
+           "split_share"]  # fmt: skip
 
 Rows = Sequence[Sequence[str]]
 
@@ -23,6 +24,8 @@ SEPARATORS = ("\t", ";", "|", ",")
 """Those that names seldom hold, the least likely first; a blank is looked for only where none of them is."""
 INNER = ("|", ";", ",", " ")
 """What may separate the names inside a value."""
+LINES = 20_000
+"""Lines that are looked at."""
 NEARLY = 0.9
 """The share of lines that is nearly all of them."""
 HEADED = 3

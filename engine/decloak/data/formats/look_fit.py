@@ -19,6 +19,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.formats.jsonvalue import json_value
 from decloak.data.formats.lines import FilePath, Line, place, stream_lines
 from decloak.data.formats.look_evidence import (
+    LINES,
     NEARLY,
     SEPARATORS,
     header_of_rows,
@@ -34,8 +35,6 @@ from decloak.errors import DecloakError
 
 __all__ = ["check_enough_items", "check_ids", "mark_name", "read_fitting"]
 
-LINES = 20_000
-"""Lines that are looked at."""
 OVERRIDE = "as_said: true (--as-said) reads it so all the same"
 _NAMES = {"\t": "a tab", " ": "a blank"}
 

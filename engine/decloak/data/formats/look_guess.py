@@ -9,6 +9,7 @@ from decloak.data.formats.jsonvalue import json_value
 from decloak.data.formats.lines import Line
 from decloak.data.formats.look_evidence import (
     FEWEST,
+    LINES,
     SEPARATORS,
     Rows,
     header_of_rows,
@@ -26,8 +27,6 @@ from decloak.errors import DecloakError, shown
 
 __all__ = ["guess"]
 
-LINES = 20_000
-"""Lines that are looked at."""
 _SENTENCE = re.compile(r"[a-z][.!?](?:\s|$)")
 
 
