@@ -23,6 +23,8 @@ __all__ = ["MOST_ITEMSETS", "Itemset", "explicit", "frequent_itemsets", "moderat
 
 Itemset = tuple[str, ...]
 
+WORDS = 10
+"""Items, and as many foreign words, that a weak attacker knows itemsets of."""
 MOST_ITEMSETS = 20_000_000
 """Itemsets a strong attacker may be given before duplicates are removed: more would not fit in memory."""
 
@@ -58,8 +60,8 @@ def moderate(records: Sequence[Collection[str]], m: int, share: float = 0.5, see
     return [tuple(sorted(rng.sample(record, m))) for record in chosen if len(record) >= m]
 
 
-def weak(items: Iterable[str], foreign: Iterable[str], m: int, seed: int = 0, count: int = 10) -> list[Itemset]:
-    """Every itemset of m words among `count` random items, all if there are fewer, and as many random foreign words.
+def weak(items: Iterable[str], foreign: Iterable[str], m: int, seed: int = 0) -> list[Itemset]:
+    """Every itemset of m words among WORDS random items, all if there are fewer, and as many random foreign words.
 
     >>> len(weak(map(str, range(40)), map(chr, range(97, 123)), 2))
     190
@@ -67,11 +69,11 @@ def weak(items: Iterable[str], foreign: Iterable[str], m: int, seed: int = 0, co
     check_km(1, m)
     item_names = sorted(set(items))
     foreign_words = sorted(set(foreign).difference(item_names))
-    if len(foreign_words) < count:
-        hint = f"give a list of at least {count}"
+    if len(foreign_words) < WORDS:
+        hint = f"give a list of at least {WORDS}"
         raise DecloakError(f"{len(foreign_words)} foreign words that are no items of the data", hint=hint)
     rng = random.Random(seed)
-    words = rng.sample(item_names, min(count, len(item_names))) + rng.sample(foreign_words, count)
+    words = rng.sample(item_names, min(WORDS, len(item_names))) + rng.sample(foreign_words, WORDS)
     return list(combinations(sorted(words), m))
 
 

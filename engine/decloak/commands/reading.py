@@ -84,9 +84,9 @@ def read_plain(file: FilePath, kind: str, options: Options, *, as_said: bool) ->
     return read_fitting(file, kind, options, as_said=as_said)
 
 
-def flags(reading: "Reading", option: str = "--input") -> str:
+def flags(reading: "Reading") -> str:
     """What to type so that a file is read so."""
-    words = [option, reading.format]
+    words = ["--input", reading.format]
     names = {mark: name for name, mark in _SPELT.items()}
     for name, value in reading.settings.items():
         flag = "--header-line" if name == "header" else f"--{name}"

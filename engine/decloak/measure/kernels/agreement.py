@@ -34,9 +34,11 @@ class Agreement(NamedTuple):
 
 
 NONE = Correlation(None, None, None)
+LEVEL = 0.95
+"""How often intervals hold what they are about."""
 
 
-def agreement(human: Sequence[float], scores: Sequence[float | None], level: float = 0.95) -> Agreement:
+def agreement(human: Sequence[float], scores: Sequence[float | None]) -> Agreement:
     """Compare scores, larger is closer, with what people said of the same pairs; None is no score.
 
     >>> found = agreement([0.1, 0.2, 0.3, 0.4, 0.5], [1.0, 2.0, None, 4.0, 8.0])
@@ -50,8 +52,8 @@ def agreement(human: Sequence[float], scores: Sequence[float | None], level: flo
     ranks = rankdata(x), rankdata(y)
     return Agreement(
         len(judged),
-        _between(float(np.corrcoef(x, y)[0, 1]), 1.0, len(judged), level),
-        _between(float(np.corrcoef(*ranks)[0, 1]), 1.06, len(judged), level),
+        _between(float(np.corrcoef(x, y)[0, 1]), 1.0, len(judged)),
+        _between(float(np.corrcoef(*ranks)[0, 1]), 1.06, len(judged)),
     )
 
 
@@ -61,10 +63,10 @@ def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return values / largest if largest > 0 else values
 
 
-def _between(r: float, variance: float, n: int, level: float) -> Correlation:
+def _between(r: float, variance: float, n: int) -> Correlation:
     # What differs from 1 by the rounding of a sum is 1: beside it the interval would have a width from nowhere.
     r = min(1.0, max(-1.0, round(r, 12)))
     if abs(r) == 1:
         return Correlation(r, r, r)
-    half = float(ndtri(0.5 + level / 2)) * math.sqrt(variance / (n - 3))
+    half = float(ndtri(0.5 + LEVEL / 2)) * math.sqrt(variance / (n - 3))
     return Correlation(r, math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half))

@@ -45,6 +45,8 @@ __all__ = [
 ]
 
 
+MOST_REPETITIONS = 1000
+"""Repetitions that somebody may be told to run."""
 REPEATED, RESAMPLED = 20.0, 50.0
 """How many strikes are few, over repetitions and in one release."""
 
@@ -151,7 +153,6 @@ def repetitions_needed(
     *,
     above: float | None = None,
     below: float | None = None,
-    most: int = 1000,
 ) -> int | None:
     """How many repetitions put the lead above one number or below another, if they go on like these; None if too many.
 
@@ -164,7 +165,7 @@ def repetitions_needed(
         return None
     lead = math.fsum(leads) / len(leads)
     s = math.sqrt(math.fsum((value - lead) ** 2 for value in leads) / (len(leads) - 1))
-    for n in range(len(leads) + 1, most + 1):
+    for n in range(len(leads) + 1, MOST_REPETITIONS + 1):
         low, high = _around(made, lead, s, n, tail)
         if (above is not None and low > above) or (below is not None and high < below):
             return n

@@ -98,7 +98,7 @@ def link_probabilities(
     return [probability for probability in probabilities if itemsets is not None or probability.release is not None]
 
 
-def above(release: Disassociated, *, seed: int = 0, tables: int = MOST_TABLES) -> list[tuple[int, LinkProbability]]:
+def above(release: Disassociated) -> list[tuple[int, LinkProbability]]:
     """The pairs of items somebody who knows them links with a probability above 1/k, with the number of the cluster."""
     if release.k is None or release.m is None:
         raise DecloakError("the release does not say its k and m", release.origin, "write them in its header")
@@ -106,7 +106,7 @@ def above(release: Disassociated, *, seed: int = 0, tables: int = MOST_TABLES) -
     shared = {number for joint in release.joints for number in joint.clusters}
     risky = []
     for number, cluster in enumerate(release.clusters):
-        pairs = link_probabilities(cluster, k=k, m=m, empty_rows=number in shared, seed=seed + number, tables=tables)
+        pairs = link_probabilities(cluster, k=k, m=m, empty_rows=number in shared, seed=number)
         # By more than the rounding of a float, for 1/k itself is what the release promises.
         risky += [(number, pair) for pair in pairs if max(pair.release or 0, pair.algorithm or 0) > 1 / k + 1e-9]
     return risky
