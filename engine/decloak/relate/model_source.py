@@ -22,7 +22,7 @@ from decloak.relate.counting import CountingProgress, Memory
 from decloak.relate.ngd import Scored
 from decloak.relate.protocols import Similar
 from decloak.relate.provider import Variable, check_header_names, header_values
-from decloak.relate.provider_asking import CLOCK, Clock, check_url
+from decloak.relate.provider_asking import check_url
 from decloak.relate.relatedness import AskedSource, Supplies
 from decloak.relate.similar import apart, share_note
 from decloak.yaml.part import Found
@@ -106,13 +106,11 @@ class ModelSource(AskedSource):
             progress(len(vectors), len(terms))
             yield dict(_similar([pairs[number] for number in np.flatnonzero(ready).tolist()], vectors))
 
-    def embedded(self, terms: Sequence[str], clock: Clock = CLOCK) -> Iterator[dict[str, Floats]]:
+    def embedded(self, terms: Sequence[str]) -> Iterator[dict[str, Floats]]:
         """The vectors of terms, as many at once as one question has."""
         from decloak.relate.provider_http import Client  # loads ssl, which no other source needs
 
-        client = Client(
-            header_values(self.headers), rate=self.rate, timeout=self.timeout, retries=self.retries, clock=clock
-        )
+        client = Client(header_values(self.headers), rate=self.rate, timeout=self.timeout, retries=self.retries)
         for begin in range(0, len(terms), AT_ONCE):
             batch = list(terms[begin : begin + AT_ONCE])
             question = json.dumps({"model": self.model, "input": batch}).encode()

@@ -82,9 +82,9 @@ def rows_by(lines: Sequence[Line], separator: str) -> list[list[str]] | None:
         return None
 
 
-def split_share(rows: Rows, width: int = 2) -> float:
-    """The share of rows with at least so many values."""
-    return sum(len(row) >= width for row in rows) / len(rows) if rows else 0.0
+def split_share(rows: Rows) -> float:
+    """The share of rows with several values."""
+    return sum(len(row) > 1 for row in rows) / len(rows) if rows else 0.0
 
 
 def header_of_rows(rows: Rows) -> bool:

@@ -39,12 +39,12 @@ def baskets(transactions: int, items: int, length: float, seed: int) -> Dataset:
 
 
 def shaped(
-    records: int, items: int, length: float, longest: int | None = None, *, offset: int = 1, seed: int = 1
+    records: int, items: int, length: float, longest: int | None = None, *, seed: int = 1
 ) -> sparse.csr_array[Any]:
     """Records × items, with records of this mean length and none longer than `longest`, or 25 times the mean."""
     rng = np.random.default_rng(seed)
     lengths = _lengths(records, length, min(longest or max(1, int(25 * length)), items), rng)
-    weights = 1 / (np.arange(items) + offset)
+    weights = 1 / np.arange(1, items + 1)
     item = rng.permutation(items)
     summed, held = np.cumsum(weights), np.empty(0, np.int64)
     for _ in range(ROUNDS):
