@@ -396,6 +396,27 @@ def test_two_runs_are_compared(call, example, tmp_path):
     assert call("compare", "last", "last", "--store", tmp_path / "s.db", "--json").code == 0
 
 
+CONTRADICTIONS = {
+    "check, whole and m": (["check", "x", "--whole", "--m", "2"], "leave --m out"),
+    "compare, one run": (["compare", "last"], "name two or more"),
+    "explain, item without transaction": (["explain", "last", "t1"], "name both"),
+    "explain, item and finding": (["explain", "last", "t1", "milk", "--finding", "1"], "name both"),
+    "hierarchy, tree without format": (["hierarchy", "x", "--input", "basket", "--tree", "y"], "--tree-format"),
+    "init, like and from": (["init", "new.yaml", "--like", "clinic-coat", "--from", "x"], "leave out --like or --from"),
+    "plot, no kind of picture": (["plot", "--x", "k", "--y", "gain", "-o", "a.gif"], "one of .svg, .png, .pdf"),
+    "run, quiet and verbose": (["run", "x.yaml", "-q", "-v"], "give one"),
+}
+
+
+@pytest.mark.parametrize("case", CONTRADICTIONS)
+def test_arguments_that_contradict_each_other_are_one_line_with_the_remedy(tmp_path, monkeypatch, call, case):
+    monkeypatch.chdir(tmp_path)
+    Path("x").write_text("a,b\n")
+    arguments, remedy = CONTRADICTIONS[case]
+    assert remedy in one_line(call(*arguments))
+    assert [path.name for path in Path().iterdir()] == ["x"]
+
+
 @pytest.mark.parametrize("run", ["7", "basse", "-1x", "99999999999999999999999", "٣", "", "1.0", "last "])
 def test_a_run_that_is_not_there(call, store, run):
     for arguments in (["show", run], ["compare", "1", run], ["explain", run]):
