@@ -164,7 +164,10 @@ def test_explain_says_why_a_term_went_to_a_record(clinic, capsys):
             ("[random", "[rba, random"),
             "the rule rba attacks set-generalised data, these are disassociated; leave it out",
         ),
-        (("[accuracy", "[recovery, accuracy"), "'recovery' says nothing of disassociated data; measure accuracy"),
+        (
+            ("[accuracy", "[recovery, accuracy"),
+            "'recovery' says nothing of disassociated data; measure linkage or accuracy",
+        ),
         (
             ("relate: {measure: ngd, source: scores, file: scores.csv}\n", ""),
             "goes by how items are related; add relate",
