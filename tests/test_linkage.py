@@ -23,6 +23,7 @@ from decloak.measure.struck import Struck
 from decloak.releases.held import UNKNOWN
 from decloak.releases.registry import form_of
 from decloak.report.grouped import LINES, lines_of
+from decloak.report.linkage_section import linkage_sections
 from decloak.report.study import Study
 from decloak.report.verdict import conclusion
 from decloak.rules.load import parse_rule
@@ -289,7 +290,7 @@ def test_without_the_originals_nobody_is_looked_up(tmp_path):
 
 def test_figures_have_a_line_each_with_a_column_for_each_way(ran):
     done, connection = ran(*METHODS["coat"])
-    lines = lines_of(linkage.FAMILY, pooled_figures(connection, done.variants[0].run))
+    lines = lines_of(linkage.FAMILY.lines, pooled_figures(connection, done.variants[0].run))
     assert set(map(len, lines)) == {len(LINES)}
     (found, beneath) = [line for at, line in enumerate(lines) if "found by 2 items" in (line[0], lines[at - 1][0])]
     assert [found[3], beneath[3]] == ["ra", "rba"]
@@ -305,3 +306,16 @@ def test_where_only_linkage_was_measured_the_verdict_does_not_blame_missing_orig
     said = conclusion(connection, Study.of(connection, read_runs(connection)))
     assert said.heading == "What comes back was not measured"
     assert "'measure: [recovery, accuracy]' tells" in said.sentences[0]
+
+
+def test_a_page_shows_the_headlines_of_all_variants_and_the_rest_when_asked(ran):
+    method, attacks = METHODS["coat"]
+    _, connection = ran(method, attacks, further=f"vary:\n  anonymise:\n    - {method}\n    - {METHODS['cut'][0]}\n")
+    (section,) = linkage_sections(connection, Study.of(connection, read_runs(connection)))
+    head, *folded = section.tables
+    assert not head.folded
+    assert {row[0] for row in head.rows} == {"anonymise=coat", "anonymise=cut"}
+    assert {row[1] for row in head.rows} == {"found by 2 items", "guessed by 2 items", "–"}
+    assert [table.folded for table in folded] == [True, True]
+    assert len(section.items) == len(set(section.items)) == 9  # none is held out, so that there is no control
+    assert "found: people rightly named by taking any candidate." in section.items

@@ -43,7 +43,7 @@ def family_tables(figures: Figures, measured: Collection[str], knows: Mapping[st
     attacks = list(dict.fromkeys(attack for _, attack in figures))
     for family in FAMILIES:
         if family.in_lines:
-            if family.name in measured and (lines := lines_of(family, figures)):
+            if family.name in measured and (lines := lines_of(family.lines, figures)):
                 yield Grouped(f"{family.name}: {family.about}", LINES, lines)
             continue
         shown = [title for title in family.figures if any((title.name, attack) in figures for attack in attacks)]
@@ -54,11 +54,11 @@ def family_tables(figures: Figures, measured: Collection[str], knows: Mapping[st
                 yield Grouped(f"{family.name}: {family.about}", columns, rows)
 
 
-def lines_of(family: Family, figures: Figures) -> list[list[str | None]]:
+def lines_of(titles: Sequence[FigureTitle], figures: Figures) -> list[list[str | None]]:
     """A line for each figure and attack; what is of the release alone stands in the first line of a figure."""
     attacks = list(dict.fromkeys(attack for _, attack in figures))
     lines: list[list[str | None]] = []
-    for title in family.lines:
+    for title in titles:
         before = title.name if title.published else f"{title.name}_before"
         alone = [_in_people(title, figures, name, attacks) for name in (f"{title.name}_raw", before)]
         ways = () if title.published else (title.name, f"{title.name}_chance")
