@@ -55,7 +55,7 @@ def family_tables(figures: Figures, measured: Collection[str], knows: Mapping[st
 
 
 def lines_of(titles: Sequence[FigureTitle], figures: Figures) -> list[list[str | None]]:
-    """A line for each figure and attack; what is of the release alone stands in the first line of a figure."""
+    """A line for each figure and attack; what is of the release alone is the same in all lines of a figure."""
     attacks = list(dict.fromkeys(attack for _, attack in figures))
     lines: list[list[str | None]] = []
     for title in titles:
@@ -64,7 +64,7 @@ def lines_of(titles: Sequence[FigureTitle], figures: Figures) -> list[list[str |
         ways = () if title.published else (title.name, f"{title.name}_chance")
         done = [[attack, *(_in_people(title, figures, name, [attack]) for name in ways)] for attack in attacks]
         done = [line for line in done if any(line[1:])] or ([[None] * 3] if any(alone) else [])
-        lines += [[title.title, *alone, *line] if line is done[0] else [None, None, None, *line] for line in done]
+        lines += [[title.title, *alone, *line] for line in done]
     return lines
 
 
