@@ -115,6 +115,12 @@ def test_distances_that_tie_go_as_in_the_plain_form(alike, levels, turned, seed,
     as_plain(d.T if turned else d, "gba", threshold=rng.choice([None, 0.0, 0.1]), rounds=400)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_distances_that_nearly_tie_go_as_in_the_plain_form(small_blocks, alike, seed):
+    rng = np.random.default_rng(seed)
+    as_plain(rng.integers(0, 5, (60, 2)) / 4 + rng.choice(NUDGES, (60, 2)), "gba", threshold=0.0)
+
+
 @pytest.mark.parametrize("name", PLANS)
 def test_lines_of_thousands_go_as_in_the_plain_form(name):
     as_plain(np.random.default_rng(5).random((5_000, 4)), name, rounds=600)

@@ -34,6 +34,8 @@ FEW = 16
 """Bars for each different distance, from which on bars are looked at by patterns."""
 MOST = 1 << 17
 """Patterns: bars of others are measured one by one."""
+ALIKE = 1e-13
+"""Widths of a family differ by the rounding of a float at most: T is that of all, to less than what makes a tie."""
 SCALE, MIXER = float(1 << 20), 0x2545F4914F6CDD1D
 
 
@@ -196,12 +198,12 @@ def _mixed(this: Any, x: float, y: float) -> int:
 def _family(p: Patterns) -> int:
     """The family of the pattern that is looked for."""
     this = p.patterns[len(p.families)]
-    step = np.rint((this.high - this.low) / EPS)
-    slot = _mixed(this, step * EPS, 0.0) & (p.slots.shape[1] - 1)
+    step = np.rint((this.high - this.low) / ALIKE)
+    slot = _mixed(this, step * ALIKE, 0.0) & (p.slots.shape[1] - 1)
     while p.slots[1, slot] >= 0:
         other = p.patterns[p.families[p.slots[1, slot]].start]
         alike = other.below == this.below and other.above == this.above
-        if alike and np.rint((other.high - other.low) / EPS) == step:
+        if alike and np.rint((other.high - other.low) / ALIKE) == step:
             return p.slots[1, slot]  # type: ignore[no-any-return]
         slot = (slot + 1) & (p.slots.shape[1] - 1)
     f = p.counts[1]
