@@ -29,9 +29,11 @@ def write_assigned(
             (release,),
         )
     }
+    text_of = cache(lambda unit: json.dumps(unit, ensure_ascii=False))  # many rows and clusters have the same units
     rows = [
-        (txns[cluster, row], str(chunk), json.dumps(unit, ensure_ascii=False), value)
+        (txns[cluster, row], name, text, value)
         for (cluster, chunk, unit, receivers), values in assignments
+        for name, text in [(str(chunk), text_of(unit))]
         for row, value in zip(receivers, values, strict=True)
     ]
     findings = insert_numbered(connection, "finding (attack, round)", [(attack, 1)] * len(rows))
