@@ -71,7 +71,7 @@ bench-check: $(VENV)/benched
 docs: $(VENV)/installed
 	$(BIN)/python docs/generate.py
 
-# Runs every figure of the papers, half an hour on two cores, and writes docs/gallery.md with its pictures; what came of
+# Runs every figure of the papers, seven minutes on two cores, and writes docs/gallery.md with its pictures; what came of
 # them goes with the scenarios, for `decloak gallery` to list.
 gallery: $(VENV)/tested
 	$(BIN)/decloak gallery --run --write docs

@@ -7,6 +7,7 @@ import pty
 import re
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -268,12 +269,24 @@ def test_completion_is_there_for_the_shells_that_the_reference_names(shell, tmp_
 
 def test_who_waits_for_loops_to_be_compiled_is_told_and_it_is_none_of_what_an_attack_takes(capsys):
     watch, stopwatch = compiled._Watch(), Stopwatch()
-    texts = []
-    watch.tell = texts.append
-    for start in (True, True, False, False):
-        watch.notify(SimpleNamespace(is_start=start))
-        time.sleep(0.01)
-    assert texts == [True, False]
+    texts, others = [], []
+
+    def elsewhere():
+        with compiled.telling(others.append):
+            begun.set()
+            ended.wait(10)
+
+    begun, ended = threading.Event(), threading.Event()
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    begun.wait(10)
+    with compiled.telling(texts.append):
+        for start in (True, True, False, False):
+            watch.notify(SimpleNamespace(is_start=start))
+            time.sleep(0.01)
+    ended.set()
+    thread.join()
+    assert (texts, others) == ([True, False], [])
     assert watch.wall >= 0.02
     before = stopwatch.seconds["seconds"]
     compiled._WATCH.wall += 1000

@@ -11,6 +11,7 @@ whoever waits for it is told.
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
@@ -22,43 +23,47 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 COMPILING = "compiling loops, once for all runs to come"
 
 
-def compiled(function: Function, **options: bool) -> Function:
+def compiled(function: Function) -> Function:
     """The same function in machine code; numba must be there."""
     _watched()
     jit: Any = import_module("numba").njit
     try:
-        kernel: Function = jit(cache=True, **options)(function)
+        kernel: Function = jit(cache=True)(function)
     except RuntimeError:  # no folder for the cache can be written
-        kernel = jit(**options)(function)
+        kernel = jit(function)
     return kernel
 
 
 def inner(function: Function) -> Function:
-    """The same for functions that only compiled ones call: they are made in less time."""
-    return compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    """The same for functions that only compiled ones call, and are kept with: by themselves some would be kept with
+    what others were that they call.
+    """
+    kernel: Function = import_module("numba").njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    return kernel
 
 
 class _Watch:
-    """Seconds that compiling took in this process so far, and who is told when it begins and ends."""
+    """Seconds that compiling took in this process so far."""
 
     def __init__(self) -> None:
         self.cpu = self.wall = 0.0
         self.depth = 0  # functions are compiled inside others
-        self.tell: Callable[[bool], None] = lambda _: None
 
     def notify(self, event: Any) -> None:
         """A function that no cache has begins to be compiled, or has been."""
         self.depth += 1 if event.is_start else -1
         if event.is_start and self.depth == 1:
             self._cpu, self._wall = time.process_time(), time.perf_counter()
-            self.tell(True)
+            _TELL.get()(True)
         elif self.depth == 0:
             self.cpu += time.process_time() - self._cpu
             self.wall += time.perf_counter() - self._wall
-            self.tell(False)
+            _TELL.get()(False)
 
 
 _WATCH = _Watch()
+# Of each thread its own: whoever tells may be of a thread that has nobody to tell any more.
+_TELL: ContextVar[Callable[[bool], None]] = ContextVar("tell", default=lambda _: None)
 
 
 @cache
@@ -77,8 +82,8 @@ def spent_compiling() -> tuple[float, float]:
 @contextmanager
 def telling(tell: Callable[[bool], None]) -> Iterator[None]:
     """Inside, tell when compiling begins (True) and when it has ended."""
-    before, _WATCH.tell = _WATCH.tell, tell
+    token = _TELL.set(tell)
     try:
         yield
     finally:
-        _WATCH.tell = before
+        _TELL.reset(token)
