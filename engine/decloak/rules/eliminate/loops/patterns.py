@@ -24,7 +24,7 @@ from decloak.rules.eliminate.loops.heaps import HEAP, joined, taken_out
 from decloak.rules.eliminate.loops.keys import LOWEST, set_key
 from decloak.rules.eliminate.state import EPS
 
-__all__ = ["GAPS", "Patterns", "assign", "factors", "leave", "patterns", "value_of", "width"]
+__all__ = ["GAPS", "Patterns", "ascending_lines", "assign", "factors", "leave", "patterns", "value_of", "width"]
 
 GAPS = 3
 """Gaps of a bar that may have patterns."""
@@ -123,7 +123,7 @@ def value_of(p: Patterns, f: int, scale: Floats, now: int) -> float:
 def assign(p: Patterns, t: Lines, i: int, w: Floats) -> float:
     """Find the patterns of a bar of these weights anew; return what is the largest of its other gaps."""
     leave(p, i)
-    ascending, n, widest, rest, in_order = _ascending_lines(w), 0, 0.0, 0.0, True
+    ascending, n, widest, rest, in_order = ascending_lines(w), 0, 0.0, 0.0, True
     for j in range(1, len(ascending)):
         step = t.a[i, ascending[j]] - t.a[i, ascending[j - 1]]
         in_order &= step >= 0
@@ -141,7 +141,7 @@ def assign(p: Patterns, t: Lines, i: int, w: Floats) -> float:
 
 
 @inner
-def _ascending_lines(w: Floats) -> Integers:
+def ascending_lines(w: Floats) -> Integers:
     """The lines with a weight, in ascending order of these."""
     ascending, n = np.empty(len(w), np.int64), 0
     for c in range(len(w)):

@@ -15,7 +15,16 @@ from decloak.compiled import inner
 from decloak.rules.eliminate.loops.blocks import Floats, Integers, Lines, value
 from decloak.rules.eliminate.loops.gaps import heaviest_bar, widest_gap
 from decloak.rules.eliminate.loops.keys import LOWEST, first_from, first_of_all, set_key
-from decloak.rules.eliminate.loops.patterns import GAPS, Patterns, assign, factors, leave, value_of, width
+from decloak.rules.eliminate.loops.patterns import (
+    GAPS,
+    Patterns,
+    ascending_lines,
+    assign,
+    factors,
+    leave,
+    value_of,
+    width,
+)
 from decloak.rules.eliminate.state import EPS
 
 __all__ = ["Keys", "Large", "group", "heaviest", "largest", "measure", "top_of_lower", "weigh"]
@@ -53,21 +62,6 @@ def weigh(g: Large, t: Lines, i: int, w: Floats) -> None:
 
 
 @inner
-def _ascending(w: Floats) -> Floats:
-    """The weights that are some, in ascending order."""
-    ascending, n = np.empty(len(w)), 0
-    for x in w:
-        if x == x:
-            j = n
-            while j and ascending[j - 1] > x:
-                ascending[j] = ascending[j - 1]
-                j -= 1
-            ascending[j] = x
-            n += 1
-    return ascending[:n]
-
-
-@inner
 def _largest_gap(ascending: Floats) -> float:
     v = 0.0
     for j in range(1, len(ascending)):
@@ -77,7 +71,7 @@ def _largest_gap(ascending: Floats) -> float:
 
 @inner
 def top_of_lower(w: Floats) -> float:
-    ascending = _ascending(w)
+    ascending = w[ascending_lines(w)]
     reach = _largest_gap(ascending) - EPS
     for j in range(1, len(ascending)):
         if reach > 0 and ascending[j] - ascending[j - 1] >= reach:
@@ -104,7 +98,7 @@ def _suspicion(g: Large, i: int, w: Floats) -> float:
     c = heaviest(w)
     if c < 0 or g.left[i] < 2 or g.remaining[c] < 2:
         return LOWEST
-    return _largest_gap(_ascending(w))
+    return _largest_gap(w[ascending_lines(w)])
 
 
 @inner
