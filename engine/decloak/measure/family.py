@@ -74,7 +74,7 @@ class Family:
     says something of, None for any; `columns` are what a relation must have for that. One of `strikes` says something
     of every rule that strikes members, be it by the facts of a query. Of one that is `of_release` all attacks have the
     same figures; of one that is `knowing` they depend on what the attacker knows. What is `always` measured no scenario
-    lists, what is `usual` where it lists nothing.
+    lists, what is `usual` where it lists nothing. What is shown `in_lines` has one for a figure, its ways side by side.
     """
 
     name: str
@@ -89,6 +89,7 @@ class Family:
     of_release: bool = False
     knowing: bool = False
     always: bool = False
+    usual: bool = False
     in_lines: bool = False
 
     @property
@@ -97,8 +98,6 @@ class Family:
         names = {figure.name for figure in self.figures}
         beside = {f"{name}{ending}" for name in names for ending in WAYS if ending}
         return tuple(figure for figure in self.figures if figure.name not in beside)
-
-    usual: bool = False
 
     @property
     def needed(self) -> tuple[str, ...]:
