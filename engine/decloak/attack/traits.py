@@ -7,11 +7,11 @@ transactions of the population: which of them it is in, less the more often it i
 the square mean.
 """
 
-import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from decloak.attack.features import words_of
 from decloak.data.tables import Floats, Pair
 from decloak.lazy import sparse
 
@@ -24,7 +24,6 @@ RANK = 100
 BESIDE = 20
 """Directions that are looked for beside those that count: they make these nearly exact."""
 ROUNDS = 4
-_WORD = re.compile(r"[^\W_]+")
 
 Scores = Mapping[Pair, float | None]
 
@@ -51,7 +50,8 @@ def traits(
     """A row per item; `others` are the other transactions."""
     blocks = [_resemblance(items, landmarks, scores) for scores in measures]
     if spelling:
-        blocks.append(_block(_weighed([sorted(set(_runs(item))) for item in items])))
+        words = words_of(items)
+        blocks.append(_block(_weighed([sorted(set(_runs(words[item]))) for item in items])))
     if others:
         blocks.append(_block(_of_company(items, others)))
     return np.concatenate([np.zeros((len(items), 0)), *blocks], axis=1)
@@ -84,8 +84,8 @@ def _weighed(columns_of: Sequence[Sequence[str]], *, by_column: bool = True) -> 
     return sparse.csr_array((n**-0.5, where, np.cumsum([0, *sizes])), shape=shape)
 
 
-def _runs(item: str) -> Iterator[str]:
-    for word in _WORD.findall(item.lower()):
+def _runs(words: Iterable[str]) -> Iterator[str]:
+    for word in words:
         bounded = f"^{word}$"
         yield from (bounded[at : at + length] for length in (3, 4) for at in range(len(bounded) - length + 1))
 
