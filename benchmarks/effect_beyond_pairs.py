@@ -32,6 +32,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from decloak.anonymisers.kernels.disassociation import disassociate
+from decloak.arrays import Floats
 from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Disassociated
 from decloak.measure.kernels.reassociation import accuracy_of
@@ -42,7 +43,7 @@ from decloak.rules.reassociate.consistent import limits
 from decloak.rules.reassociate.expected import expectation, term_counts, term_supports
 from decloak.rules.reassociate.fitted import fitted_scores
 from decloak.rules.reassociate.match import best
-from decloak.rules.reassociate.scores import Array, ClusterCase, batches, coded_scores, values
+from decloak.rules.reassociate.scores import ClusterCase, batches, coded_scores, values
 from decloak.rules.reassociate.units import rows_of_cluster, units_of
 from effect_clusters import by_clusters
 from effect_reassociate import Records, cell, load
@@ -59,9 +60,9 @@ class Batch(NamedTuple):
     """Clusters attacked together: the value of every unit and anchor by pairs, its number of rows, what is added."""
 
     cases: list[ClusterCase]
-    values: Array
-    targets: Array
-    added: dict[str, Array]
+    values: Floats
+    targets: Floats
+    added: dict[str, Floats]
 
 
 class Published(NamedTuple):
@@ -118,7 +119,7 @@ class Company:
         return self.known[triple]
 
 
-def of_triples(case: ClusterCase, counts: Counts | Company) -> Array:
+def of_triples(case: ClusterCase, counts: Counts | Company) -> Floats:
     """Every unit and anchor, over the root of the anchor's pairs."""
     table = np.zeros((len(case.units), len(case.rows.anchors)))
     for c, anchor in enumerate(case.rows.anchors):
@@ -150,7 +151,7 @@ class Topics:
         counts = [count for document in documents for count in document.values()]
         return sparse.csr_array((counts, (rows, columns)), shape=(len(documents), len(self.code)), dtype=float)
 
-    def of(self, case: ClusterCase) -> Array:
+    def of(self, case: ClusterCase) -> Floats:
         """ln P(unit | cluster, anchor) - ln P(unit | cluster), summed over the items of the unit."""
         before = np.log(self.of_cluster[case.number])
         table = np.zeros((len(case.units), len(case.rows.anchors)))
@@ -206,7 +207,7 @@ def attacked(published: Published, names: Sequence[str]) -> list[Batch]:
     return made
 
 
-def right(published: Published, batch_values: Sequence[tuple[Batch, Array]]) -> float:
+def right(published: Published, batch_values: Sequence[tuple[Batch, Floats]]) -> float:
     """The accuracy of what an expectation gives by these values."""
     ruled_out = limits(published.release, K)
     given: list[Assignment] = []
@@ -244,7 +245,9 @@ def taught(published: Published, made: Sequence[Batch], names: Sequence[str]) ->
     return right(published, judged)
 
 
-def _examples(published: Published, one: Batch, names: Sequence[str]) -> tuple[Array, Array, Array, NDArray, NDArray]:
+def _examples(
+    published: Published, one: Batch, names: Sequence[str]
+) -> tuple[Floats, Floats, Floats, NDArray, NDArray]:
     """Features, the share of the rows that has the unit, how many rows, which half, and where the cells are."""
     truth, shape = published.truth, one.values.shape
     share, rows, half = np.zeros(shape), np.zeros(shape), np.zeros(shape, int)

@@ -24,11 +24,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from decloak.arrays import Floats
 from decloak.attack.controls import CONTROLS, Control
 from decloak.attack.selftrained import added_probabilities
 from decloak.attack.tables import needed_pairs, tables
 from decloak.data.published import Published
-from decloak.data.tables import AttackTable, Floats, Pair
+from decloak.data.tables import AttackTable, Pair
 from decloak.measure.kernels.statistics import interval, paired_difference
 from decloak.relate.combined import combined
 from decloak.relate.corpus_index import Corpus

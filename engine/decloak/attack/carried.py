@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decloak.data.tables import Floats, Pair
+from decloak.arrays import Floats
+from decloak.data.tables import Pair
 from decloak.lazy import sparse
 
 __all__ = ["Carrier", "carrier"]

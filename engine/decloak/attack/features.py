@@ -13,15 +13,14 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from decloak.data.tables import Context, Floats, Pair
+from decloak.arrays import Floats, Ints
+from decloak.data.tables import Context, Pair
 
 __all__ = ["Occurrences", "features", "pairs_of", "words_of"]
 
 _WORD = re.compile(r"[^\W_]+")
 
-Integers = NDArray[np.int64]
 Scores = Mapping[Pair, float | None]
 
 
@@ -94,7 +93,7 @@ def _of_table(
     return np.stack(columns, axis=-1).reshape(-1, len(columns))
 
 
-def _distances(d: Floats, picked: Integers, starts: Integers, usual: float) -> tuple[Floats, Floats]:
+def _distances(d: Floats, picked: Ints, starts: Ints, usual: float) -> tuple[Floats, Floats]:
     """The mean and the least distance of every cell."""
     there = np.isfinite(d)
     counts = np.add.reduceat(there[picked].astype(float), starts, axis=0)

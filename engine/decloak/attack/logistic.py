@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decloak.data.tables import Floats
+from decloak.arrays import Floats
 
 __all__ = ["Calibrated", "Logistic", "learn", "learn_calibrated"]
 

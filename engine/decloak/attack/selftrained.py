@@ -21,8 +21,8 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Floats, Ints
 from decloak.attack.carried import Carrier, carrier
 from decloak.attack.controls import Control
 from decloak.attack.features import Occurrences, Scores, features, pairs_of, words_of
@@ -31,11 +31,10 @@ from decloak.attack.tables import context, mean_scores
 from decloak.attack.traits import landmark_pairs, landmarks_of, traits
 from decloak.data.content import Element
 from decloak.data.published import Published
-from decloak.data.tables import AttackTable, Floats, Pair
+from decloak.data.tables import AttackTable, Pair
 
 __all__ = ["Likeness", "added_probabilities", "likeness_tables", "likenesses"]
 
-Integers = NDArray[np.int64]
 
 LIKENESSES = 8
 """Tables of plain items for each table that is attacked."""
@@ -182,14 +181,14 @@ def likenesses(
     return [Likeness(d, kind) for d, kind in scored if np.isfinite(d).any()]
 
 
-def _rows(shapes: Sequence[tuple[int, int]]) -> tuple[Integers, Integers]:
+def _rows(shapes: Sequence[tuple[int, int]]) -> tuple[Ints, Ints]:
     """The number of each row over all tables, and how many cells it has."""
     cells = np.repeat([columns for columns, _ in shapes], [rows for _, rows in shapes])
     return np.arange(len(cells)), cells
 
 
 def _mislabelled(
-    known: Floats, meant: Floats, half: Floats, asked: Floats, row: Integers, rng: np.random.Generator
+    known: Floats, meant: Floats, half: Floats, asked: Floats, row: Ints, rng: np.random.Generator
 ) -> Floats:
     """What is learned of kinds in many other orders, each row of cells judged by one of them."""
     p = np.empty(len(asked))
@@ -215,16 +214,16 @@ def _dealt(published: Published, nearest: int | None, rng: np.random.Generator) 
     return Published(tuple(rows), tuple(map(str, range(1, len(rows) + 1))))
 
 
-def _order(table: Occurrences, rng: np.random.Generator) -> tuple[Integers, Integers]:
+def _order(table: Occurrences, rng: np.random.Generator) -> tuple[Ints, Ints]:
     return rng.permutation(len(table.contexts)), rng.permutation(len(table.members))
 
 
-def _ordered(table: Occurrences, order: tuple[Integers, Integers]) -> Occurrences:
+def _ordered(table: Occurrences, order: tuple[Ints, Ints]) -> Occurrences:
     rows, columns = (places.tolist() for places in order)
     return Occurrences(tuple(table.members[at] for at in columns), tuple(table.contexts[at] for at in rows))
 
 
-def _restored(p: Floats, rows: Integers, columns: Integers) -> Floats:
+def _restored(p: Floats, rows: Ints, columns: Ints) -> Floats:
     back = np.empty_like(p)
     back[np.ix_(rows, columns)] = p
     return back
@@ -263,7 +262,7 @@ def likeness_tables(
     return [list(drawn()) for _ in range(times)]
 
 
-def _alike(columns: int, rows: int, support: Integers, rng: np.random.Generator) -> list[int]:
+def _alike(columns: int, rows: int, support: Ints, rng: np.random.Generator) -> list[int]:
     """The places of so many items, ascending by support, that are in about so many transactions in all; or none.
 
     Every way to share the transactions among the items is equally likely.

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from decloak.arrays import Floats
 from decloak.data.content import Element
 from decloak.data.published import Published
-from decloak.data.tables import AttackTable, Context, Floats, Pair
+from decloak.data.tables import AttackTable, Context, Pair
 
 __all__ = ["context", "mean_scores", "needed_pairs", "tables"]
 

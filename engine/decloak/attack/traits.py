@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from decloak.arrays import Floats
 from decloak.attack.features import words_of
-from decloak.data.tables import Floats, Pair
+from decloak.data.tables import Pair
 from decloak.lazy import sparse
 
 __all__ = ["landmark_pairs", "landmarks_of", "traits"]

@@ -1,11 +1,10 @@
 """Looking numbers up among ascending ones."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["Ints", "among", "distinct", "places_in"]
+from decloak.arrays import Ints, Mask
 
-Ints = NDArray[np.int64]
+__all__ = ["among", "distinct", "places_in"]
 
 
 def distinct(values: Ints) -> Ints:
@@ -16,7 +15,7 @@ def distinct(values: Ints) -> Ints:
     return ascending[first]
 
 
-def places_in(ascending: Ints, values: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+def places_in(ascending: Ints, values: Ints) -> tuple[Ints, Mask]:
     """Where values are among ascending ones, and whether they are there; the place of what is not may be their end."""
     place = np.searchsorted(ascending, values)
     there = place < len(ascending)
@@ -24,5 +23,5 @@ def places_in(ascending: Ints, values: Ints) -> tuple[Ints, NDArray[np.bool_]]:
     return place, there
 
 
-def among(values: Ints, ascending: Ints) -> NDArray[np.bool_]:
+def among(values: Ints, ascending: Ints) -> Mask:
     return places_in(ascending, values)[1]

@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Ints
 from decloak.counting.itemsets import cost_runs
 from decloak.lazy import sparse
 
@@ -23,7 +23,6 @@ __all__ = ["frequent", "row_numbers"]
 PIECE = 1 << 21
 """Entries that are worked on at once; one itemset alone may have more."""
 
-Ints = NDArray[np.int64]
 if TYPE_CHECKING:
     Matrix = sparse.csr_array[Any]
 

@@ -12,8 +12,8 @@ from itertools import chain, combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Ints
 from decloak.checks import check_km
 from decloak.counting.ascending import distinct
 from decloak.counting.guarantees import RareSets
@@ -30,7 +30,6 @@ __all__ = [
 ]  # fmt: skip
 
 Transactions = Sequence[tuple[str, ...]]
-Counts = NDArray[np.int64]
 
 
 def check_generalised(original: Dataset, release: Generalised, k: int, m: int) -> list[str]:
@@ -197,7 +196,7 @@ class _Records(NamedTuple):
 
     rows: sparse.csr_array[Any]
     columns: sparse.csc_array[Any]
-    weights: Counts
+    weights: Ints
 
 
 class _Prefix(NamedTuple):
@@ -207,9 +206,9 @@ class _Prefix(NamedTuple):
     """
 
     labels: tuple[int, ...]
-    pattern: Counts
-    having: Counts
-    holding: Counts
+    pattern: Ints
+    having: Ints
+    holding: Ints
 
 
 def negative_violations(

@@ -11,10 +11,10 @@ from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Ints, Mask
 from decloak.checks import check_km
-from decloak.counting.ascending import Ints, among
+from decloak.counting.ascending import among
 from decloak.counting.itemsets import ItemsetBlock, alike, coded_items, sizes
 from decloak.counting.rare import rare_itemsets
 from decloak.data.dataset import Dataset
@@ -43,7 +43,7 @@ class MarkedBlock(NamedTuple):
 
     itemsets: Ints
     supports: Ints
-    minimal: NDArray[np.bool_]
+    minimal: Mask
 
 
 class RareSets:
@@ -132,7 +132,7 @@ class _Least:
         self.most = most
         self.blocks: list[ItemsetBlock] = []
 
-    def take(self, marked: MarkedBlock, these: NDArray[np.bool_]) -> None:
+    def take(self, marked: MarkedBlock, these: Mask) -> None:
         """Go through some more."""
         if self.most is None:
             self.blocks.append(ItemsetBlock(marked.itemsets[these], marked.supports[these]))

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Ints
 from decloak.data.dataset import rows_of
 from decloak.data.rows import CodedRows
 from decloak.lazy import sparse
@@ -31,8 +31,8 @@ PIECE = 1 << 21
 class ItemsetBlock(NamedTuple):
     """Itemsets with their supports: `itemsets[i]` is an ascending row of item codes."""
 
-    itemsets: NDArray[np.int64]
-    supports: NDArray[np.int64]
+    itemsets: Ints
+    supports: Ints
 
 
 class Coded(NamedTuple):
@@ -45,13 +45,13 @@ class Coded(NamedTuple):
 class Alike(NamedTuple):
     """Kinds of rows: the number of the first row of each, and how many there are."""
 
-    first: NDArray[np.int64]
-    size: NDArray[np.int64]
+    first: Ints
+    size: Ints
 
 
 class _Search(NamedTuple):
     matrix: sparse.csr_array[Any]
-    weights: NDArray[np.signedinteger[Any]]
+    weights: Ints
     leading: int
     low: int
     high: int | None
@@ -64,10 +64,10 @@ class _Places(NamedTuple):
     `last` points into the indices of the matrix, at the last item of the itemset in that record.
     """
 
-    itemsets: NDArray[np.int64]
-    start: NDArray[np.int64]
-    record: NDArray[np.signedinteger[Any]]
-    last: NDArray[np.signedinteger[Any]]
+    itemsets: Ints
+    start: Ints
+    record: Ints
+    last: Ints
 
 
 def coded_items(transactions: Iterable[Iterable[str]]) -> Coded:
@@ -94,7 +94,7 @@ def alike(records: sparse.csr_array[Any]) -> Alike:
     return Alike(first, count)
 
 
-def kinds_of(records: sparse.csr_array[Any]) -> NDArray[np.int64]:
+def kinds_of(records: sparse.csr_array[Any]) -> Ints:
     """A number for each row, the same for rows that are the same to the order of their entries.
 
     Rows are told apart by their beginnings, one entry more at a time.
@@ -115,7 +115,7 @@ def item_sets(transactions: Iterable[Iterable[str]]) -> list[Set[str]]:
     return [row if isinstance(row, set | frozenset) else frozenset(row) for row in rows_of(transactions)]
 
 
-def _binary(records: sparse.csr_array[Any], number: np.dtype[np.signedinteger[Any]]) -> sparse.csr_array[Any]:
+def _binary(records: sparse.csr_array[Any], number: np.dtype[np.integer[Any]]) -> sparse.csr_array[Any]:
     """A copy with ascending items in each record and 1, a number of this kind, for every item held."""
     matrix = sparse.csr_array(records, copy=True)
     matrix.sum_duplicates()
@@ -133,7 +133,7 @@ def itemset_supports(
     records: sparse.csr_array[Any],
     size: int,
     *,
-    weights: NDArray[np.int64] | None = None,
+    weights: Ints | None = None,
     leading: int | None = None,
     low: int = 1,
     high: int | None = None,
@@ -195,7 +195,7 @@ def _blocks(search: _Search, places: _Places, size: int) -> Iterator[ItemsetBloc
             yield from _blocks(search, _extended(search, part), size)
 
 
-def _sums(values: Callable[[slice], NDArray[np.signedinteger[Any]]], places: _Places, piece: int) -> NDArray[np.int64]:
+def _sums(values: Callable[[slice], Ints], places: _Places, piece: int) -> Ints:
     """The sum of one value per place for each itemset, a piece at a time; every itemset has a place."""
     sums = np.empty(len(places.itemsets), np.int64)
     for run in cost_runs(np.diff(places.start), piece):
@@ -204,20 +204,20 @@ def _sums(values: Callable[[slice], NDArray[np.signedinteger[Any]]], places: _Pl
     return sums
 
 
-def _tails(matrix: sparse.csr_array[Any], places: _Places, part: slice) -> NDArray[np.int64]:
+def _tails(matrix: sparse.csr_array[Any], places: _Places, part: slice) -> Ints:
     """How many items follow in the record of each place of a part."""
-    tails: NDArray[np.int64] = matrix.indptr[places.record[part] + 1] - places.last[part] - 1
+    tails: Ints = matrix.indptr[places.record[part] + 1] - places.last[part] - 1
     return tails
 
 
-def _parts(places: _Places, costs: NDArray[np.int64], most: int) -> Iterator[_Places]:
+def _parts(places: _Places, costs: Ints, most: int) -> Iterator[_Places]:
     for run in cost_runs(costs, most):
         first, stop = places.start[[run.start, run.stop]]
         start = places.start[run.start : run.stop + 1] - first
         yield _Places(places.itemsets[run], start, places.record[first:stop], places.last[first:stop])
 
 
-def cost_runs(costs: NDArray[np.int64], most: int) -> Iterator[slice]:
+def cost_runs(costs: Ints, most: int) -> Iterator[slice]:
     """Cut a row of costs into runs that cost at most `most` together, or of one that costs more."""
     total = np.concatenate(([0], np.cumsum(costs)))
     begin = 0

@@ -10,8 +10,8 @@ from math import comb
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Ints
 from decloak.counting.itemsets import ItemsetBlock, itemset_supports
 from decloak.lazy import sparse
 
@@ -21,7 +21,6 @@ PARTS = (16, 4)
 """Every 16th record is looked at first, then every 4th of what is left."""
 
 Records: TypeAlias = "sparse.csr_array[Any]"
-Ints = NDArray[np.int64]
 
 
 def rare_itemsets(

@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Ints
 from decloak.checks import check_whole
 from decloak.data.dataset import Dataset
 from decloak.data.formats.hierarchy_file import read_hierarchy
@@ -24,9 +24,7 @@ from decloak.data.tree_faults import check_names, check_tree
 from decloak.errors import DecloakError, nearest, shown
 from decloak.lazy import sparse
 
-__all__ = ["Hierarchy", "Ints"]
-
-Ints = NDArray[np.int64]
+__all__ = ["Hierarchy"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,11 @@ the spelling of what is hidden.
 import random
 from collections.abc import Hashable
 from dataclasses import replace
-from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args
+from typing import Generic, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Ints
 from decloak.data.dataset import Dataset
 from decloak.data.rows import CodedRows, Numbers, picked_labels
 from decloak.errors import DecloakError, nearest, shown
@@ -31,7 +31,7 @@ RECORDED = (
 )
 """What somebody is told who publishes in the order of the records."""
 
-Places = NDArray[np.integer[Any]]
+Places = Ints
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 

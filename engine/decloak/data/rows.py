@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from decloak.arrays import Ints
+
 if TYPE_CHECKING:
     from scipy import sparse
 
@@ -20,7 +22,6 @@ __all__ = ["BLOCK", "CodedRows", "Coding", "Numbers", "lean_labels", "narrow", "
 T_co = TypeVar("T_co", bound=Hashable, covariant=True)
 U = TypeVar("U", bound=Hashable)
 Codes = NDArray[np.int32]
-Starts = NDArray[np.int64]
 
 BLOCK = 1 << 16
 """Rows that are tuples at the same time when all are gone through."""
@@ -34,7 +35,7 @@ class Coding(dict[U, int]):
         return number
 
 
-def narrow(start: Starts) -> NDArray[np.signedinteger[Any]]:
+def narrow(start: Ints) -> Ints:
     """A copy of starts in four bytes each where they fit: scipy makes all places in a matrix as large as these."""
     return start.astype(np.int32 if start[-1] < 1 << 31 else np.int64)
 
@@ -49,8 +50,8 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
     ([0, 1, 0], [0, 2, 2, 3], ('milk', 'bread'), ('milk', 'bread'))
     """
 
-    def __init__(self, start: NDArray[np.integer[Any]], codes: NDArray[np.integer[Any]], names: Sequence[T_co]) -> None:
-        self.start: Starts = np.asarray(start, np.int64)
+    def __init__(self, start: Ints, codes: Ints, names: Sequence[T_co]) -> None:
+        self.start: Ints = np.asarray(start, np.int64)
         self.codes: Codes = np.asarray(codes, np.int32)
         self.names = tuple(names)
         self.settled: dict[int, int] = {}
@@ -101,12 +102,12 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
         return repr(tuple(self))
 
     @property
-    def lengths(self) -> Starts:
+    def lengths(self) -> Ints:
         """How many names each row has."""
         return np.diff(self.start)
 
     @property
-    def row(self) -> Starts:
+    def row(self) -> Ints:
         return np.repeat(np.arange(len(self)), self.lengths)
 
     @cached_property
@@ -127,13 +128,13 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
         return tuple(self.names[code] for code in self._appearing.tolist())
 
     @cached_property
-    def _appearing(self) -> NDArray[np.int64]:
+    def _appearing(self) -> Ints:
         """The numbers of the names that a row has, in order of first appearance."""
         first = np.full(len(self.names), len(self.codes), np.int64)
         for stop in range(len(self.codes), 0, -BLOCK):  # from behind: of several values the last assigned stays
             begin = max(0, stop - BLOCK)
             first[self.codes[begin:stop][::-1]] = np.arange(begin, stop)[::-1]
-        order: NDArray[np.int64] = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(self.codes))]
+        order: Ints = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(self.codes))]
         return order
 
     def _run(self, first: int, stop: int) -> "CodedRows[T_co]":
@@ -145,7 +146,7 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
         """All rows, so many at a time."""
         return (self._run(first, min(first + BLOCK, len(self))) for first in range(0, len(self), BLOCK))
 
-    def take(self, rows: NDArray[np.integer[Any]]) -> "CodedRows[T_co]":
+    def take(self, rows: Ints) -> "CodedRows[T_co]":
         """Some of the rows, in the order that is given."""
         lengths = self.lengths[rows]
         start = np.concatenate(([0], np.cumsum(lengths)))
@@ -177,7 +178,7 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
             begin += len(key)
         return type(self)(self.start, codes, names)
 
-    def matrix(self, column: NDArray[np.integer[Any]], columns: int) -> "sparse.csr_array[Any]":
+    def matrix(self, column: Ints, columns: int) -> "sparse.csr_array[Any]":
         """Rows × columns, 1 where a row has a name of that column; `column` says which each name has."""
         from scipy import sparse
 
@@ -226,11 +227,11 @@ class Numbers(Sequence[str]):
     (('1', '2', '3'), False, ('3', '1'))
     """
 
-    def __init__(self, count: int, numbers: "NDArray[np.integer[Any]] | None" = None) -> None:
-        self._numbers: range | NDArray[np.integer[Any]]
+    def __init__(self, count: int, numbers: Ints | None = None) -> None:
+        self._numbers: range | Ints
         self._numbers = range(1, count + 1) if numbers is None else numbers
 
-    def taken(self, places: "NDArray[np.integer[Any]]") -> "Numbers":
+    def taken(self, places: Ints) -> "Numbers":
         """Some of the labels, in the order that is given."""
         return Numbers(len(places), np.asarray(self._numbers)[places])
 
@@ -269,7 +270,7 @@ class Numbers(Sequence[str]):
         return repr(tuple(self))
 
 
-def picked_labels(labels: Sequence[str], places: "NDArray[np.integer[Any]]") -> Sequence[str]:
+def picked_labels(labels: Sequence[str], places: Ints) -> Sequence[str]:
     return labels.taken(places) if isinstance(labels, Numbers) else tuple(labels[place] for place in places.tolist())
 
 

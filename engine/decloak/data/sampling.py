@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Floats, Ints
 from decloak.data.dataset import Dataset
 from decloak.data.ordering import Places, canonical
 from decloak.data.rows import CodedRows, picked_labels
@@ -25,8 +25,6 @@ ROUNDS = 20
 """How often lines are chosen by items and items by lines."""
 OFF = 0.1
 """The share of a density by which the nearest there is may miss it."""
-
-Ints = NDArray[np.int64]
 
 
 class _Core(NamedTuple):
@@ -77,9 +75,7 @@ def _of_density(x: sparse.csr_array[Any], lines: int, density: float, rng: np.ra
     return best
 
 
-def _core(
-    x: sparse.csr_array[Any], lines: int, items: int, of_line: NDArray[np.float64], of_item: NDArray[np.float64]
-) -> _Core:
+def _core(x: sparse.csr_array[Any], lines: int, items: int, of_line: Floats, of_item: Floats) -> _Core:
     """The lines and items that choose each other, and how dense they are; every line keeps an item."""
     support = np.asarray(x.sum(axis=0)).ravel()
     chosen = np.arange(0)

@@ -1,17 +1,14 @@
 """Distance tables of generalised items, as files hold them and as attacks take them."""
 
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from decloak.arrays import Floats, Ints
 
-__all__ = ["AttackTable", "Context", "DistanceTable", "Floats", "Pair"]
+__all__ = ["AttackTable", "Context", "DistanceTable", "Pair"]
 
 Pair = tuple[str, str]
 """Two items, of which the first is the context."""
 Context = tuple[str, ...]
-Floats = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +16,7 @@ class AttackTable:
     """The distances of one generalised item; `transactions` and `contexts` go with the rows of `d`."""
 
     members: tuple[str, ...]
-    transactions: NDArray[np.intp]
+    transactions: Ints
     columns: tuple[str, ...]
     contexts: tuple[Context, ...]
     d: Floats
@@ -32,4 +29,4 @@ class DistanceTable:
     name: str
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    d: NDArray[np.floating[Any]]
+    d: Floats

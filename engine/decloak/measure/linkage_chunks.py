@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from decloak.counting.ascending import Ints
+from decloak.arrays import Ints
 from decloak.data.assignment import Assignment
 from decloak.lazy import sparse
 from decloak.measure.family import AttackedRelease

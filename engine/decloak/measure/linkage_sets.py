@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from decloak.counting.ascending import Ints, among
+from decloak.arrays import Ints
+from decloak.counting.ascending import among
 from decloak.data.rows import CodedRows
 from decloak.lazy import sparse
 from decloak.measure.family import AttackedRelease

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from decloak.counting.ascending import Ints
+from decloak.arrays import Floats, Ints
 from decloak.data.rows import CodedRows
 from decloak.lazy import sparse
 from decloak.measure.family import AttackedRelease
@@ -113,7 +113,7 @@ class Population:
         """Whom somebody finds in the originals themselves."""
         return looked_up(*self._raw, known.items, known.record, known.held)
 
-    def most_frequent(self, known: KnownPeople) -> "np.ndarray[Any, np.dtype[np.float64]]":
+    def most_frequent(self, known: KnownPeople) -> Floats:
         """How often a guess at the most frequent item that is not known is right, without any release."""
         mask = np.zeros(known.held.shape, np.bool_)
         mask[np.arange(len(mask)), known.items] = True

@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from decloak.counting.ascending import Ints, among
+from decloak.arrays import Floats, Ints
+from decloak.counting.ascending import among
 from decloak.data.assignment import Assignment
 from decloak.data.rows import CodedRows
 from decloak.measure.family import AttackedRelease
@@ -36,8 +36,6 @@ from decloak.measure.risk_figures import Change, Risk, changes
 from decloak.releases.held import HeldChunks
 
 __all__ = ["risk_of_chunks"]
-
-Floats = NDArray[np.float64]
 
 
 def risk_of_chunks(held: HeldChunks, attacked: AttackedRelease[Any]) -> Risk:

@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from decloak.counting.ascending import Ints, among, distinct
+from decloak.arrays import Ints, Mask
+from decloak.counting.ascending import among, distinct
 from decloak.data.rows import CodedRows
 from decloak.measure.family import AttackedRelease
 from decloak.measure.kernels.alike import classes_of
@@ -28,8 +28,6 @@ from decloak.releases.held import HeldSets
 from decloak.store.outcomes import TrueTable
 
 __all__ = ["risk_of_sets"]
-
-Mask = NDArray[np.bool_]
 
 
 def risk_of_sets(held: HeldSets, attacked: AttackedRelease[Any]) -> Risk:

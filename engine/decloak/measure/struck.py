@@ -4,16 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from decloak.counting.ascending import Ints
+from decloak.arrays import Ints, Mask
 from decloak.measure.family import AttackedRelease
 from decloak.releases.held import HeldSets
 from decloak.store.outcomes import TrueTable
 
 __all__ = ["Struck", "strikes_of", "struck_cells"]
-
-Mask = NDArray[np.bool_]
 
 
 class Struck(NamedTuple):
@@ -33,7 +30,9 @@ def strikes_of(held: HeldSets, attacked: AttackedRelease[Any]) -> tuple[list[Tru
 
 def struck_cells(number: Mapping[str, int], tables: Sequence[TrueTable], masks: Sequence[Mask]) -> Struck:
     """What was struck of tables, items by number; those without a number are left out."""
-    items, rows, most = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], max(1, len(number))
+    items: list[Ints] = [np.zeros(0, np.int64)]
+    rows: list[Ints] = [np.zeros(0, np.int64)]
+    most = max(1, len(number))
     for table, mask in zip(tables, masks, strict=True):
         numbers = np.array([number.get(member, -1) for member in table.members], np.int64)
         row, column = np.nonzero(mask & (numbers >= 0))

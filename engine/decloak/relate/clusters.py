@@ -7,12 +7,12 @@ values S. The similarity of two items is the cosine of their vectors, 0 for item
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from decloak.arrays import Floats
 from decloak.data.assignment import Closer
 from decloak.data.formats.folder import Folder
 from decloak.data.rungs import Rung
@@ -25,7 +25,6 @@ from decloak.relate.similar import CELLS, apart, share_note, similarities
 
 __all__ = ["ClustersSource", "company"]
 
-Floats = NDArray[np.floating[Any]]
 
 DENSE = 400
 """Documents or items up to which all singular values are worked out: the solver of a few needs more than it gives."""

@@ -12,9 +12,10 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from decloak.arrays import Floats
 from decloak.data.assignment import Closer
 from decloak.data.formats.folder import Folder
-from decloak.data.tables import Floats, Pair
+from decloak.data.tables import Pair
 from decloak.errors import DecloakError, shown
 from decloak.relate.ngd import Scored
 from decloak.relate.relatedness import Relatedness, Supplies

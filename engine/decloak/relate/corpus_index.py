@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from decloak.arrays import Ints
 from decloak.data.formats.lines import FilePath, place
 from decloak.data.query import Both, Query
 from decloak.digest import digest
@@ -128,7 +129,7 @@ class Corpus:
     ) -> None:
         self.close()
 
-    def _joint(self, matches: Sequence[str], ends: NDArray[np.intp]) -> NDArray[np.int64]:
+    def _joint(self, matches: Sequence[str], ends: Ints) -> Ints:
         counts = np.zeros(ends.shape[1], dtype=np.int64)
         for low, high in self._blocks(matches, 0, self.n):
             counts += joint_counts(self._holds(matches, low, high), *ends)

@@ -7,13 +7,12 @@ document the product is sparse; where many are, slabs of documents are multiplie
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Ints
 from decloak.lazy import sparse
 
 __all__ = ["joint_counts"]
 
-Integers = NDArray[np.integer[Any]]
 
 DENSE = 0.1
 """The share of ones from which the dense product is the faster one, measured for 300 and for 2,000 terms."""
@@ -23,7 +22,7 @@ CELLS = 8_000_000
 """Cells of a product that are held at once."""
 
 
-def joint_counts(holds: "sparse.csr_array[np.int32]", first: Integers, second: Integers) -> Integers:
+def joint_counts(holds: "sparse.csr_array[np.int32]", first: Ints, second: Ints) -> Ints:
     """f(x,y) of the pairs (first[i], second[i]) of rows of `holds`.
 
     >>> holds = sparse.csr_array(np.array([[1, 1, 0], [0, 1, 1]], dtype=np.int32))
@@ -49,7 +48,7 @@ def joint_counts(holds: "sparse.csr_array[np.int32]", first: Integers, second: I
     return counts
 
 
-def _dense(rows: Any, columns: Any) -> Integers:
+def _dense(rows: Any, columns: Any) -> Ints:
     """Slabs are multiplied in single precision, which is exact up to 2²⁴ and so for a slab."""
     product = np.zeros((rows.shape[0], columns.shape[1]), dtype=np.int64)
     turned = rows.T.tocsr()

@@ -13,10 +13,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from decloak.arrays import Floats
 from decloak.data.assignment import Closer
 from decloak.data.formats.folder import Folder
 from decloak.data.query import Both, Query, both
-from decloak.data.tables import Floats, Pair
+from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.relate.counting import CountingProgress, Memory
 from decloak.relate.ngd import Scored

@@ -6,18 +6,18 @@ NGD(x,y) = (max(ln f(x), ln f(y)) - ln f(x,y)) / (ln N - min(ln f(x), ln f(y))).
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeGuard
+from typing import Literal, NamedTuple, TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from decloak.arrays import Floats, Mask
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError, nearest, shown
 from decloak.relate.protocols import CountSource
 
 __all__ = ["Scored", "Unseen", "distances", "ngd", "settled"]
 
-Floats = NDArray[np.floating[Any]]
 
 Unseen = float | Literal["none"] | Mapping[str, float]
 """What f(x,y) = 0 means: that distance, no score, or {"pseudo_count": c}, which puts c for the zero."""
@@ -148,7 +148,7 @@ def _odd_pairs(pairs: Sequence[Pair], fx: Floats, fy: Floats, fxy: Floats) -> It
     yield from _warning("a joint count above one of the two single counts for", more, pairs)
 
 
-def _warning(what: str, odd: NDArray[np.bool_], names: Sequence[str | Pair]) -> Iterator[str]:
+def _warning(what: str, odd: Mask, names: Sequence[str | Pair]) -> Iterator[str]:
     """One line for all that share a fault: how many there are, and the first few."""
     where = np.flatnonzero(odd).tolist()
     if where:

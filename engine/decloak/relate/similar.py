@@ -5,11 +5,10 @@ asked for are picked out of these.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Floats, Ints
 from decloak.data.tables import Pair
 from decloak.errors import shown
 from decloak.relate.ngd import Scored
@@ -17,8 +16,6 @@ from decloak.relate.protocols import Similar
 
 __all__ = ["CELLS", "FEW", "apart", "share_note", "similarities"]
 
-Floats = NDArray[np.floating[Any]]
-Integers = NDArray[np.int64]
 
 CELLS = 4_000_000
 """Numbers a matrix may have at once."""
@@ -39,7 +36,7 @@ def apart(similar: Similar) -> Scored:
 
 
 def similarities(
-    pairs: Iterable[Pair], number: Mapping[str, int], block: int, matrix: Callable[[Integers], Floats]
+    pairs: Iterable[Pair], number: Mapping[str, int], block: int, matrix: Callable[[Ints], Floats]
 ) -> dict[Pair, float | None]:
     """The similarity of every pair whose terms both have a number, None for the others.
 
@@ -54,7 +51,7 @@ def similarities(
     return scores
 
 
-def _picked(rows: Integers, columns: Integers, block: int, matrix: Callable[[Integers], Floats]) -> Floats:
+def _picked(rows: Ints, columns: Ints, block: int, matrix: Callable[[Ints], Floats]) -> Floats:
     values = np.empty(len(rows))
     order = np.argsort(rows, kind="stable")
     numbers, starts = np.unique(rows[order], return_index=True)

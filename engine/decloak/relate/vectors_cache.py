@@ -20,6 +20,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from decloak.arrays import Ints
 from decloak.data.formats.lines import FilePath
 from decloak.data.formats.writing import made_whole
 from decloak.relate.vectors_file import blocks, reading
@@ -38,8 +39,8 @@ class VectorTable(NamedTuple):
     """Word vectors by row, and the words in byte order: where each ends in the text, and its row."""
 
     vectors: NDArray[np.float32]
-    ends: NDArray[np.int64]
-    rows: NDArray[np.int64]
+    ends: Ints
+    rows: Ints
     text: memoryview
 
     def row(self, word: bytes) -> int | None:

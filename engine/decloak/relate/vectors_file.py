@@ -14,15 +14,14 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Floats
 from decloak.data.formats.delimited import read_number
 from decloak.data.formats.lines import LONGEST_LINE, FilePath, opened, place
 from decloak.errors import DecloakError, shown
 
 __all__ = ["VectorBlock", "blocks", "is_vectors_file", "reading"]
 
-Floats = NDArray[np.float32]
 Read = Callable[[int], bytes]
 
 BYTES = 1 << 24

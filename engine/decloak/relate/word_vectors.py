@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Floats
 from decloak.data.formats.lines import FilePath
 from decloak.data.tables import Pair
 from decloak.relate.protocols import Similar
@@ -23,7 +23,6 @@ from decloak.relate.vectors_cache import VectorTable, vector_table
 
 __all__ = ["Embedded", "Embedder", "Embedding", "FileVectors", "vectors_of"]
 
-Floats = NDArray[np.floating[Any]]
 
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 DIGITS = 12

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import combinations
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Floats, Ints
 from decloak.data.formats.lines import FilePath
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
@@ -28,8 +28,6 @@ from decloak.relate.wordnet_files import WordNetNouns, packaged_nouns, read_noun
 
 __all__ = ["Taxonomy", "WordNet", "taxonomy", "wu_palmer"]
 
-Floats = NDArray[np.floating[Any]]
-Integers = NDArray[np.int64]
 Hypernyms = Mapping[int, Sequence[int]]
 
 RULES = (
@@ -46,8 +44,8 @@ class _Above(NamedTuple):
     """A synset c: 2 d(c), the synsets it is above by their places, ascending, and l(a,c) of each."""
 
     twice: int
-    below: Integers
-    steps: Integers
+    below: Ints
+    steps: Ints
 
 
 class Taxonomy(NamedTuple):
@@ -81,7 +79,7 @@ def _climb(synset: int, hypernyms: Hypernyms) -> dict[int, int]:
     return steps
 
 
-def wu_palmer(rows: Integers, taxonomy: Taxonomy) -> Floats:
+def wu_palmer(rows: Ints, taxonomy: Taxonomy) -> Floats:
     """The similarity of some synsets of a taxonomy, by their places, (rows) with all of them (columns)."""
     similarity = np.zeros((len(rows), taxonomy.size))
     row = np.full(taxonomy.size, -1)
@@ -176,7 +174,7 @@ def _underscored(term: str) -> str:
     return "_".join(term.lower().replace("_", " ").split())
 
 
-def _closest(numbers: Sequence[int], senses: Sequence[Integers], compare: Taxonomy) -> Floats:
+def _closest(numbers: Sequence[int], senses: Sequence[Ints], compare: Taxonomy) -> Floats:
     """The similarity of some terms with all, that of their closest meanings."""
     mine = [senses[number] for number in numbers]
     rows, place = np.unique(np.concatenate(mine), return_inverse=True)
@@ -185,7 +183,7 @@ def _closest(numbers: Sequence[int], senses: Sequence[Integers], compare: Taxono
     return np.asarray(np.maximum.reduceat(similarity, _starts(senses), axis=1))
 
 
-def _starts(parts: Sequence[Integers]) -> Integers:
+def _starts(parts: Sequence[Ints]) -> Ints:
     return np.cumsum([0, *map(len, parts[:-1])])
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decloak.data.tables import Floats
+from decloak.arrays import Floats
 
 __all__ = ["FACT", "Confidence", "known", "unsure"]
 

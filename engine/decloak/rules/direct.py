@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from decloak.arrays import Floats, Mask
 from decloak.data.assignment import Assignment, Closer
 from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError, shown
@@ -29,7 +30,7 @@ class Step(NamedTuple):
 class Eliminated:
     """What an attack left of a distance table: `kept` is False where a cell was struck."""
 
-    kept: NDArray[np.bool_]
+    kept: Mask
     steps: list[Step]
     threshold: float | None
 
@@ -100,7 +101,7 @@ def reassociate(
     return kernel(release, scores, strategy, closer=closer, seed=seed)
 
 
-def _table(distances: Any) -> NDArray[np.float64]:
+def _table(distances: Any) -> Floats:
     try:
         table = np.array(distances, dtype=float)
     except (TypeError, ValueError):

@@ -15,17 +15,17 @@ from functools import cached_property, reduce
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from decloak.arrays import Floats
 from decloak.errors import DecloakError, nearest, shown
 from decloak.formula import Call, Name, Number, Operation, Term, names_read, parse, walk
 from decloak.rules.expression_sql import deepest_bracket, sql_text
 
 __all__ = ["Expression", "scores"]
 
-Array = NDArray[np.float64]
-Aggregates = Mapping[Call, Array]
-_Evaluate = Callable[[Mapping[str, Array], Aggregates], Array]
+Aggregates = Mapping[Call, Floats]
+_Evaluate = Callable[[Mapping[str, Floats], Aggregates], Floats]
 
 AGGREGATES = frozenset({"count", "max", "mean", "min", "sum"})
 FUNCTIONS = frozenset({"ln"}) | AGGREGATES
@@ -35,7 +35,7 @@ MOST_BRACKETS = 12
 """SQLite before 3.46 gives up near 14 brackets within one another."""
 
 
-def scores(values: ArrayLike) -> Array:
+def scores(values: ArrayLike) -> Floats:
     """Numbers as an array in which whatever is not finite is NaN, no score."""
     array = np.asarray(values, dtype=np.float64)
     return np.where(np.isfinite(array), array, np.nan)
@@ -47,7 +47,7 @@ class _Compiled(NamedTuple):
     fast: _Evaluate
     careful: _Evaluate
 
-    def __call__(self, columns: Mapping[str, Array], aggregates: Aggregates) -> Array:
+    def __call__(self, columns: Mapping[str, Floats], aggregates: Aggregates) -> Floats:
         # Formulas seldom leave the finite numbers, so every step is checked only when one of them has.
         try:
             with np.errstate(divide="raise", over="raise", invalid="raise", under="ignore"):
@@ -105,11 +105,11 @@ class Expression:
     def names(self) -> frozenset[str]:
         return frozenset(names_read(self.tree))
 
-    def aggregates(self, columns: Mapping[str, Array]) -> dict[Call, Array]:
+    def aggregates(self, columns: Mapping[str, Floats]) -> dict[Call, Floats]:
         """Its aggregates over the last axis of the columns, which is kept with length 1."""
         return {call: _aggregate(call.name, inner(columns, {})) for call, inner in self._within.items()}
 
-    def numpy(self, columns: Mapping[str, Array], aggregates: Aggregates | None = None) -> Array:
+    def numpy(self, columns: Mapping[str, Floats], aggregates: Aggregates | None = None) -> Floats:
         """Its values; aggregates are taken over the last axis of the columns unless they are given."""
         return self._whole(columns, self.aggregates(columns) if aggregates is None else aggregates)
 
@@ -181,7 +181,7 @@ def _compiled(tree: Term) -> _Compiled:
     return _Compiled(_compile(tree, lambda x: x), _compile(tree, scores))
 
 
-def _compile(node: Term, finite: Callable[[Array], Array]) -> _Evaluate:
+def _compile(node: Term, finite: Callable[[Floats], Floats]) -> _Evaluate:
     """Turn a tree into a function; `finite` is applied to whatever may not be."""
     match node:
         case Number(value):
@@ -212,11 +212,11 @@ _SIGNS: dict[str, np.ufunc] = {
 }  # fmt: skip
 
 
-def _aggregate(name: str, values: Array) -> Array:
+def _aggregate(name: str, values: Floats) -> Floats:
     """One aggregate over the last axis, which is kept; no score when there is nothing to aggregate."""
     # nanmin and the like warn about groups without a score; fmin and fmax pass over NaN in silence.
     there = ~np.isnan(values)
-    count: Array = there.sum(axis=-1, keepdims=True, dtype=np.float64)
+    count: Floats = there.sum(axis=-1, keepdims=True, dtype=np.float64)
     if name == "count":
         return count
     with np.errstate(all="ignore"):

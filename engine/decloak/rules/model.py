@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from decloak.arrays import Floats
 from decloak.attack.controls import Control
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError
@@ -103,7 +103,7 @@ class TestCase(Model):
     def release(self) -> Disassociated:
         return Disassociated(tuple(cluster.published() for cluster in self.clusters))
 
-    def probabilities(self) -> dict[int, NDArray[np.float64]]:
+    def probabilities(self) -> dict[int, Floats]:
         return {} if self.added is None else {0: np.array(list(self.added.rows.values()), float)}
 
     def distances(self) -> dict[tuple[str, str], float | None]:

@@ -7,12 +7,13 @@ from functools import cached_property, partial
 from typing import Any
 
 from decloak.anonymisers.method import Stopwatch
+from decloak.arrays import Floats
 from decloak.attack.controls import Control
 from decloak.attack.selftrained import Likeness, added_probabilities, likenesses
 from decloak.cells.shapes import ClusterError
 from decloak.data.dataset import Dataset
 from decloak.data.rungs import Rung, step_name
-from decloak.data.tables import Floats, Pair
+from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.measure.family import AttackedRelease, Family, Measured
 from decloak.releases.held import HeldRelease

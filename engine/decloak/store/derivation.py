@@ -11,8 +11,6 @@ __all__ = ["LAST_ROUND", "THIS_ROUND", "Derived", "derive", "fixpoint", "make_st
 LAST_ROUND, THIS_ROUND = "last_round", "this_round"
 MOST_ROUNDS = 10_000
 
-Places = Mapping[str, str]
-
 
 class Derived(NamedTuple):
     """One fact: the round it was derived in, from 1, and its values in the order of the rule's columns."""
@@ -21,7 +19,7 @@ class Derived(NamedTuple):
     values: tuple[Any, ...]
 
 
-def make_steps(sandbox: Sandbox, steps: Mapping[str, str], places: Places) -> None:
+def make_steps(sandbox: Sandbox, steps: Mapping[str, str], places: Mapping[str, str]) -> None:
     """Store and index each named step, so that later ones plan against real tables."""
     for name, sql in steps.items():
         sandbox.make(name, sql, places.get(name))
@@ -36,7 +34,7 @@ def derive(sandbox: Sandbox, sql: str, columns: Sequence[str], place: str | None
 
 
 def fixpoint(
-    sandbox: Sandbox, relation: str, columns: Sequence[str], start: str, repeat: str, places: Places
+    sandbox: Sandbox, relation: str, columns: Sequence[str], start: str, repeat: str, places: Mapping[str, str]
 ) -> list[Derived]:
     """Run `start`, then `repeat` over what the last round added, until a round adds nothing.
 

@@ -4,17 +4,14 @@ A release never shares ids with its originals: whoever joins the two goes by the
 """
 
 import sqlite3
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.data.ordering import Places
 from decloak.store.arrays import damaged
 from decloak.store.transactions import dataset_of, extent, read_origin_places, read_transactions, write_origin_places
 
 __all__ = ["link_origins", "original_ids", "read_origins"]
-
-Places = NDArray[np.integer[Any]]
 
 
 def link_origins(connection: sqlite3.Connection, release: int, original: int, truth: Places | None) -> None:

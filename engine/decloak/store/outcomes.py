@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from decloak.arrays import Floats, Ints, Mask
 from decloak.data.rows import CodedRows
 from decloak.store.arrays import damaged
 from decloak.store.reading import knows_originals
@@ -26,9 +27,9 @@ class TrueTable(NamedTuple):
 
     id: int
     number: int
-    original: NDArray[np.bool_]  # truth: whether the transaction really has the member
-    scored: NDArray[np.bool_]
-    places: NDArray[np.int64]  # of the transactions, a row each, among those of the release
+    original: Mask  # truth: whether the transaction really has the member
+    scored: Mask
+    places: Ints  # of the transactions, a row each, among those of the release
     members: tuple[str, ...]  # a column each
     whole: bool  # whether it has a column for every member
 
@@ -37,8 +38,8 @@ class TableOutcome(NamedTuple):
     """What an attack did to one distance table; arrays of its shape."""
 
     table: TrueTable
-    order: NDArray[np.int64]  # when the cell was struck, from 0; -1 where it was spared
-    weight: NDArray[np.float64]  # the weight of the cells spared
+    order: Ints  # when the cell was struck, from 0; -1 where it was spared
+    weight: Floats  # the weight of the cells spared
 
 
 def scoring_of(connection: sqlite3.Connection, attack: int) -> int:
@@ -51,9 +52,9 @@ class _Truth(NamedTuple):
 
     connection: sqlite3.Connection
     first: int
-    origins: NDArray[np.int64]
-    held: NDArray[np.int64]
-    marked: NDArray[np.int64]
+    origins: Ints
+    held: Ints
+    marked: Ints
     items: int
 
     @classmethod
@@ -71,7 +72,7 @@ class _Truth(NamedTuple):
         marked = np.sort(marks[:, 0] * items + marks[:, 1])
         return cls(connection, whole.first, origins, held, marked, items)
 
-    def holds(self, txns: NDArray[np.int64], items: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def holds(self, txns: Ints, items: Ints) -> Mask:
         """Whether the transactions, a row each, had the items, a column each."""
         places = txns - self.first
         original = _among(places[:, None] * self.items + items, self.marked)
@@ -80,12 +81,12 @@ class _Truth(NamedTuple):
         return original
 
 
-def _pairs(rows: CodedRows[int], items: int) -> NDArray[np.int64]:
+def _pairs(rows: CodedRows[int], items: int) -> Ints:
     return rows.row * items + np.array(rows.names, np.int64)[rows.codes]
 
 
-def _among(values: NDArray[np.int64], ascending: NDArray[np.int64]) -> NDArray[np.bool_]:
-    among: NDArray[np.bool_] = np.append(ascending, -1)[np.searchsorted(ascending, values)] == values
+def _among(values: Ints, ascending: Ints) -> Mask:
+    among: Mask = np.append(ascending, -1)[np.searchsorted(ascending, values)] == values
     return among
 
 
@@ -112,7 +113,7 @@ def _table(truth: _Truth, table: int, number: int, whole: int) -> TrueTable:
     return TrueTable(table, number, truth.holds(txns, items), scored, txns - truth.first, members, len(items) == whole)
 
 
-def _column(connection: sqlite3.Connection, sql: str, table: int) -> NDArray[np.int64]:
+def _column(connection: sqlite3.Connection, sql: str, table: int) -> Ints:
     rows = connection.execute(sql.format("where distance_table = ?"), (table,))
     return np.fromiter((value for (value,) in rows), np.int64)
 
@@ -136,7 +137,7 @@ def outcomes(connection: sqlite3.Connection, attack: int, tables: Sequence[TrueT
 _NONE = np.zeros(0, np.intp)
 
 
-def _by_table(tables: NDArray[Any]) -> dict[int, NDArray[np.intp]]:
+def _by_table(tables: NDArray[Any]) -> dict[int, Ints]:
     """The places of each table, ascending."""
     order = np.argsort(tables, kind="stable")
     first = np.flatnonzero(np.diff(tables[order].astype(np.int64), prepend=-1))
@@ -170,14 +171,14 @@ def fact_outcomes(connection: sqlite3.Connection, attack: int, relation: str) ->
 _NO_FACTS = np.zeros((0, 3), np.int64)
 
 
-def _by_number(rows: NDArray[np.int64]) -> dict[int, NDArray[np.int64]]:
+def _by_number(rows: Ints) -> dict[int, Ints]:
     """What stands behind the first column, by its number."""
     order = np.argsort(rows[:, 0], kind="stable")
     numbers, first = np.unique(rows[order, 0], return_index=True)
     return dict(zip(numbers.tolist(), np.split(rows[order, 1:], first[1:]), strict=False))
 
 
-def _occurrences(connection: sqlite3.Connection, release: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
+def _occurrences(connection: sqlite3.Connection, release: int) -> Iterator[tuple[int, Ints]]:
     """Every generalised item of a release, and the transactions that show it, ascending."""
     dataset = dataset_of(connection, release)
     rows = read_transactions(connection, dataset).rows

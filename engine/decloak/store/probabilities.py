@@ -3,11 +3,11 @@
 import json
 import sqlite3
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Floats
 from decloak.data.assignment import Assignment
 from decloak.store.arrays import damaged, read_array, write_array
 from decloak.store.strikes import findings_count, read_strikes
@@ -35,13 +35,13 @@ class ProbableGift(NamedTuple):
     probability: float
 
 
-def write_probabilities(connection: sqlite3.Connection, attack: int, p: NDArray[np.floating[Any]] | None) -> None:
+def write_probabilities(connection: sqlite3.Connection, attack: int, p: Floats | None) -> None:
     """Keep the probabilities of the findings of an attack, in order."""
     if p is not None:
         write_array(connection, attack, "probabilities", p, table="attack_array")
 
 
-def probabilities(connection: sqlite3.Connection, attack: int) -> NDArray[np.float64] | None:
+def probabilities(connection: sqlite3.Connection, attack: int) -> Floats | None:
     """The probabilities of the findings of an attack, in order, NaN where none is known; None where there are none."""
     p = read_array(connection, attack, "probabilities", table="attack_array")
     if p is not None and (p.dtype.kind != "f" or len(p) != findings_count(connection, attack)):

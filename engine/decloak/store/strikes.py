@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from decloak.arrays import Floats, Ints
 from decloak.store.arrays import damaged, read_array, write_array
 from decloak.store.inserting import insert, insert_rows, next_number
 
@@ -28,9 +29,6 @@ GROUPS = ("table", "row", "column")
 """What the store calls the kinds of groups."""
 PENDING = "not there yet: kept as arrays; `decloak rows` makes its rows"
 _INDEXES = {"finding_attack": "finding (attack)", "struck_cell": "struck (distance_table, row, col)"}
-
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 
 class TableStrikes(NamedTuple):

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from decloak.arrays import Ints
 from decloak.data.rows import CodedRows, Numbers
 from decloak.store.arrays import damaged, read_array, read_texts, write_array, write_texts
 from decloak.store.inserting import insert, insert_rows, next_number
@@ -34,7 +35,6 @@ PENDING = "not there yet: kept as arrays; `decloak rows` makes its rows"
 _INDEXES = {"contains_item": "contains (item)", "published_as_generalised": "published_as (generalised)"}
 
 T = TypeVar("T")
-Ints = NDArray[np.int64]
 
 
 class Extent(NamedTuple):

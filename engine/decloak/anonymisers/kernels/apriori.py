@@ -14,8 +14,9 @@ import numpy as np
 
 from decloak.anonymisers.kernels.count_tree import CountTree, extended, supporting
 from decloak.anonymisers.kernels.raised_cut import Raised, Walked, cure, ranks
+from decloak.arrays import Ints
 from decloak.checks import check_feasible, check_km, longest
-from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.data.hierarchy import Hierarchy
 from decloak.lazy import sparse
 
 __all__ = ["aa", "da"]

@@ -9,11 +9,10 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Floats
 from decloak.data.dataset import Dataset
 from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
@@ -26,8 +25,6 @@ MOST = 8_000
 """Items a learned order is worked out for: distances of all pairs are held in memory, 8 bytes each."""
 FEW = 1_000
 """Items whose leaf order is made optimal, which takes time by their square and more."""
-
-Floats = NDArray[np.floating[Any]]
 
 
 def ordered(data: Dataset, by: str, fanout: int, seed: int = 0) -> Hierarchy:

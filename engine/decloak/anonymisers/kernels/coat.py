@@ -24,9 +24,10 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from decloak.anonymisers.kernels.coat_partners import Seen, best_partner, seen_of
-from decloak.anonymisers.kernels.coat_state import NOWHERE, Ints, Merging
+from decloak.anonymisers.kernels.coat_state import NOWHERE, Merging
 from decloak.anonymisers.kernels.constraints import Constraints, item_names, privacy_constraints, utility_constraints
 from decloak.anonymisers.kernels.rare_sets import rare_patterns
+from decloak.arrays import Ints
 from decloak.checks import check_whole
 from decloak.data.content import Element
 from decloak.data.dataset import Dataset

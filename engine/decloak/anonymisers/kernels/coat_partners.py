@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decloak.anonymisers.kernels.coat_state import NOWHERE, Ints, Merging, loss
+from decloak.anonymisers.kernels.coat_state import NOWHERE, Merging, loss
 from decloak.anonymisers.kernels.rare_sets import PIECE, rare_sets, too_many
+from decloak.arrays import Ints
 
 __all__ = ["Seen", "best_partner", "seen_of"]
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["NOWHERE", "Ints", "Merging", "loss"]
+from decloak.arrays import Ints
 
-Ints = NDArray[np.int64]
+__all__ = ["NOWHERE", "Merging", "loss"]
+
 
 NOWHERE = -1
 """In place of the number of a generalised item: none."""

@@ -15,10 +15,10 @@ from operator import and_
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decloak.anonymisers.kernels.raised_cut import Raised
-from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.arrays import Ints, Mask
+from decloak.data.hierarchy import Hierarchy
 from decloak.lazy import sparse
 
 __all__ = ["CountTree", "extended", "held", "supporting"]
@@ -85,7 +85,7 @@ class CountTree:
         yield from self._breaches((), self._everywhere, self._all, raised, k, size)
 
     def _breaches(
-        self, itemset: Itemset, places: _Places, free: NDArray[np.bool_], raised: Raised, k: int, size: int
+        self, itemset: Itemset, places: _Places, free: Mask, raised: Raised, k: int, size: int
     ) -> Iterator[Itemset]:
         columns, grown = self._grown(places, free)
         if not len(columns):
@@ -106,7 +106,7 @@ class CountTree:
                     self.nodes += 1
                     yield from self._breaches(child, below, self._unrelated(free, column), raised, k, size)
 
-    def _grown(self, places: _Places, free: NDArray[np.bool_]) -> tuple[Ints, _Places]:
+    def _grown(self, places: _Places, free: Mask) -> tuple[Ints, _Places]:
         """Every later column of every place that may join, and the place it leads to."""
         tails = self._start[places.record + 1] - places.after
         ends = np.cumsum(tails)
@@ -123,6 +123,6 @@ class CountTree:
         for column, group in zip(distinct.tolist(), np.split(order, start[1:]), strict=False):
             yield column, _Places(places.record[group], places.after[group])
 
-    def _unrelated(self, free: NDArray[np.bool_], column: int) -> NDArray[np.bool_]:
-        apart: NDArray[np.bool_] = (self._first >= self._end[column]) | (self._end <= self._first[column])
+    def _unrelated(self, free: Mask, column: int) -> Mask:
+        apart: Mask = (self._first >= self._end[column]) | (self._end <= self._first[column])
         return free & apart

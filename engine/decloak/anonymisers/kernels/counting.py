@@ -14,8 +14,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.anonymisers.kernels.records import Mask, Records, entries_of, matrix_of, starts
-from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.anonymisers.kernels.records import Records, entries_of, matrix_of, starts
+from decloak.arrays import Ints, Mask
+from decloak.data.hierarchy import Hierarchy
 from decloak.data.rows import narrow
 from decloak.errors import DecloakError, shown
 from decloak.lazy import sparse
@@ -33,9 +34,9 @@ PIECE = 1 << 18
 class _Places(NamedTuple):
     """Where each label stands: label x at the entries `place[start[x]:start[x + 1]]` of these records."""
 
-    start: NDArray[np.int32]
-    record: NDArray[np.int32]
-    place: NDArray[np.int32]
+    start: Ints
+    record: Ints
+    place: Ints
 
 
 class Rare(Protocol):

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.anonymisers.kernels.records import Mask, Records
+from decloak.anonymisers.kernels.records import Records
+from decloak.arrays import Ints, Mask
 from decloak.compiled import compiled
-from decloak.data.hierarchy import Ints
 
 __all__ = ["rare_compiled"]
 

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from decloak.anonymisers.kernels.count_tree import extended
 from decloak.anonymisers.kernels.raised_cut import Raised, cure, ranks
 from decloak.anonymisers.kernels.records import entries_of, starts
+from decloak.arrays import Ints
 from decloak.checks import check_whole, longest
-from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
 from decloak.lazy import sparse
 

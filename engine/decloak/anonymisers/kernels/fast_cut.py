@@ -22,18 +22,10 @@ from numpy.typing import NDArray
 
 from decloak.anonymisers.kernels.counting import Rare, counter, ends, node_supports
 from decloak.anonymisers.kernels.raised_cut import Raised, Support, cure, prices, ranks
-from decloak.anonymisers.kernels.records import (
-    Mask,
-    Records,
-    coded_records,
-    holding,
-    matrix_of,
-    merged,
-    recoded,
-    renamed,
-)
+from decloak.anonymisers.kernels.records import Records, coded_records, holding, matrix_of, merged, recoded, renamed
+from decloak.arrays import Ints, Mask
 from decloak.checks import check_feasible, check_km
-from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.data.hierarchy import Hierarchy
 from decloak.lazy import sparse
 
 __all__ = ["cut", "refine"]

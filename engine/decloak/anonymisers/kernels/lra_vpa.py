@@ -22,8 +22,9 @@ from decloak.anonymisers.kernels.apriori import aa
 from decloak.anonymisers.kernels.parallel import in_parallel
 from decloak.anonymisers.kernels.raised_cut import Walked
 from decloak.anonymisers.kernels.release import Local
+from decloak.arrays import Ints
 from decloak.checks import check_feasible, check_km, check_whole
-from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.data.hierarchy import Hierarchy
 from decloak.lazy import sparse
 
 __all__ = ["gray_order", "lra", "runs_of_classes", "vpa"]

@@ -19,8 +19,9 @@ import numpy as np
 
 from decloak.anonymisers.kernels.count_tree import held
 from decloak.anonymisers.kernels.raised_cut import ncp, prices
+from decloak.arrays import Ints
 from decloak.checks import check_feasible, check_km, longest
-from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
 from decloak.lazy import sparse
 

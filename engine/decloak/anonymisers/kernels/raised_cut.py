@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.arrays import Ints
+from decloak.data.hierarchy import Hierarchy
 
 __all__ = ["Raised", "Walked", "cure", "maximal", "ncp", "prices", "ranks"]
 

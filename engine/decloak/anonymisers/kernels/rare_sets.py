@@ -8,9 +8,8 @@ So it is enough to leave out one member after the other as long as sets stay rar
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from decloak.anonymisers.kernels.coat_state import Ints
+from decloak.arrays import Floats, Ints, Mask
 from decloak.errors import DecloakError
 
 __all__ = ["PIECE", "rare_patterns", "rare_sets", "too_many"]
@@ -36,7 +35,7 @@ def rare_patterns(patterns: Ints, counts: Ints, k: int) -> Ints:
     return np.concatenate([patterns[:0], *pieces])
 
 
-def rare_sets(patterns: Ints, counts: Ints, k: int, place: str) -> Iterator[tuple[Ints, NDArray[np.bool_]]]:
+def rare_sets(patterns: Ints, counts: Ints, k: int, place: str) -> Iterator[tuple[Ints, Mask]]:
     """Yield sets, each once, and whether they are rare by every column of counts; all that are rare by any.
 
     A column says how many of some records show each pattern.
@@ -63,7 +62,7 @@ def _pieces(sets: Ints, width: int) -> Iterator[Ints]:
         yield sets[start : start + step]
 
 
-def _support(sets: Ints, patterns: Ints, counts: Ints) -> NDArray[np.float64]:
+def _support(sets: Ints, patterns: Ints, counts: Ints) -> Floats:
     """How many records support each set, in every column of counts; whole numbers, floats only for speed."""
-    inside: NDArray[np.float64] = (patterns & sets[:, None] == sets[:, None]).astype(np.float64)
+    inside: Floats = (patterns & sets[:, None] == sets[:, None]).astype(np.float64)
     return inside @ counts.astype(np.float64)

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.arrays import Ints, Mask
+from decloak.data.hierarchy import Hierarchy
 from decloak.data.rows import narrow
 from decloak.lazy import sparse
 
 __all__ = [
-    "Mask", "Records", "coded_records", "entries_of", "holding", "matrix_of", "merged", "recoded", "renamed", "starts",
+    "Records", "coded_records", "entries_of", "holding", "matrix_of", "merged", "recoded", "renamed", "starts",
 ]  # fmt: skip
 
-Mask = NDArray[np.bool_]
 BLOCK, ENTRIES = 1 << 18, 1 << 20
 """Records that are told apart at once, and labels that are put for others: they bound the memory."""
 

@@ -6,11 +6,11 @@ from fractions import Fraction
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Ints
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
-from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.data.hierarchy import Hierarchy
 from decloak.data.rows import CodedRows
 from decloak.data.share import Share
 from decloak.lazy import sparse
@@ -31,14 +31,14 @@ class Local(NamedTuple):
         return cls(np.zeros(records, np.int64), (cut,), tree_nodes)
 
 
-def _loss(tree: Hierarchy, nodes: NDArray[np.integer[Any]]) -> Fraction:
+def _loss(tree: Hierarchy, nodes: Ints) -> Fraction:
     """The information loss over occurrences, by the nodes they are published by; exact."""
     leaves = np.where(tree.leaves > 1, tree.leaves, 0)
     total = int(np.bincount(nodes, minlength=len(leaves)) @ leaves)
     return Fraction(total, len(nodes) * len(tree.items)) if len(nodes) else Fraction(0)
 
 
-def _nodes(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> NDArray[np.integer[Any]]:
+def _nodes(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> Ints:
     """The node that every occurrence of an item is published by."""
     if len(recoding.cuts) == 1:
         return tree.above(recoding.cuts[0]).astype(np.int32)[records.indices]
@@ -52,7 +52,7 @@ def _nodes(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> 
     return nodes
 
 
-def _rows(tree: Hierarchy, records: sparse.csr_array[Any], nodes: NDArray[np.integer[Any]]) -> CodedRows[str]:
+def _rows(tree: Hierarchy, records: sparse.csr_array[Any], nodes: Ints) -> CodedRows[str]:
     """The labels of every record in alphabetical order."""
     # Sorted, so that nothing of the order of a record's items shows.
     present = np.flatnonzero(np.bincount(nodes, minlength=len(tree.labels))).tolist()

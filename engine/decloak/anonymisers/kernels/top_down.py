@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from decloak.anonymisers.kernels.release import Local
+from decloak.arrays import Ints
 from decloak.checks import check_feasible, check_whole
-from decloak.data.hierarchy import Hierarchy, Ints
+from decloak.data.hierarchy import Hierarchy
 from decloak.lazy import sparse
 
 __all__ = ["partition"]
@@ -84,7 +85,7 @@ class _Search:
 
     def partitions(self) -> Iterator[tuple[tuple[int, ...], Ints]]:
         """The nodes held and the records of every partition that no node can be expanded in."""
-        waiting = [np.arange(len(self._item))] if len(self._item) else []
+        waiting: list[Ints] = [np.arange(len(self._item))] if len(self._item) else []
         while waiting:
             occurrences = waiting.pop()
             if self._same(occurrences):

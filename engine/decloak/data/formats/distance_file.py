@@ -13,8 +13,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Mask
 from decloak.data.formats.delimited import cells, read_number, split
 from decloak.data.formats.lines import FilePath, Line, read_lines
 from decloak.data.tables import DistanceTable
@@ -27,7 +27,7 @@ class DistanceFile(NamedTuple):
     """The tables of a file, and which of their cells are original members; None when no star is there."""
 
     tables: tuple[DistanceTable, ...]
-    originals: tuple[NDArray[np.bool_], ...] | None
+    originals: tuple[Mask, ...] | None
 
 
 def read_distances(path: FilePath) -> DistanceFile:
@@ -43,7 +43,7 @@ def _blocks(lines: Sequence[Line]) -> Iterator[list[Line]]:
             yield list(block)
 
 
-def _table(block: list[Line]) -> tuple[DistanceTable, NDArray[np.bool_]]:
+def _table(block: list[Line]) -> tuple[DistanceTable, Mask]:
     head, *rows = block
     name, *columns = split(head)
     if not columns or not rows:

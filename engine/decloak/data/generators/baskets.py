@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Floats, Ints
 from decloak.data.dataset import Dataset
 from decloak.data.rows import CodedRows, Numbers
 from decloak.lazy import sparse
@@ -22,9 +22,6 @@ SPREAD = 0.8
 ROUNDS = 12
 """How often what a record drew twice is drawn anew, before the rest is completed at once."""
 BLOCK = 1 << 22
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.floating[Any]]
 
 
 def baskets(transactions: int, items: int, length: float, seed: int) -> Dataset:
@@ -46,7 +43,8 @@ def shaped(
     lengths = _lengths(records, length, min(longest or max(1, int(25 * length)), items), rng)
     weights = 1 / np.arange(1, items + 1)
     item = rng.permutation(items)
-    summed, held = np.cumsum(weights), np.empty(0, np.int64)
+    held: Ints = np.empty(0, np.int64)
+    summed = np.cumsum(weights)
     for _ in range(ROUNDS):
         missing = lengths - np.bincount(held // items, minlength=records)
         rank = np.searchsorted(summed, rng.random(missing.sum()) * summed[-1])

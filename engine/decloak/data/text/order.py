@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Ints, Mask
 from decloak.data.dataset import Dataset
 from decloak.data.rows import CodedRows
 
@@ -39,15 +39,15 @@ def sorted_warning(dataset: Dataset) -> str | None:
     )
 
 
-def _ranks(keys: Sequence[str]) -> NDArray[np.int64]:
+def _ranks(keys: Sequence[str]) -> Ints:
     """The place of each key among all in alphabetical order; equal keys have the same."""
     place = {key: rank for rank, key in enumerate(sorted(set(keys)))}
     return np.array([place[key] for key in keys], np.int64)
 
 
-def _ascend(rows: CodedRows[str], ranks: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _ascend(rows: CodedRows[str], ranks: Ints) -> Mask:
     """Whether the items of each row have ascending ranks."""
     rank, row = ranks[rows.codes], rows.row
     falls = (rank[1:] < rank[:-1]) & (row[1:] == row[:-1])
-    ascending: NDArray[np.bool_] = np.bincount(row[1:][falls], minlength=len(rows)) == 0
+    ascending: Mask = np.bincount(row[1:][falls], minlength=len(rows)) == 0
     return ascending

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import rankdata
+
+from decloak.arrays import Floats
 
 __all__ = ["Agreement", "Correlation", "agreement"]
 
@@ -57,7 +58,7 @@ def agreement(human: Sequence[float], scores: Sequence[float | None]) -> Agreeme
     )
 
 
-def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _scaled(values: Floats) -> Floats:
     """Values of at most 1, which no correlation can tell from the others, and whose squares are no infinity."""
     largest = np.abs(values).max(initial=0.0)
     return values / largest if largest > 0 else values

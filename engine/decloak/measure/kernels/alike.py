@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.counting.ascending import Ints
+from decloak.arrays import Ints
 from decloak.counting.itemsets import kinds_of
 from decloak.data.rows import CodedRows
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from decloak.counting.ascending import Ints, among, distinct, places_in
+from decloak.arrays import Ints, Mask
+from decloak.counting.ascending import among, distinct, places_in
 from decloak.counting.itemsets import cost_runs
 from decloak.errors import DecloakError
 from decloak.measure.kernels.true_rows import Given, TrueRows
@@ -115,7 +115,7 @@ class _Itemsets(NamedTuple):
 
     last: Ints
     name: Ints
-    together: NDArray[np.bool_]
+    together: Mask
 
     def renamed(self, names: Ints) -> "_Itemsets":
         """Those that are among some names, named by their place there."""
@@ -148,7 +148,7 @@ def _exposed(held: _Sets, by_row: _Sets, by_class: _Sets, first: slice, k: int, 
     return counts
 
 
-def _parted(sets: _Sets, itemsets: _Itemsets, rare: NDArray[np.bool_]) -> Ints:
+def _parted(sets: _Sets, itemsets: _Itemsets, rare: Mask) -> Ints:
     """Rare itemsets that no chunk shows, each once for every class of rows: `class * names + name`, ascending."""
     parted = rare[itemsets.name] & ~itemsets.together
     return distinct(sets.of_class[sets.row[itemsets.last[parted]]] * len(rare) + itemsets.name[parted])

@@ -7,14 +7,13 @@ attack leaves one. The draws depend on the tables and on how much was struck, an
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+
+from decloak.arrays import Mask
 
 __all__ = ["draws_for", "random_strikes"]
 
 DRAWN, MOST_DRAWS = 1000, 10
 """People that draws of the control are of in all, where that is not too many draws."""
-
-Mask = NDArray[np.bool_]
 
 
 def draws_for(people: int) -> int:

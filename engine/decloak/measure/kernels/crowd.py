@@ -12,7 +12,8 @@ from math import comb
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from decloak.arrays import Ints
 
 __all__ = ["MOST_KNOWN", "Crowd", "Itemsets", "asked", "rarest"]
 
@@ -24,8 +25,6 @@ WORK = 200_000_000
 """Bytes of bits that would be gone through if no window ended a search early."""
 FEWEST = 1_000
 """People that stand for all at least: of so many a share is known to three points."""
-
-Ints = NDArray[np.int64]
 
 
 class Itemsets(NamedTuple):
@@ -73,7 +72,7 @@ class Crowd:
         return Itemsets(np.stack(columns[::-1]), np.concatenate(owners), itemset)
 
 
-def asked(lengths: NDArray[np.integer], records: int) -> Ints:
+def asked(lengths: Ints, records: int) -> Ints:
     """The people that are gone through, by their places: all of them where that is little work."""
     people = len(lengths)
     if not people:

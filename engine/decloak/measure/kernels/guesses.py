@@ -6,12 +6,10 @@ left out none, which is wrong. So raw records tell of everybody, and releases of
 """
 
 import numpy as np
-from numpy.typing import NDArray
+
+from decloak.arrays import Floats, Ints
 
 __all__ = ["guessed", "joined"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def guessed(person: Ints, items: Ints, right: Floats, people: int) -> float:

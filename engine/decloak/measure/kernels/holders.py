@@ -17,12 +17,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from decloak.arrays import Ints, Mask
 from decloak.counting.ascending import distinct
 from decloak.data.rows import BLOCK
 
 __all__ = ["Holders"]
 
-Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 FIRST, WIDER = 64, 8
@@ -48,7 +48,7 @@ class Holders:
     """
 
     start: Ints
-    elements: NDArray[np.signedinteger]
+    elements: Ints
     kinds: int
     begin: Ints
     having: Ints
@@ -67,9 +67,7 @@ class Holders:
         return cls(start, item, items, np.arange(items + 1), np.arange(items))
 
     @classmethod
-    def standing(
-        cls, start: Ints, elements: NDArray[np.signedinteger], kinds: int, having: Sequence[Ints]
-    ) -> "Holders":
+    def standing(cls, start: Ints, elements: Ints, kinds: int, having: Sequence[Ints]) -> "Holders":
         """By the elements that stand in records, and those that stand for each item."""
         begin = np.cumsum([0, *map(len, having)], dtype=np.int64)
         return cls(start, elements, kinds, begin, np.concatenate([_none(), *having]))
@@ -85,7 +83,7 @@ class Holders:
         order = np.argsort(of, kind="stable")  # which takes no time where they are ascending
         return replace(self, struck=np.concatenate((self.struck, items))[order], struck_of=of[order])
 
-    def blocks(self, itemsets: Ints) -> "Iterator[tuple[int, Ints, NDArray[np.bool_]]]":
+    def blocks(self, itemsets: Ints) -> "Iterator[tuple[int, Ints, Mask]]":
         """Yield who the candidates are for some itemsets, so many records at a time: the first of these, the itemsets,
         and for each a row of what is true of the candidates.
         """
@@ -123,7 +121,7 @@ class Holders:
                 going[some] = count[some] < 2
         return np.where(count == 1, place, -1)
 
-    def imply(self, shows: "Holders", itemsets: Ints, thirds: Ints) -> NDArray[np.bool_]:
+    def imply(self, shows: "Holders", itemsets: Ints, thirds: Ints) -> Mask:
         """Whether there are candidates for each itemset, and all of them show a further item."""
         alike, any_there = np.ones(len(thirds), np.bool_), np.zeros(len(thirds), np.bool_)
         for window in self._windows(itemsets, alike):
@@ -140,7 +138,7 @@ class Holders:
         items, words = len(self.begin) - 1, -(-self.records // 64)
         return self._window(np.arange(items)[None], np.arange(items), 0, words) if items * words <= FEW_WORDS else None
 
-    def _windows(self, itemsets: Ints, going: NDArray[np.bool_]) -> "Iterator[_Window]":
+    def _windows(self, itemsets: Ints, going: Mask) -> "Iterator[_Window]":
         """The windows in turn, of the itemsets that are still going when it comes to each."""
         first, width, end = 0, FIRST, -(-self.records // 64)
         while first < end and going.any():

@@ -7,12 +7,11 @@ knows what is common: any of the items that COMMON of the records hold, in rando
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from decloak.counting.ascending import Ints
+from decloak.arrays import Ints
 
 __all__ = ["LEVELS", "KnownItems", "Model", "known_of", "orders"]
 
@@ -40,7 +39,7 @@ class KnownItems(NamedTuple):
         return len(self.person)
 
 
-def orders(people: Sequence[NDArray[np.integer[Any]]], support: Ints, records: int, model: Model) -> list[Ints]:
+def orders(people: Sequence[Ints], support: Ints, records: int, model: Model) -> list[Ints]:
     """The items of people that can be known, the first first; `support` is how many records have each item.
 
     >>> [items.tolist() for items in orders([np.array([0, 1, 2])], np.array([3, 1, 2]), 3, "strong")]
@@ -48,7 +47,7 @@ def orders(people: Sequence[NDArray[np.integer[Any]]], support: Ints, records: i
     """
     rng = np.random.default_rng(len(people))
     least = max(1, math.ceil(COMMON * records)) if model == "weak" else 0
-    ordered = []
+    ordered: list[Ints] = []
     for held in people:
         items = np.sort(held.astype(np.int64))
         items = rng.permutation(items[support[items] >= least])

@@ -18,9 +18,9 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from decloak.arrays import Ints, Mask
 from decloak.checks import check_km
 from decloak.counting.itemsets import ItemsetBlock, coded_items, item_sets, itemset_supports, sizes
 from decloak.errors import DecloakError, shown
@@ -69,7 +69,7 @@ class _Records(NamedTuple):
     after: sparse.csr_array[Any]
     true: sparse.csr_array[Any]
     leading: int
-    names: NDArray[np.int64]
+    names: Ints
     items: tuple[str, ...]
 
 
@@ -165,16 +165,14 @@ def _protected(records: _Records, k: int, m: int) -> Iterator[ItemsetBlock]:
         yield from itemset_supports(stacked, size, weights=weights, leading=records.leading, low=k << 2 * FIELD)
 
 
-def _least(
-    records: _Records, itemsets: NDArray[np.int64], before: NDArray[np.int64], after: NDArray[np.int64], most: int
-) -> Iterator[Exposed]:
+def _least(records: _Records, itemsets: Ints, before: Ints, after: Ints, most: int) -> Iterator[Exposed]:
     """The least supported of itemsets of one size, alphabetical among equals."""
     names = np.sort(records.names[itemsets], axis=1)
     for row in np.lexsort((*names.T[::-1], after))[:most]:
         yield Exposed(tuple(records.items[name] for name in names[row]), int(before[row]), int(after[row]))
 
 
-def _singled_out(records: sparse.csr_array[Any], m: int, leading: int | None = None) -> NDArray[np.bool_]:
+def _singled_out(records: sparse.csr_array[Any], m: int, leading: int | None = None) -> Mask:
     """The records that alone hold some itemset of at most m items.
 
     A record weighs its number and a one in the higher field: a sum with a one there is the only holder's.

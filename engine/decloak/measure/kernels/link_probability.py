@@ -25,8 +25,8 @@ from math import comb, factorial, perm, prod, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Ints, Mask
 from decloak.attack.reconstruction import (
     MOST_TABLES,
     ClassCounts,
@@ -193,7 +193,7 @@ def _tallies(apart: Pieces, parts: Sequence[frozenset[str]], tables: Iterable[tu
     return tallies
 
 
-def _columns(apart: Pieces) -> list[NDArray[np.bool_]]:
+def _columns(apart: Pieces) -> list[Mask]:
     """For each chunk which of its items a distinct sub-record holds; the last row is that of no sub-record."""
     return [
         np.array([[item in subrecord for item in sorted(_union(kinds))] for subrecord in (*kinds, frozenset())], bool)
@@ -201,7 +201,7 @@ def _columns(apart: Pieces) -> list[NDArray[np.bool_]]:
     ]
 
 
-def _code(apart: Pieces, parts: Sequence[frozenset[str]]) -> NDArray[np.int64]:
+def _code(apart: Pieces, parts: Sequence[frozenset[str]]) -> Ints:
     """The columns of each part's items, filled up with the one that always holds; items not there never hold."""
     names = [item for kinds in apart.distinct for item in sorted(_union(kinds))]
     place = {item: column for column, item in enumerate(names)}
@@ -211,7 +211,7 @@ def _code(apart: Pieces, parts: Sequence[frozenset[str]]) -> NDArray[np.int64]:
     return np.array(rows, np.int64).reshape(len(parts), longest)
 
 
-def _edges(rows: int) -> NDArray[np.bool_]:
+def _edges(rows: int) -> Mask:
     return np.tile(np.array([False, True]), (rows, 1))
 
 

@@ -9,17 +9,14 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from decloak.counting.ascending import Ints
+from decloak.arrays import Floats, Ints, Mask
 from decloak.data.rows import BLOCK
 from decloak.lazy import sparse
 from decloak.measure.kernels.holders import Holders
 
 __all__ = ["LookedUp", "guess", "looked_up"]
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 PEOPLE = 128
 """People that are looked up at a time."""

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from decloak.counting.ascending import Ints
+from decloak.arrays import Floats, Ints
 from decloak.data.assignment import ChunkNumber
 from decloak.data.disassociated import Chunk, Disassociated
 from decloak.lazy import sparse
@@ -23,7 +22,6 @@ from decloak.rules.reassociate.shared import shared_places
 
 __all__ = ["Given", "Laid", "laid_out", "looked_up_in_clusters"]
 
-Floats = NDArray[np.float64]
 Given = Mapping[tuple[int, ChunkNumber, tuple[str, ...]], Mapping[int, float]]
 """The rows that units were given to, by cluster, chunk and items in order, each with its probability."""
 

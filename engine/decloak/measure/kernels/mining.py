@@ -13,9 +13,9 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from decloak.arrays import Ints, Mask
 from decloak.checks import check_whole
 from decloak.counting.frequent import frequent, row_numbers
 from decloak.data.dataset import Dataset
@@ -30,8 +30,7 @@ __all__ = ["MOST", "Level", "Ml2", "least_support", "ml2", "tkd_labels"]
 MOST = 1_000_000
 """Frequent itemsets of one level; with more of them the threshold is too low to tell anything."""
 
-Ints = NDArray[np.int64]
-Sets = NDArray[np.int64]
+Sets = Ints
 """Sets of nodes, one a row, descending; -1 fills rows up."""
 
 
@@ -165,7 +164,7 @@ def _lifted(sets: Sets, lift: Ints) -> Sets:
     return np.sort(np.where(same, -1, nodes), axis=1)[:, ::-1]
 
 
-def _among(sets: Sets, among: Sets) -> NDArray[np.bool_]:
+def _among(sets: Sets, among: Sets) -> Mask:
     width = max(sets.shape[1], among.shape[1])
     number = row_numbers(np.concatenate((_wide(sets, width), _wide(among, width))))
     return np.isin(number[: len(sets)], number[len(sets) :])

@@ -9,15 +9,13 @@ from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from decloak.counting.ascending import Ints, places_in
+from decloak.arrays import Floats, Ints
+from decloak.counting.ascending import places_in
 from decloak.data.disassociated import Disassociated
 from decloak.measure.kernels.true_rows import Given, TrueRows, Unit, crossed
 
 __all__ = ["PutBack", "Released", "anchored", "possible", "put_back", "reconstructed_at_random", "released"]
-
-Floats = NDArray[np.float64]
 
 
 class Released(NamedTuple):

@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decloak.counting.ascending import Ints, among
+from decloak.arrays import Ints
+from decloak.counting.ascending import among
 from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Disassociated
 from decloak.measure.kernels.true_rows import Given, TrueRows, Truth

@@ -12,7 +12,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from decloak.arrays import Floats, Ints, Mask
 
 __all__ = ["Recovery", "mean_density", "pool", "recovery"]
 
@@ -102,10 +103,10 @@ def _ratio(part: float, whole: float) -> float | None:
 
 
 def recovery(
-    order: NDArray[np.integer[Any]],
-    original: NDArray[np.bool_],
-    scored: NDArray[np.bool_],
-    weight: NDArray[np.floating[Any]] | None = None,
+    order: Ints,
+    original: Mask,
+    scored: Mask,
+    weight: Floats | None = None,
     *,
     whole: bool = True,
 ) -> Recovery:
@@ -145,7 +146,7 @@ def recovery(
     )
 
 
-def _ranks(order: NDArray[np.integer[Any]], weight: NDArray[np.floating[Any]] | None) -> NDArray[np.int64]:
+def _ranks(order: Ints, weight: Floats | None) -> Ints:
     """Suspicion as whole numbers from 0; ties share one, neighbours within EPSILON are ties."""
     ranks = np.zeros(order.shape, np.int64)
     unstruck = order < 0
@@ -160,7 +161,7 @@ def _ranks(order: NDArray[np.integer[Any]], weight: NDArray[np.floating[Any]] | 
     return ranks
 
 
-def _concordance(ranks: NDArray[np.int64], hidden: NDArray[np.bool_]) -> tuple[int, int]:
+def _concordance(ranks: Ints, hidden: Mask) -> tuple[int, int]:
     """Mann-Whitney: pairs of a hidden and another cell; 2 for each in order and 1 for each tie."""
     size = int(ranks.max(initial=0)) + 1
     added = np.bincount(ranks[hidden], minlength=size)

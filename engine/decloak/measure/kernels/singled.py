@@ -11,7 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from decloak.counting.ascending import Ints, among, distinct
+from decloak.arrays import Ints
+from decloak.counting.ascending import among, distinct
 from decloak.measure.kernels.crowd import Crowd, Itemsets
 from decloak.measure.kernels.holders import Holders
 

@@ -16,19 +16,17 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment, linprog
 
+from decloak.arrays import Floats, Ints
 from decloak.errors import DecloakError, shown
 
 __all__ = ["MeanDistance", "mean_distance"]
 
 COPIES = 200
 """Copies of words to assign at most; a programme is faster beyond."""
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class MeanDistance(NamedTuple):
@@ -54,13 +52,13 @@ class _Vectors:
     def known(self, words: Iterable[str]) -> frozenset[int]:
         return frozenset(self._number[word] for word in words if word in self._number)
 
-    def distances(self, rows: Sequence[int], columns: Sequence[int]) -> Array:
+    def distances(self, rows: Sequence[int], columns: Sequence[int]) -> Floats:
         """The distance of every word of one list to every word of the other."""
         apart = self._array[rows, None] - self._array[None, columns]
         return np.asarray(np.sqrt(np.square(apart).sum(axis=2)))
 
 
-def _vector(word: str, vector: ArrayLike) -> Array:
+def _vector(word: str, vector: ArrayLike) -> Floats:
     try:
         read = np.asarray(vector, dtype=np.float64)
     except (TypeError, ValueError):
@@ -115,7 +113,7 @@ def _distance(a: frozenset[int], b: frozenset[int], vectors: _Vectors) -> float:
     return (_cheapest(cost, supply, demand) if relaxed is None else relaxed) / (len(a) * len(b))
 
 
-def _relaxed(cost: Array, supply: Integers, demand: Integers) -> float | None:
+def _relaxed(cost: Floats, supply: Ints, demand: Ints) -> float | None:
     """The cost when every word goes, or comes, from the nearest, where that meets demand and supply; else None."""
     for way, sent, due in ((cost, supply, demand), (cost.T, demand, supply)):
         nearest = way.argmin(axis=1)
@@ -124,7 +122,7 @@ def _relaxed(cost: Array, supply: Integers, demand: Integers) -> float | None:
     return None
 
 
-def _cheapest(cost: Array, supply: Integers, demand: Integers) -> float:
+def _cheapest(cost: Floats, supply: Ints, demand: Ints) -> float:
     unit = int(np.gcd.reduce(np.concatenate((supply, demand))))
     if supply.sum() // unit <= COPIES:
         copies = np.repeat(np.repeat(cost, supply // unit, axis=0), demand // unit, axis=1)
@@ -132,7 +130,7 @@ def _cheapest(cost: Array, supply: Integers, demand: Integers) -> float:
     return _programmed(cost, supply, demand)
 
 
-def _programmed(cost: Array, supply: Integers, demand: Integers) -> float:
+def _programmed(cost: Floats, supply: Ints, demand: Ints) -> float:
     if find_spec("ot"):
         import ot  # type: ignore[import-not-found, import-untyped, unused-ignore]
 

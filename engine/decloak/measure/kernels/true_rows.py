@@ -11,9 +11,9 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from decloak.counting.ascending import Ints, distinct, places_in
+from decloak.arrays import Ints, Mask
+from decloak.counting.ascending import distinct, places_in
 from decloak.data.assignment import Assignment, ChunkNumber
 from decloak.data.disassociated import Cluster, Disassociated
 from decloak.errors import DecloakError
@@ -186,7 +186,7 @@ class TrueRows:
         return "T" if chunk == TERM else chunk if chunk > 0 else self._shared[0][SHARED - chunk]
 
     @cached_property
-    def _of_shared(self) -> NDArray[np.bool_]:
+    def _of_shared(self) -> Mask:
         shared = np.array([is_shared(chunk) for _, chunk, _ in self._units[0]], np.bool_)
         return shared[self.true // max(1, self.rows)]
 

@@ -10,10 +10,10 @@ import copy
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Floats, Ints, Mask
 from decloak.rules.eliminate.groups import heaviest, measure_of
-from decloak.rules.eliminate.state import EPS, Array, Batch, Integers
+from decloak.rules.eliminate.state import EPS, Batch
 from decloak.rules.eliminate.strategy import Strategy
 
 __all__ = ["LOWEST", "Choice", "Lines", "WholeTable"]
@@ -31,11 +31,11 @@ class Choice(NamedTuple):
     A table that goes on without striking had its best group shut, and looks again.
     """
 
-    on: NDArray[np.bool_]
-    tables: Integers
-    groups: Integers
-    suspicion: Array
-    cells: Integers
+    on: Mask
+    tables: Ints
+    groups: Ints
+    suspicion: Floats
+    cells: Ints
 
 
 class WholeTable:
@@ -48,7 +48,7 @@ class WholeTable:
         self.suspicions = self._measure(batch, self._everything(batch))[:, None]
         self._refresh(batch, np.arange(len(batch.w)))
 
-    def choose(self, batch: Batch, threshold: Array) -> Choice:
+    def choose(self, batch: Batch, threshold: Floats) -> Choice:
         """The next cell of every table whose suspicion exceeds its threshold."""
         w = self._may_go.reshape(batch.size, -1)
         # argmax of what is equal to the largest is the first of equals, row by row: the tie every strike breaks alike.
@@ -59,20 +59,20 @@ class WholeTable:
         (tables,) = on.nonzero()
         return Choice(on, tables, np.zeros_like(tables), suspicion[tables], cells[tables])
 
-    def changed(self, batch: Batch, choice: Choice, cross: Integers, change: Array) -> None:
+    def changed(self, batch: Batch, choice: Choice, cross: Ints, change: Floats) -> None:
         """Look again at the cells of the crosses."""
         self._refresh(batch, cross)
 
-    def take(self, size: int, keep: Integers) -> "WholeTable":
+    def take(self, size: int, keep: Ints) -> "WholeTable":
         """The same for some of `size` tables."""
         taken = copy.copy(self)
         taken._may_go = self._may_go.reshape(size, -1)[keep].ravel()
         return taken
 
-    def _refresh(self, batch: Batch, entries: Integers) -> None:
+    def _refresh(self, batch: Batch, entries: Ints) -> None:
         self._may_go[entries] = np.where(batch.eligible(entries), batch.w[entries], LOWEST)
 
-    def _everything(self, batch: Batch) -> Integers:
+    def _everything(self, batch: Batch) -> Ints:
         return np.arange(len(batch.w)).reshape(batch.size, -1)
 
 
@@ -94,7 +94,7 @@ class Lines:
         self._remeasure(batch, present)
         self.suspicions = np.where(self._bound > LOWEST, self._bound, np.nan)
 
-    def choose(self, batch: Batch, threshold: Array) -> Choice:
+    def choose(self, batch: Batch, threshold: Floats) -> Choice:
         """The next cell of every table with a V above its threshold, unless that cell may not go."""
         best = self._best()
         reach = np.maximum(best.max(axis=1), threshold)
@@ -116,7 +116,7 @@ class Lines:
         go = may_go & exceeds
         return Choice(on, tables[go], groups[go], suspicion[go], cells[go])
 
-    def changed(self, batch: Batch, choice: Choice, cross: Integers, change: Array) -> None:
+    def changed(self, batch: Batch, choice: Choice, cross: Ints, change: Floats) -> None:
         """Loosen the bound of every group by the change of its cell in the cross.
 
         The struck cell's own row and column lost a cell, which may merge two gaps into one of any size.
@@ -132,26 +132,24 @@ class Lines:
         state[(change > 0) & (state != _NONE)] = _STALE
         self._state[tables] = state
 
-    def take(self, size: int, keep: Integers) -> "Lines":
+    def take(self, size: int, keep: Ints) -> "Lines":
         """The same for some of `size` tables."""
         taken = copy.copy(self)
         taken._bound, taken._state = self._bound[keep], self._state[keep]
         return taken
 
-    def _best(self) -> Array:
+    def _best(self) -> Floats:
         """V where it is known and the group not shut."""
         return np.where(self._state == _KNOWN, self._bound, LOWEST)
 
-    def _remeasure(self, batch: Batch, which: NDArray[np.bool_]) -> None:
+    def _remeasure(self, batch: Batch, which: Mask) -> None:
         tables, groups = np.nonzero(which)
         for selected, lines in batch.by_axis(tables, groups):
             v = self._measure(batch, lines)
             self._bound[tables[selected], groups[selected]] = np.where(np.isnan(v), LOWEST, v)
         self._state[tables, groups] = _KNOWN
 
-    def _open(
-        self, batch: Batch, tables: Integers, groups: Integers, leaders: Integers
-    ) -> tuple[Integers, NDArray[np.bool_]]:
+    def _open(self, batch: Batch, tables: Ints, groups: Ints, leaders: Ints) -> tuple[Ints, Mask]:
         """The heaviest cell of each group, and whether that cell may go and the heaviest of the leader may too.
 
         The leader has the largest V, the group is the first of those equal to it: neither may be shut.
@@ -162,7 +160,7 @@ class Lines:
             may_go[behind] &= self._heaviest(batch, tables[behind], leaders[behind])[1]
         return cells, may_go
 
-    def _heaviest(self, batch: Batch, tables: Integers, groups: Integers) -> tuple[Integers, NDArray[np.bool_]]:
+    def _heaviest(self, batch: Batch, tables: Ints, groups: Ints) -> tuple[Ints, Mask]:
         """The heaviest cell of each group, and whether it may go; the group is shut when it may not."""
         entries = np.empty_like(tables)
         for selected, lines in batch.by_axis(tables, groups):

@@ -7,19 +7,16 @@ learned from).
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Floats, Ints
 from decloak.attack.logistic import learn_calibrated
-from decloak.data.tables import Floats
 from decloak.rules.confidence import Confidence, known, unsure
 from decloak.rules.eliminate.kernel import Elimination
 
 __all__ = ["FEWEST", "confident"]
 
-Ints = NDArray[np.integer[Any]]
 FEWEST = 30
 """Right and wrong strikes on tables of plain items below which they do not say how likely one is right."""
 

@@ -12,14 +12,14 @@ Each function takes the weights of many groups at once, a row each, NaN where a 
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from decloak.rules.eliminate.state import EPS, Array, Batch, Integers
+from decloak.arrays import Floats, Ints, Mask
+from decloak.rules.eliminate.state import EPS, Batch
 from decloak.rules.eliminate.strategy import Strategy
 
 __all__ = ["heaviest", "inheritance", "largest_gap", "lower_cluster", "measure_of"]
 
-Measure = Callable[[Batch, Integers], Array]
+Measure = Callable[[Batch, Ints], Floats]
 
 
 def measure_of(strategy: Strategy) -> Measure:
@@ -30,20 +30,20 @@ def measure_of(strategy: Strategy) -> Measure:
     if isinstance(formula, str):
         return lambda batch, entries: np.fmax.reduce(batch.w[entries], axis=1)
 
-    def measure(batch: Batch, entries: Integers) -> Array:
+    def measure(batch: Batch, entries: Ints) -> Floats:
         v = formula.numpy({"w": batch.w[entries], "d": batch.columns["d"][entries]})
         return np.broadcast_to(v, (len(entries), 1))[:, 0]
 
     return measure
 
 
-def largest_gap(w: Array) -> Array:
+def largest_gap(w: Floats) -> Floats:
     ascending = np.sort(w, axis=1)
-    v: Array = np.fmax.reduce(ascending[:, 1:] - ascending[:, :-1], axis=1, initial=0.0)
+    v: Floats = np.fmax.reduce(ascending[:, 1:] - ascending[:, :-1], axis=1, initial=0.0)
     return v
 
 
-def lower_cluster(w: Array) -> NDArray[np.bool_]:
+def lower_cluster(w: Floats) -> Mask:
     ascending = np.sort(w, axis=1)
     gaps = ascending[:, 1:] - ascending[:, :-1]
     largest = np.fmax.reduce(gaps, axis=1, initial=0.0)
@@ -51,18 +51,18 @@ def lower_cluster(w: Array) -> NDArray[np.bool_]:
     top = ascending[np.arange(len(w)), below]
     # Without a gap all weights are equal, and the whole group is its lower cluster.
     top[largest <= EPS] = np.inf
-    below_it: NDArray[np.bool_] = w <= top[:, None]
+    below_it: Mask = w <= top[:, None]
     return below_it
 
 
-def heaviest(w: Array) -> Integers:
+def heaviest(w: Floats) -> Ints:
     """The place of the largest weight of each group, the first of equals."""
-    largest: Array = np.fmax.reduce(w, axis=1)
-    place: Integers = np.argmax(w >= largest[:, None] - EPS, axis=1)
+    largest: Floats = np.fmax.reduce(w, axis=1)
+    place: Ints = np.argmax(w >= largest[:, None] - EPS, axis=1)
     return place
 
 
-def inheritance(w: Array, struck: Integers, q: Array) -> Array:
+def inheritance(w: Floats, struck: Ints, q: Floats) -> Floats:
     """What every cell of each group gains when the one at place `struck`, still in `w`, goes."""
     group = np.arange(len(w))
     heirs = lower_cluster(w)

@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from decloak.arrays import Floats, Ints, Mask
 from decloak.errors import DecloakError
 from decloak.rules.eliminate.choice import LOWEST, Lines, WholeTable
 from decloak.rules.eliminate.one_pass import strike_in_one_pass
 from decloak.rules.eliminate.rounds import strike_in_rounds
 from decloak.rules.eliminate.separable import strike_large, worth
-from decloak.rules.eliminate.state import Array, Batch, Integers, Remainder, StrikeLog, TableColumns, make_batch
+from decloak.rules.eliminate.state import Batch, Remainder, StrikeLog, TableColumns, make_batch
 from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
 from decloak.rules.expression import scores
 
@@ -39,14 +40,14 @@ class Steps(NamedTuple):
     w of the cell where the largest of the table is suspicious; NaN for a coin. `weight` is w of the cell.
     """
 
-    round: Integers
-    row: Integers
-    col: Integers
-    kind: Integers
-    group: Integers
-    suspicion: Array
-    weight: Array
-    threshold: Array
+    round: Ints
+    row: Ints
+    col: Ints
+    kind: Ints
+    group: Ints
+    suspicion: Floats
+    weight: Floats
+    threshold: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +58,13 @@ class Elimination:
     it would strike next. `row_weight` and `col_weight` are their R and C, None when nothing is redistributed.
     """
 
-    kept: NDArray[np.bool_]
-    scored: NDArray[np.bool_]
+    kept: Mask
+    scored: Mask
     threshold: float | None
     steps: Steps
-    weight: Array
-    row_weight: Array | None
-    col_weight: Array | None
+    weight: Floats
+    row_weight: Floats | None
+    col_weight: Floats | None
 
 
 def eliminate(
@@ -139,7 +140,7 @@ def _read(
     return read
 
 
-def _grid(values: ArrayLike, what: str) -> Array:
+def _grid(values: ArrayLike, what: str) -> Floats:
     try:
         grid = scores(values)
     except (TypeError, ValueError, OverflowError):
@@ -162,7 +163,7 @@ def _slices(shapes: Sequence[tuple[int, ...]]) -> Iterator[list[int]]:
         yield from (numbers[first : first + most] for first in range(0, len(numbers), most))
 
 
-def _thresholds(batch: Batch, strategy: Strategy, suspicions: Array, threshold: float | None, ratio: float) -> Array:
+def _thresholds(batch: Batch, strategy: Strategy, suspicions: Floats, threshold: float | None, ratio: float) -> Floats:
     """The threshold of each table: given, or the strategy's own, 0 where that has no value."""
     if strategy.strike == "coin" or (threshold is None and strategy.threshold is None):
         return np.full(batch.size, LOWEST)
@@ -202,7 +203,7 @@ def _steps(strikes: StrikeLog, batch: Batch, whole: bool, threshold: float | Non
     return Steps(np.arange(1, count + 1), row, col, kind, group, strikes.suspicion, strikes.weight, limit)
 
 
-def _elimination(d: Array, threshold: float | None, steps: Steps, remaining: Remainder) -> Elimination:
+def _elimination(d: Floats, threshold: float | None, steps: Steps, remaining: Remainder) -> Elimination:
     kept = np.ones(d.shape, dtype=np.bool_)
     kept[steps.row, steps.col] = False
     return Elimination(kept, ~np.isnan(d), threshold, steps, *remaining)

@@ -13,8 +13,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from decloak.arrays import Floats, Ints
 from decloak.rules.eliminate.groups import heaviest
-from decloak.rules.eliminate.state import EPS, Array, Batch, Integers, Remainder, StrikeLog
+from decloak.rules.eliminate.state import EPS, Batch, Remainder, StrikeLog
 from decloak.rules.eliminate.strategy import Strike
 
 __all__ = ["strike_in_one_pass"]
@@ -23,7 +24,7 @@ _MASK = (1 << 64) - 1
 
 
 def strike_in_one_pass(
-    batch: Batch, strike: Strike, threshold: Array, seeds: Sequence[int] | None, rounds: int | None
+    batch: Batch, strike: Strike, threshold: Floats, seeds: Sequence[int] | None, rounds: int | None
 ) -> tuple[list[StrikeLog], dict[int, Remainder]]:
     """Strike from the tables of a batch; `seeds` are those of all tables, by number."""
     log: list[StrikeLog] = []
@@ -41,7 +42,7 @@ def strike_in_one_pass(
     return log, remaining
 
 
-def _candidates(strike: Strike, w: Array, threshold: float, seed: int) -> Integers:
+def _candidates(strike: Strike, w: Floats, threshold: float, seed: int) -> Ints:
     """The cells a strike tries, in its order; `w` is the flat table, NaN where nothing is scored."""
     scored = np.flatnonzero(~np.isnan(w))
     if strike == "coin":
@@ -55,7 +56,7 @@ def _candidates(strike: Strike, w: Array, threshold: float, seed: int) -> Intege
     return above[_descending(w[above])]
 
 
-def _struck_in_turn(cells: Integers, rows: int, cols: int) -> Integers:
+def _struck_in_turn(cells: Ints, rows: int, cols: int) -> Ints:
     """Those of the cells that may go when their turn comes."""
     # Unscored cells count as items that remain: nobody can strike them.
     row_left, col_left, struck = [cols] * rows, [rows] * cols, []
@@ -68,7 +69,7 @@ def _struck_in_turn(cells: Integers, rows: int, cols: int) -> Integers:
     return np.array(struck, dtype=np.intp)
 
 
-def _descending(w: Array) -> Integers:
+def _descending(w: Floats) -> Ints:
     """Positions by repeatedly taking the largest left, the first of equals.
 
     Values that are not equal to a neighbour in order are simply sorted. In a run of neighbours that are, the
@@ -86,7 +87,7 @@ def _descending(w: Array) -> Integers:
     return order
 
 
-def _taken(positions: list[int], w: Array) -> list[int]:
+def _taken(positions: list[int], w: Floats) -> list[int]:
     taken = []
     while positions:
         largest = max(w[position] for position in positions)

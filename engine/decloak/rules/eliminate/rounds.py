@@ -7,16 +7,17 @@ Tables go in lock step, a strike from each at a time; those that are done leave 
 
 import numpy as np
 
+from decloak.arrays import Floats
 from decloak.rules.eliminate.choice import Choice, Lines, WholeTable
 from decloak.rules.eliminate.groups import inheritance
-from decloak.rules.eliminate.state import Array, Batch, Remainder, StrikeLog
+from decloak.rules.eliminate.state import Batch, Remainder, StrikeLog
 from decloak.rules.eliminate.strategy import Redistribute
 
 __all__ = ["strike_in_rounds"]
 
 
 def strike_in_rounds(
-    batch: Batch, chooser: Lines | WholeTable, redistribute: Redistribute, threshold: Array, rounds: int | None
+    batch: Batch, chooser: Lines | WholeTable, redistribute: Redistribute, threshold: Floats, rounds: int | None
 ) -> tuple[list[StrikeLog], dict[int, Remainder]]:
     """Strike from the tables of a batch until each is done."""
     limit, count = threshold.copy(), np.zeros(batch.size, dtype=np.intp)
@@ -60,7 +61,7 @@ def _strike(batch: Batch, chooser: Lines | WholeTable, choice: Choice, redistrib
     batch.columns["col_left"][in_col] -= 1
     if redistribute == "none":
         batch.w[struck] = np.nan
-        change = np.zeros(cross.shape)
+        change: Floats = np.zeros(cross.shape)
     else:
         change = batch.weigh_again(choice.tables, cross)
     chooser.changed(batch, choice, cross, change)

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from decloak.arrays import Floats, Ints
 from decloak.errors import DecloakError, shown
 from decloak.formula import Name, parse
-from decloak.rules.eliminate.state import Array, Batch, Integers, Remainder, StrikeLog
+from decloak.rules.eliminate.state import Batch, Remainder, StrikeLog
 from decloak.rules.eliminate.strategy import Redistribute, Strategy
 from decloak.rules.expression import Expression
 
@@ -67,7 +68,7 @@ def worth(shapes: Sequence[tuple[int, ...]]) -> bool:
 
 
 def strike_large(
-    batch: Batch, strategy: Strategy, threshold: Array, rounds: int | None, required: bool
+    batch: Batch, strategy: Strategy, threshold: Floats, rounds: int | None, required: bool
 ) -> tuple[list[StrikeLog], dict[int, Remainder]] | None:
     """Strike from the tables of a batch by compiled loops; None where these do not fit, pay or exist.
 
@@ -106,18 +107,18 @@ def _loops(required: bool) -> Any:
 class _LargeTable:
     """A table by bars, the groups of its shorter kind, and lines, those of the longer."""
 
-    d: Array
+    d: Floats
     wide: bool  # whether bars are columns
     handing: bool
-    of_bar: Array  # the factor of a bar by how many of its items are left
-    of_line: Array  # that of a line
-    left: Integers  # items left of each bar
-    remaining: Integers  # items left of each line
-    by_bar: Array  # the weights that bars handed on to cells
-    by_line: Array  # those that lines handed on
+    of_bar: Floats  # the factor of a bar by how many of its items are left
+    of_line: Floats  # that of a line
+    left: Ints  # items left of each bar
+    remaining: Ints  # items left of each line
+    by_bar: Floats  # the weights that bars handed on to cells
+    by_line: Floats  # those that lines handed on
 
     @classmethod
-    def of(cls, d: Array, factors: Factors) -> "_LargeTable":
+    def of(cls, d: Floats, factors: Factors) -> "_LargeTable":
         wide = d.shape[1] > d.shape[0]
         of_row, of_col = _counted(factors.row, "row_left", d.shape[1], d), _counted(factors.col, "col_left", len(d), d)
         of_bar, of_line = (of_col, of_row) if wide else (of_row, of_col)
@@ -183,7 +184,7 @@ class _LargeTable:
         return Remainder(w, None, None) if redistribute == "none" else Remainder(w, *shares)
 
 
-def _counted(factor: Expression | None, left: str, most: int, d: Array) -> Array:
+def _counted(factor: Expression | None, left: str, most: int, d: Floats) -> Floats:
     """A factor by how many items are left, from 0, which never are."""
     if factor is None:
         return np.ones(most + 1)

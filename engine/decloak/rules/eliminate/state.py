@@ -17,60 +17,57 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Floats, Ints, Mask
 from decloak.formula import Call
 from decloak.rules.eliminate.strategy import Strategy
 from decloak.rules.expression import Expression
 
-__all__ = ["EPS", "Array", "Batch", "Integers", "Remainder", "StrikeLog", "TableColumns", "make_batch"]
+__all__ = ["EPS", "Batch", "Remainder", "StrikeLog", "TableColumns", "make_batch"]
 
 EPS = 1e-9
 """Values this near are equal."""
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class TableColumns:
     """Distances of one generalised item, NaN where unscored, and the further columns of its cells."""
 
-    d: Array
-    further: Mapping[str, Array]
+    d: Floats
+    further: Mapping[str, Floats]
 
 
 class StrikeLog(NamedTuple):
     """Some strikes, an entry each: from which table, which cell of it, as the heaviest of which group."""
 
-    table: Integers
-    cell: Integers
-    group: Integers
-    suspicion: Array
-    weight: Array
+    table: Ints
+    cell: Ints
+    group: Ints
+    suspicion: Floats
+    weight: Floats
 
 
 class Remainder(NamedTuple):
     """w, R and C of the cells left of one table; R and C are None where nothing is redistributed."""
 
-    weight: Array
-    row_weight: Array | None
-    col_weight: Array | None
+    weight: Floats
+    row_weight: Floats | None
+    col_weight: Floats | None
 
 
 @dataclass
 class Batch:
     """The working arrays; `columns` are flat, by name, and hold whatever `weigh` reads."""
 
-    number: Integers
-    rows: Integers
-    cols: Integers
+    number: Ints
+    rows: Ints
+    cols: Ints
     height: int
     width: int
     weigh: Expression
-    columns: dict[str, Array]
-    aggregates: dict[Call, Array]
-    w: Array
+    columns: dict[str, Floats]
+    aggregates: dict[Call, Floats]
+    w: Floats
 
     @property
     def size(self) -> int:
@@ -80,24 +77,24 @@ class Batch:
     def stride(self) -> int:
         return self.height * self.width
 
-    def cells(self, name: str) -> Array:
+    def cells(self, name: str) -> Floats:
         return self.columns[name].reshape(self.size, -1)
 
     @cached_property
-    def _across(self) -> Integers:
+    def _across(self) -> Ints:
         return np.arange(self.width)
 
     @cached_property
-    def _down(self) -> Integers:
+    def _down(self) -> Ints:
         return np.arange(self.height) * self.width
 
-    def row(self, tables: Integers, rows: Integers) -> Integers:
+    def row(self, tables: Ints, rows: Ints) -> Ints:
         return (tables * self.stride + rows * self.width)[:, None] + self._across
 
-    def column(self, tables: Integers, cols: Integers) -> Integers:
+    def column(self, tables: Ints, cols: Ints) -> Ints:
         return (tables * self.stride + cols)[:, None] + self._down
 
-    def by_axis(self, tables: Integers, groups: Integers) -> Iterator[tuple[Integers, Integers]]:
+    def by_axis(self, tables: Ints, groups: Ints) -> Iterator[tuple[Ints, Ints]]:
         """The entries of groups of some tables: the places of rows among them and their entries, then the columns."""
         is_row = groups < self.height
         (rows,), (cols,) = is_row.nonzero(), (~is_row).nonzero()
@@ -106,13 +103,13 @@ class Batch:
         if cols.size:
             yield cols, self.column(tables[cols], groups[cols] - self.height)
 
-    def eligible(self, entries: Integers) -> NDArray[np.bool_]:
+    def eligible(self, entries: Ints) -> Mask:
         """Whether cells may go: they have a weight, and another item of their row and of their column is left."""
         neighboured = (self.columns["row_left"][entries] >= 2) & (self.columns["col_left"][entries] >= 2)
-        may_go: NDArray[np.bool_] = neighboured & ~np.isnan(self.w[entries])
+        may_go: Mask = neighboured & ~np.isnan(self.w[entries])
         return may_go
 
-    def weigh_again(self, tables: Integers, entries: Integers) -> Array:
+    def weigh_again(self, tables: Ints, entries: Ints) -> Floats:
         """Weigh the cells at the entries (a row of them of each of the tables), and return by how much each changed.
 
         A weight that comes or goes has changed without bound.
@@ -125,8 +122,8 @@ class Batch:
         appeared = np.isnan(old) != np.isnan(new)
         return np.where(appeared, np.inf, np.fmax(np.abs(new - old), 0.0))
 
-    def take(self, keep: Integers) -> "Batch":
-        def kept(flat: Array) -> Array:
+    def take(self, keep: Ints) -> "Batch":
+        def kept(flat: Floats) -> Floats:
             return flat.reshape(self.size, -1)[keep].ravel()
 
         return Batch(
@@ -139,7 +136,7 @@ class Batch:
     def remainder(self, index: int, redistribute: str) -> Remainder:
         gone = np.isnan(self.table(index, self.columns["d"]))
 
-        def column(name: str) -> Array:
+        def column(name: str) -> Floats:
             return np.where(gone, np.nan, self.table(index, self.columns[name]))
 
         weight = np.where(gone, np.nan, self.table(index, self.w))
@@ -149,11 +146,11 @@ class Batch:
             return Remainder(weight, column("row_weight"), column("col_weight"))
         return Remainder(weight, None, None)
 
-    def table(self, index: int, flat: Array) -> Array:
+    def table(self, index: int, flat: Floats) -> Floats:
         return flat.reshape(self.size, self.height, self.width)[index, : self.rows[index], : self.cols[index]]
 
 
-def make_batch(tables: Sequence[TableColumns], number: Integers, strategy: Strategy) -> Batch:
+def make_batch(tables: Sequence[TableColumns], number: Ints, strategy: Strategy) -> Batch:
     """Put tables side by side and weigh their cells for the first time."""
     weigh = strategy.weigh
     rows = np.array([table.d.shape[0] for table in tables], dtype=np.intp)
@@ -176,7 +173,7 @@ def make_batch(tables: Sequence[TableColumns], number: Integers, strategy: Strat
     return Batch(number, rows, cols, height, width, weigh, flat, aggregates, w.ravel())
 
 
-def _padded(tables: Sequence[Array], height: int, width: int) -> Array:
+def _padded(tables: Sequence[Floats], height: int, width: int) -> Floats:
     padded = np.full((len(tables), height, width), np.nan)
     for table, block in zip(tables, padded, strict=True):
         block[: table.shape[0], : table.shape[1]] = table

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from decloak.data.tables import Floats
+from decloak.arrays import Floats, Ints
 from decloak.errors import DecloakError, shown
 from decloak.rules.operators.operator import RuleOf, Sight
 
@@ -20,8 +19,8 @@ class TableCells(NamedTuple):
     """The relation of one table as arrays: distances, and what else the weights read."""
 
     table: int
-    d: NDArray[np.float64]
-    further: dict[str, NDArray[np.float64]]
+    d: Floats
+    further: dict[str, Floats]
 
 
 def cells_of(rule: RuleOf[Any], sight: Sight) -> list[TableCells]:
@@ -62,14 +61,14 @@ def with_learned(tables: Sequence[TableCells], added: Mapping[int, Floats]) -> l
     return with_added
 
 
-def _whole(name: str, column: tuple[Any, ...], place: str) -> NDArray[np.int64]:
+def _whole(name: str, column: tuple[Any, ...], place: str) -> Ints:
     for value in column:
         if type(value) is not int or value < 0:
             raise DecloakError(f"the cells give {shown(value)} as {name}", place, "give whole numbers from 0")
     return np.array(column, np.int64)
 
 
-def _numbers(name: str, column: tuple[Any, ...], place: str) -> NDArray[np.float64]:
+def _numbers(name: str, column: tuple[Any, ...], place: str) -> Floats:
     for value in column:
         if value is not None and type(value) not in (int, float):
             raise DecloakError(f"the cells give {shown(value)} as {name}", place, "give a number, or null")
@@ -77,9 +76,9 @@ def _numbers(name: str, column: tuple[Any, ...], place: str) -> NDArray[np.float
 
 
 def _table(
-    part: NDArray[np.intp],
-    positions: Sequence[NDArray[np.int64]],
-    values: Sequence[NDArray[np.float64]],
+    part: Ints,
+    positions: Sequence[Ints],
+    values: Sequence[Floats],
     further: Sequence[str],
     place: str,
 ) -> TableCells:

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from decloak.arrays import Floats
 from decloak.attack.controls import CONTROLS, Control
 from decloak.attack.selftrained import Likeness
 from decloak.data.forms import FormName
@@ -258,7 +258,7 @@ def _stored(table: int, done: Elimination) -> strikes.TableStrikes:
     )
 
 
-def _last(probabilities: Sequence[NDArray[np.float64]], precision: float) -> float:
+def _last(probabilities: Sequence[Floats], precision: float) -> float:
     """What the probability of a strike has to exceed, so that such strikes are expected to be right that often."""
     p = np.sort(np.concatenate([np.zeros(0), *(part[np.isfinite(part)] for part in probabilities)]))[::-1]
     expected = np.cumsum(p) / np.arange(1, len(p) + 1)

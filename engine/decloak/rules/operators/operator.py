@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar, get_args
 
+from decloak.arrays import Floats
 from decloak.attack.controls import Control
 from decloak.attack.selftrained import Likeness
 from decloak.data.assignment import Closer
@@ -20,7 +21,6 @@ from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.forms import FormName
 from decloak.data.rungs import Rung
-from decloak.data.tables import Floats
 from decloak.digest import digest
 from decloak.errors import shown
 from decloak.rules.because import sentence_sql

@@ -18,11 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from decloak.arrays import Floats, Ints
 from decloak.attack.cover import cover_problems
 from decloak.data.assignment import ChunkNumber
 from decloak.data.disassociated import Disassociated
 from decloak.rules.reassociate.flow import RowLimit, by_chunk, capacities, deal_rows, flow
-from decloak.rules.reassociate.scores import Array, ClusterCase, Integers
+from decloak.rules.reassociate.scores import ClusterCase
 from decloak.rules.reassociate.units import classes
 
 __all__ = ["RuledOut", "consistent", "cover_rules", "limits"]
@@ -47,7 +48,7 @@ def limits(release: Disassociated, k: int) -> dict[int, RuledOut]:
 
 
 def consistent(
-    case: ClusterCase, values: Array, rows: Sequence[tuple[int, ...]], ruled_out: RuledOut
+    case: ClusterCase, values: Floats, rows: Sequence[tuple[int, ...]], ruled_out: RuledOut
 ) -> list[tuple[int, ...]]:
     """Return the rows of every unit of a cluster, with as little loss of value as the rules allow."""
     z = _counted(case, rows, values.shape[1])
@@ -64,13 +65,13 @@ def consistent(
     return deal_rows(case, z, chunks)
 
 
-def _replace(case: ClusterCase, values: Array, z: Integers, units: slice, rules: Sequence[RowLimit]) -> None:
+def _replace(case: ClusterCase, values: Floats, z: Ints, units: slice, rules: Sequence[RowLimit]) -> None:
     replaced = flow(case, values, units, rules)
     if replaced is not None:
         z[units] = replaced
 
 
-def _counted(case: ClusterCase, rows: Sequence[tuple[int, ...]], anchors: int) -> Integers:
+def _counted(case: ClusterCase, rows: Sequence[tuple[int, ...]], anchors: int) -> Ints:
     of_row = np.array(case.rows.of_row)
     return np.array([np.bincount(of_row[list(unit_rows)], minlength=anchors) for unit_rows in rows], dtype=np.int64)
 

@@ -25,9 +25,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from decloak.arrays import Floats, Ints
 from decloak.attack.reconstruction import TooManyTables, consistent_tables, pieces
 from decloak.data.disassociated import Cluster
-from decloak.rules.reassociate.scores import Array, ClusterCase, Integers
+from decloak.rules.reassociate.scores import ClusterCase
 
 __all__ = ["TABLES", "exact"]
 
@@ -38,24 +39,24 @@ TABLES = 2_000
 class _Placed(NamedTuple):
     """Sub-records on rows, over all tables: so many rows of an anchor have a unit in a table; -inf is no table."""
 
-    table: Integers
-    unit: Integers
-    anchor: Integers
-    rows: Integers
-    weight: Array  # of each table, the largest 1
-    empty: Integers  # the rows of each table without any sub-record
+    table: Ints
+    unit: Ints
+    anchor: Ints
+    rows: Ints
+    weight: Floats  # of each table, the largest 1
+    empty: Ints  # the rows of each table without any sub-record
 
 
 class _Terms(NamedTuple):
     """What comes of laying the terms: how likely all is filled by the rows to fill, and p of each term and anchor."""
 
-    filled: Array
-    p: Array
+    filled: Floats
+    p: Floats
 
 
 def exact(
-    case: ClusterCase, cluster: Cluster, values: Array, supports: Array, *, k: int, m: int, empty_rows: bool
-) -> Array | None:
+    case: ClusterCase, cluster: Cluster, values: Floats, supports: Floats, *, k: int, m: int, empty_rows: bool
+) -> Floats | None:
     """p of every unit and anchor of a cluster; None where there is too much to go through, or nothing agrees.
 
     `supports` are the chances of a term to be in 1, 2, ... rows; `empty_rows` lets rows stay empty.
@@ -81,7 +82,7 @@ def exact(
     return np.asarray(np.clip(p, 0.0, 1.0))
 
 
-def _placed(case: ClusterCase, cluster: Cluster, values: Array, k: int, m: int, empty_rows: bool) -> _Placed | None:
+def _placed(case: ClusterCase, cluster: Cluster, values: Floats, k: int, m: int, empty_rows: bool) -> _Placed | None:
     apart = pieces(cluster, k, m)
     tables = list(consistent_tables(apart, TABLES))
     if not tables:
@@ -104,13 +105,13 @@ def _placed(case: ClusterCase, cluster: Cluster, values: Array, k: int, m: int, 
     return _Placed(table[entry], *laid, np.exp(logs - logs.max()), empty)
 
 
-def _numbers(kinds: Sequence[frozenset[str]], names: Sequence[frozenset[str] | None]) -> Integers:
+def _numbers(kinds: Sequence[frozenset[str]], names: Sequence[frozenset[str] | None]) -> Ints:
     """The number of each distinct sub-record among the names, and last that of none: the empty one's, or -1."""
     place = {name: number for number, name in enumerate(names)}
     return np.array([*(place[kind] for kind in kinds), place.get(frozenset(), -1)], np.int64)
 
 
-def _terms(values: Array, sizes: Integers, blank: int | None, supports: Array, start: Array) -> _Terms:
+def _terms(values: Floats, sizes: Ints, blank: int | None, supports: Floats, start: Floats) -> _Terms:
     """Lay the terms one after the other; `start` weighs how many rows there are to fill."""
     x = np.exp(values - values.max(axis=1, keepdims=True, initial=-np.inf)) if len(values) else values
     steps = [_Step(row, sizes, blank, supports, len(start)) for row in x]
@@ -130,7 +131,7 @@ def _terms(values: Array, sizes: Integers, blank: int | None, supports: Array, s
 class _Step:
     """Laying one term: x is exp z by anchor, `most` - 1 rows at most are left to be filled."""
 
-    def __init__(self, x: Array, sizes: Integers, blank: int | None, supports: Array, most: int) -> None:
+    def __init__(self, x: Floats, sizes: Ints, blank: int | None, supports: Floats, most: int) -> None:
         self.x, self.sizes, self.blank = x, sizes, blank
         self.unfilled = np.arange(most)
         self.empty = 0.0 if blank is None else float(x[blank])
@@ -148,20 +149,20 @@ class _Step:
         for i, ways in self._fillings():
             self.matrix[i:, : most - i][np.diag_indices(most - i)] = ways[i:] * (self.sums[i:] @ self._left(i, 1.0))
 
-    def _fillings(self) -> Iterator[tuple[int, Array]]:
+    def _fillings(self) -> Iterator[tuple[int, Floats]]:
         """How many of the rows that are left are filled, and the weight of that by how many are left."""
         for i in range(min(len(self.chances), len(self.unfilled) - 1) + 1):
             binomial = np.array([math.comb(g, i) for g in self.unfilled.tolist()], float)
             yield i, binomial * self.empty**i
 
-    def _left(self, i: int, weight: Array | float) -> Array:
+    def _left(self, i: int, weight: Floats | float) -> Floats:
         """By the number of other rows taken: the chance of that many and i, 0 where nothing is taken at all."""
         taken = np.zeros(len(self.chances) + 1)
         first = max(i, 1)
         taken[first - i : len(self.chances) + 1 - i] = (self.chances * weight)[first - 1 :]
         return taken
 
-    def expected(self, before: Array, after: Array) -> Array:
+    def expected(self, before: Floats, after: Floats) -> Floats:
         """The weight with which one row of each anchor has the term."""
         most, degree = len(self.unfilled), len(self.chances)
         p, count = np.zeros(len(self.x)), 0.0
@@ -176,7 +177,7 @@ class _Step:
             p[self.blank] = (count - held.sum() + held[self.blank]) / self.sizes[self.blank]
         return p
 
-    def _without(self) -> Array:
+    def _without(self) -> Floats:
         """e_j over the rows but those left, and but one row of each anchor: by rows left, anchor, and j below k-1."""
         degree = len(self.chances)
         quotient = np.zeros((len(self.unfilled), len(self.x), degree))
@@ -186,6 +187,6 @@ class _Step:
         return quotient
 
 
-def _power(x: float, rows: int, degree: int) -> Array:
+def _power(x: float, rows: int, degree: int) -> Floats:
     """The coefficients of (1 + x y)^rows up to y^degree."""
     return np.array([math.comb(rows, j) * x**j for j in range(min(rows, degree) + 1)])

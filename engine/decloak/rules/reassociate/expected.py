@@ -17,12 +17,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaln, gammaln
 
+from decloak.arrays import Floats, Ints, Mask
 from decloak.data.disassociated import Disassociated
 from decloak.rules.reassociate.consistent import RuledOut, cover_rules
-from decloak.rules.reassociate.scores import Array, ClusterCase, Integers
+from decloak.rules.reassociate.scores import ClusterCase
 
 __all__ = ["expectation", "term_counts", "term_supports"]
 
@@ -41,12 +41,12 @@ GRID = np.geomspace(0.1, WIDEST, 121)
 """The values of b that are tried: each is less than a tenth above the one before."""
 
 
-def term_counts(supports: Mapping[int, Array]) -> dict[int, float]:
+def term_counts(supports: Mapping[int, Floats]) -> dict[int, float]:
     """In how many records a term of a cluster of each size is expected, by the chances of its supports."""
     return {n: float(chances @ np.arange(1, len(chances) + 1)) for n, chances in supports.items()}
 
 
-def term_supports(release: Disassociated, k: int) -> dict[int, Array]:
+def term_supports(release: Disassociated, k: int) -> dict[int, Floats]:
     """How likely a term of a cluster of each size is in 1, 2, ... records, k-1 at most."""
     supports, terms = _supports(release)
     likelihood = np.zeros(len(GRID))
@@ -73,21 +73,21 @@ def _supports(release: Disassociated) -> tuple[Counter[tuple[int, int]], Counter
     return supports, terms
 
 
-def _log_chances(n: int) -> Array:
+def _log_chances(n: int) -> Floats:
     """ln P(s | n) for s = 1 to n-1 (1 for n = 1), a row for each b."""
     s, b = np.arange(1, max(2, n)), GRID[:, None]
     logs = betaln(s, np.maximum(n - s, 0) + b) - gammaln(s + 1) - gammaln(n - s + 1)
     return np.asarray(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
 
 
-def _chances(logs: Array) -> Array:
+def _chances(logs: Floats) -> Floats:
     chances = np.exp(logs - logs.max())
     return np.asarray(chances / chances.sum())
 
 
 def expectation(
-    batch: Sequence[ClusterCase], values: Array, targets: Array, ruled_out: Mapping[int, RuledOut] | None = None
-) -> Array:
+    batch: Sequence[ClusterCase], values: Floats, targets: Floats, ruled_out: Mapping[int, RuledOut] | None = None
+) -> Floats:
     """p of every unit of the batch and every anchor of its cluster, from values and how many rows each unit has.
 
     With `ruled_out` no row is without anything, and covered items are together in as few rows as the algorithm allows.
@@ -111,7 +111,7 @@ def expectation(
     return p
 
 
-def _groups(batch: Sequence[ClusterCase]) -> Integers:
+def _groups(batch: Sequence[ClusterCase]) -> Ints:
     """The number of each unit's chunk; a term is a chunk of its own."""
     groups, number, last = [], -1, None
     for at, case in enumerate(batch):
@@ -123,9 +123,7 @@ def _groups(batch: Sequence[ClusterCase]) -> Integers:
     return np.array(groups, np.int64)
 
 
-def _shares(
-    odds: Array, sizes: Array, targets: Array, group: Integers, filled: tuple[Integers, NDArray[np.bool_]] | None
-) -> Array:
+def _shares(odds: Floats, sizes: Floats, targets: Floats, group: Ints, filled: tuple[Ints, Mask] | None) -> Floats:
     """p by scaling every unit's odds until its rows add up."""
     starts = np.flatnonzero(np.diff(group, prepend=-1))
     reach = (odds * sizes).sum(axis=1)
@@ -145,9 +143,7 @@ def _shares(
     return p
 
 
-def _never_empty(
-    p: Array, none: Array, groups: Integers, starts: Integers, owner: Integers, empty: NDArray[np.bool_]
-) -> Array:
+def _never_empty(p: Floats, none: Floats, groups: Ints, starts: Ints, owner: Ints, empty: Mask) -> Floats:
     """p given that a row that shows nothing has something: over the probability that it has."""
     nothing = np.zeros(empty.shape)
     np.add.at(nothing, owner[starts], np.log(none[groups]))
@@ -161,7 +157,7 @@ def _lowered(joined: float, most: int, rows: int) -> float:
     return min(most / joined, t * (1 - q) / (q * (1 - t)))
 
 
-def _ruled(batch: Sequence[ClusterCase], p: Array, odds: Array, ruled_out: Mapping[int, RuledOut]) -> bool:
+def _ruled(batch: Sequence[ClusterCase], p: Floats, odds: Floats, ruled_out: Mapping[int, RuledOut]) -> bool:
     """Lower the odds where more rows join a covered item than the algorithm allows; whether there were such."""
     first, broken = 0, False
     for case in batch:

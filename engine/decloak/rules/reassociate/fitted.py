@@ -21,10 +21,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import Floats, Ints, Mask
 from decloak.data.disassociated import Chunk, Disassociated
-from decloak.rules.reassociate.scores import Array, Integers, Scores
+from decloak.rules.reassociate.scores import Scores
 from decloak.rules.reassociate.spoilt import Spoiler
 
 __all__ = ["fitted_scores", "softmax_weights"]
@@ -41,9 +41,9 @@ ROUNDS = 50
 class _Chunks(NamedTuple):
     """Record chunks of one width as one array: chunks × sub-records × items, False beyond a chunk's sub-records."""
 
-    codes: Integers  # chunks × items
-    records: Integers  # of each chunk's cluster
-    holds: NDArray[np.bool_]
+    codes: Ints  # chunks × items
+    records: Ints  # of each chunk's cluster
+    holds: Mask
 
     def every(self, step: int) -> "_Chunks":
         """Every so many of them, the first among them."""
@@ -53,11 +53,11 @@ class _Chunks(NamedTuple):
 class _Pairs(NamedTuple):
     """Pairs of items of the same chunks: their key, and T and E over all chunks."""
 
-    keys: Integers
-    together: Array
-    expected: Array
+    keys: Ints
+    together: Floats
+    expected: Floats
 
-    def of(self, keys: Integers) -> tuple[Array, Array]:
+    def of(self, keys: Ints) -> tuple[Floats, Floats]:
         """T and E of keys that are there."""
         index = np.searchsorted(self.keys, keys)
         return self.together[index], self.expected[index]
@@ -76,7 +76,7 @@ def fitted_scores(release: Disassociated, scores: Scores, spoiler: Spoiler | Non
     return Scores(scores.code, keys, values, 0.0)
 
 
-def _lift(together: Array, expected: Array) -> Array:
+def _lift(together: Floats, expected: Floats) -> Floats:
     return np.asarray(np.log((together + PRIOR) / (expected + PRIOR)))
 
 
@@ -106,13 +106,13 @@ def _chunks(chunks: Sequence[tuple[int, Chunk]], width: int, scores: Scores) -> 
     return _Chunks(codes, np.array([size for size, _ in chunks], np.int64), holds)
 
 
-def _keys(chunks: _Chunks, items: int) -> Integers:
+def _keys(chunks: _Chunks, items: int) -> Ints:
     """The key of every pair of items of every chunk: chunks × items × items."""
     a, b = chunks.codes[:, :, None], chunks.codes[:, None, :]
     return np.asarray(np.minimum(a, b) * items + np.maximum(a, b))
 
 
-def _counts(chunks: _Chunks) -> tuple[Array, Array]:
+def _counts(chunks: _Chunks) -> tuple[Floats, Floats]:
     """T and E within each chunk: chunks × items × items, 0 for an item with itself."""
     held = chunks.holds.astype(np.float64)
     together = np.swapaxes(held, 1, 2) @ held
@@ -123,7 +123,9 @@ def _counts(chunks: _Chunks) -> tuple[Array, Array]:
 
 
 def _pairs(chunks: Sequence[_Chunks], items: int) -> _Pairs:
-    keys, together, expected = [np.zeros(0, np.int64)], [np.zeros(0)], [np.zeros(0)]
+    keys: list[Ints] = [np.zeros(0, np.int64)]
+    together: list[Floats] = [np.zeros(0)]
+    expected: list[Floats] = [np.zeros(0)]
     for some in chunks:
         upper = np.triu_indices(some.codes.shape[1], 1)
         counts = _counts(some)
@@ -135,7 +137,7 @@ def _pairs(chunks: Sequence[_Chunks], items: int) -> _Pairs:
     return _Pairs(distinct, t, e)
 
 
-def _weights(chunks: Sequence[_Chunks], pairs: _Pairs, scores: Scores, spoiler: Spoiler) -> Array:
+def _weights(chunks: Sequence[_Chunks], pairs: _Pairs, scores: Scores, spoiler: Spoiler) -> Floats:
     """w of the scores, of the lifts, and of standing in an anchor at all."""
     step = max(1, -(-sum(some.holds.size for some in chunks) // ENTRIES))
     torn = [_torn(some.every(step), pairs, scores) for some in chunks]
@@ -146,7 +148,7 @@ def _weights(chunks: Sequence[_Chunks], pairs: _Pairs, scores: Scores, spoiler: 
     return softmax_weights(torn_from, np.concatenate(alike), np.concatenate(chosen), _numbered(units))
 
 
-def _numbered(units: Sequence[Integers]) -> Integers:
+def _numbered(units: Sequence[Ints]) -> Ints:
     """The numbers of units, those of each part counted on from the part before."""
     first, numbered = 0, []
     for part in units:
@@ -155,7 +157,7 @@ def _numbered(units: Sequence[Integers]) -> Integers:
     return np.concatenate(numbered)
 
 
-def _torn(chunks: _Chunks, pairs: _Pairs, scores: Scores) -> tuple[Array, Array, Array, Integers]:
+def _torn(chunks: _Chunks, pairs: _Pairs, scores: Scores) -> tuple[Floats, Floats, Floats, Ints]:
     """Features, how many records are alike, how many of them had the item, and the unit, of every candidate row."""
     count, _, width = chunks.holds.shape
     keys, (own_t, own_e) = _keys(chunks, len(scores.code)), _counts(chunks)
@@ -169,7 +171,7 @@ def _torn(chunks: _Chunks, pairs: _Pairs, scores: Scores) -> tuple[Array, Array,
     others = held.sum(axis=2, keepdims=True) - held
     length = np.sqrt(np.maximum(others, 1))
     features = np.stack([held @ theta / length, held @ lift / length, others / length], axis=-1)
-    shown: NDArray[np.bool_] = np.asarray(chunks.holds.any(axis=2))
+    shown: Mask = np.asarray(chunks.holds.any(axis=2))
     alike = np.repeat(shown[:, :, None].astype(np.float64), width, axis=2)
     unit = np.broadcast_to(np.arange(count)[:, None, None] * width + np.arange(width), alike.shape)
     # The records of a cluster that show nothing in the chunk, as one row.
@@ -182,7 +184,7 @@ def _torn(chunks: _Chunks, pairs: _Pairs, scores: Scores) -> tuple[Array, Array,
     )
 
 
-def softmax_weights(features: Array, alike: Array, chosen: Array, unit: Integers) -> Array:
+def softmax_weights(features: Floats, alike: Floats, chosen: Floats, unit: Ints) -> Floats:
     """The weights under which the rows chosen for every unit are most likely, each standing for so many alike ones.
 
     Newton's method on a concave sum; a feature that is the same in all rows has weight 0.
@@ -190,7 +192,7 @@ def softmax_weights(features: Array, alike: Array, chosen: Array, unit: Integers
     count = int(unit.max(initial=-1)) + 1
     scale = np.sqrt(np.average(features**2, axis=0, weights=alike)) if alike.sum() else np.zeros(features.shape[1])
     x = np.divide(features, scale, out=np.zeros_like(features), where=scale > 0)
-    draws: Array = np.bincount(unit, chosen, count).astype(np.float64)
+    draws: Floats = np.bincount(unit, chosen, count).astype(np.float64)
     weights = np.zeros(x.shape[1])
     for _ in range(ROUNDS):
         gradient, curvature = _slope(x, alike, chosen, unit, draws, weights)
@@ -201,7 +203,9 @@ def softmax_weights(features: Array, alike: Array, chosen: Array, unit: Integers
     return np.asarray(np.divide(weights, scale, out=np.zeros_like(weights), where=scale > 0))
 
 
-def _slope(x: Array, alike: Array, chosen: Array, unit: Integers, draws: Array, weights: Array) -> tuple[Array, Array]:
+def _slope(
+    x: Floats, alike: Floats, chosen: Floats, unit: Ints, draws: Floats, weights: Floats
+) -> tuple[Floats, Floats]:
     """The gradient of the log likelihood with its prior, and the negative of its second derivative."""
     z = x @ weights
     top = np.full(len(draws), -np.inf)

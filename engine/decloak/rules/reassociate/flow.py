@@ -10,10 +10,10 @@ from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from decloak.rules.reassociate.scores import Array, ClusterCase, Integers
+from decloak.arrays import Floats, Ints, Mask
+from decloak.rules.reassociate.scores import ClusterCase
 from decloak.rules.reassociate.units import Unit, classes
 
 __all__ = ["RowLimit", "by_chunk", "capacities", "deal_rows", "finite", "flow"]
@@ -22,12 +22,12 @@ __all__ = ["RowLimit", "by_chunk", "capacities", "deal_rows", "finite", "flow"]
 class RowLimit(NamedTuple):
     """The sum of z over these units and anchors lies between low and high."""
 
-    units: NDArray[np.bool_]
-    anchors: NDArray[np.bool_]
+    units: Mask
+    anchors: Mask
     low: int
     high: int
 
-    def obeyed(self, z: Integers) -> bool:
+    def obeyed(self, z: Ints) -> bool:
         return bool(self.low <= z[np.ix_(self.units, self.anchors)].sum() <= self.high)
 
 
@@ -50,7 +50,7 @@ def capacities(case: ClusterCase, chunks: Sequence[slice]) -> Iterator[RowLimit]
             yield RowLimit(units, np.arange(len(case.rows.anchors)) == c, 0, len(members))
 
 
-def finite(values: Array, count: int) -> Array:
+def finite(values: Floats, count: int) -> Floats:
     """Values with -inf so low that no sum over as many rows as are given would gain by one more of it."""
     finite_values = values[np.isfinite(values)]
     if len(finite_values) == values.size:
@@ -59,7 +59,7 @@ def finite(values: Array, count: int) -> Array:
     return np.where(np.isfinite(values), values, low - (high - low + 1) * (count + 1))
 
 
-def flow(case: ClusterCase, values: Array, part: slice, rules: Sequence[RowLimit]) -> Integers | None:
+def flow(case: ClusterCase, values: Floats, part: slice, rules: Sequence[RowLimit]) -> Ints | None:
     """The z of some units whose sum of values is largest under the rules, None where no z obeys them."""
     times = np.array([unit.times for unit in case.units[part]])
     sizes = np.array([len(members) for members in classes(case.rows)])
@@ -77,7 +77,7 @@ def flow(case: ClusterCase, values: Array, part: slice, rules: Sequence[RowLimit
     return None if solution.x is None else np.rint(solution.x).astype(np.int64).reshape(most.shape)
 
 
-def deal_rows(case: ClusterCase, z: Integers, chunks: Sequence[slice]) -> list[tuple[int, ...]]:
+def deal_rows(case: ClusterCase, z: Ints, chunks: Sequence[slice]) -> list[tuple[int, ...]]:
     """The rows of every unit from how many of each anchor it gets: the lowest, but evenly where nothing is shown."""
     rows: list[list[int]] = [[] for _ in case.units]
     alone = [slice(u, u + 1) for u in range(chunks[-1].stop if chunks else 0, len(rows))]

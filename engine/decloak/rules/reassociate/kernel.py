@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from decloak.arrays import Floats
 from decloak.attack.controls import Control
 from decloak.data.assignment import Assignment, Closer
 from decloak.data.disassociated import Disassociated
@@ -19,7 +20,7 @@ from decloak.rules.reassociate.exact import exact
 from decloak.rules.reassociate.expected import expectation, term_counts, term_supports
 from decloak.rules.reassociate.fitted import fitted_scores
 from decloak.rules.reassociate.match import assign, best, by_chance
-from decloak.rules.reassociate.scores import Array, ClusterCase, Scores, batches, coded_scores, values
+from decloak.rules.reassociate.scores import ClusterCase, Scores, batches, coded_scores, values
 from decloak.rules.reassociate.shared import joint_cases
 from decloak.rules.reassociate.spoilt import Spoiler
 from decloak.rules.reassociate.strategy import Reassociation
@@ -39,7 +40,7 @@ class AttackedCluster(NamedTuple):
     """
 
     case: ClusterCase
-    values: Array
+    values: Floats
     rows: list[tuple[int, ...]]
     exactly: bool = False
 
@@ -123,9 +124,9 @@ def attack(
 def _go_through(
     release: Disassociated,
     batch: list[ClusterCase],
-    values: Array,
-    p: Array,
-    supports: Mapping[int, Array],
+    values: Floats,
+    p: Floats,
+    supports: Mapping[int, Floats],
     k: int,
     m: int,
 ) -> set[int]:
@@ -153,7 +154,7 @@ def _shared(
         yield from (AttackedCluster(*part) for part in joint.parts(p, best(batch, p)))
 
 
-def _targets(batch: list[ClusterCase], counts: Mapping[int, float] | None) -> Array:
+def _targets(batch: list[ClusterCase], counts: Mapping[int, float] | None) -> Floats:
     """How many rows each unit has: of terms the expected number, where that is what they are given to."""
     return np.array(
         [
@@ -212,7 +213,7 @@ def _limits(release: Disassociated, k: int | None) -> dict[int, RuledOut]:
     return limits(release, k)
 
 
-def _unknown(batch: list[ClusterCase]) -> Array:
+def _unknown(batch: list[ClusterCase]) -> Floats:
     """The values that chance goes by: none is known."""
     anchors = max(len(case.rows.anchors) for case in batch)
     return np.full((sum(len(case.units) for case in batch), anchors), -np.inf)
@@ -221,7 +222,7 @@ def _unknown(batch: list[ClusterCase]) -> Array:
 def _matched(
     batch: list[ClusterCase],
     strategy: Reassociation,
-    unit_values: Array,
+    unit_values: Floats,
     seed: int,
     ruled_out: Mapping[int, RuledOut] | None,
 ) -> list[tuple[int, ...]]:
@@ -234,7 +235,7 @@ def _matched(
 
 
 def _consistent(
-    batch: list[ClusterCase], unit_values: Array, rows: list[tuple[int, ...]], ruled_out: Mapping[int, RuledOut]
+    batch: list[ClusterCase], unit_values: Floats, rows: list[tuple[int, ...]], ruled_out: Mapping[int, RuledOut]
 ) -> list[tuple[int, ...]]:
     for case, units in _by_case(batch):
         rows[units] = consistent(

@@ -15,9 +15,10 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from decloak.arrays import Floats, Ints
 from decloak.errors import DecloakError
 from decloak.rules.reassociate.flow import by_chunk, capacities, deal_rows, finite, flow
-from decloak.rules.reassociate.scores import EPSILON, Array, ClusterCase, Integers, padded
+from decloak.rules.reassociate.scores import EPSILON, ClusterCase, padded
 
 __all__ = ["assign", "best", "by_chance"]
 
@@ -28,7 +29,7 @@ CHANCE = 1 << 40
 """Random ranks lie below it: two rows of a unit hardly ever draw the same."""
 
 
-def best(batch: Sequence[ClusterCase], values: Array) -> list[tuple[int, ...]]:
+def best(batch: Sequence[ClusterCase], values: Floats) -> list[tuple[int, ...]]:
     """Return the best rows of every unit of the batch; `values` has a column per anchor of the unit's cluster."""
     level = _levels(values)
     beyond = np.full((len(level), 1), values.shape[1], dtype=np.int64)
@@ -49,11 +50,11 @@ def by_chance(batch: Sequence[ClusterCase], seed: int) -> list[tuple[int, ...]]:
     return rows
 
 
-def _counts(batch: Sequence[ClusterCase]) -> Integers:
+def _counts(batch: Sequence[ClusterCase]) -> Ints:
     return np.array([unit.times for case in batch for unit in case.units], dtype=np.int64)
 
 
-def _levels(values: Array) -> Integers:
+def _levels(values: Floats) -> Ints:
     """The rank of every value in its row, 0 for the largest; equal values share one."""
     order = np.argsort(-values, axis=1)
     descending = np.take_along_axis(values, order, axis=1)
@@ -64,7 +65,7 @@ def _levels(values: Array) -> Integers:
     return level
 
 
-def _lowest(ranks: Integers, counts: Integers) -> list[tuple[int, ...]]:
+def _lowest(ranks: Ints, counts: Ints) -> list[tuple[int, ...]]:
     """The columns of the `counts` lowest ranks of each row, among equals the first; in ascending order."""
     if not len(counts):
         return []
@@ -77,7 +78,7 @@ def _lowest(ranks: Integers, counts: Integers) -> list[tuple[int, ...]]:
     return [tuple(ascending[begin:end]) for begin, end in zip([0, *ends], ends, strict=False)]
 
 
-def assign(batch: Sequence[ClusterCase], values: Array) -> list[tuple[int, ...]]:
+def assign(batch: Sequence[ClusterCase], values: Floats) -> list[tuple[int, ...]]:
     """Return the rows of every unit when the sub-records of a chunk are given to rows all at once."""
     rows = best(batch, values)
     first = 0
@@ -91,7 +92,7 @@ def assign(batch: Sequence[ClusterCase], values: Array) -> list[tuple[int, ...]]
     return rows
 
 
-def _by_anchor(case: ClusterCase, values: Array, chunk: slice) -> list[tuple[int, ...]]:
+def _by_anchor(case: ClusterCase, values: Floats, chunk: slice) -> list[tuple[int, ...]]:
     """The rows of each sub-record of a chunk."""
     z = np.zeros(values.shape, dtype=np.int64)
     assigned = flow(case, values, chunk, list(capacities(case, [chunk])))
@@ -101,7 +102,7 @@ def _by_anchor(case: ClusterCase, values: Array, chunk: slice) -> list[tuple[int
     return deal_rows(case, z, [chunk])[chunk]
 
 
-def _by_row(case: ClusterCase, values: Array, chunk: slice) -> list[tuple[int, ...]]:
+def _by_row(case: ClusterCase, values: Floats, chunk: slice) -> list[tuple[int, ...]]:
     """The rows of each sub-record of a chunk, the lowest there are."""
     times = [unit.times for unit in case.units[chunk]]
     of_row = values[chunk][:, np.array(case.rows.of_row)]
@@ -113,7 +114,7 @@ def _by_row(case: ClusterCase, values: Array, chunk: slice) -> list[tuple[int, .
     return [tuple(sorted(numbers)) for numbers in unit_rows]
 
 
-def _costs(values: Array, count: int) -> Array:
+def _costs(values: Floats, count: int) -> Floats:
     """Whole numbers to minimise, which float noise cannot tell apart: first the values, then the rows.
 
     The grain is EPSILON, or what keeps the costs of a large cluster exact.
@@ -121,5 +122,5 @@ def _costs(values: Array, count: int) -> Array:
     below = float(values.max()) - values
     rows = count * values.shape[1]
     grain = max(EPSILON, float(below.max()) * (rows + 1) / 2**50)
-    costs: Array = np.rint(below / grain) * (rows + 1) + np.arange(values.shape[1])
+    costs: Floats = np.rint(below / grain) * (rows + 1) + np.arange(values.shape[1])
     return costs

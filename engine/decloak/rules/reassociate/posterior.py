@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from decloak.arrays import Floats
 from decloak.data.assignment import Assignment, ChunkNumber, Closer
 from decloak.data.disassociated import Disassociated
-from decloak.data.tables import Floats
 from decloak.rules.reassociate.kernel import attack
 from decloak.rules.reassociate.strategy import Reassociation
 

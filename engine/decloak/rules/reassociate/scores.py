@@ -28,15 +28,14 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from decloak.arrays import Floats, Ints, Mask
 from decloak.data.assignment import Closer
 from decloak.errors import DecloakError, shown
 from decloak.rules.reassociate.strategy import Combine, Reassociation
 from decloak.rules.reassociate.units import AnchoredRows, Unit
 
-__all__ = ["EPSILON", "Array", "ClusterCase", "Integers", "Scores", "batches", "coded_scores", "padded", "values"]
+__all__ = ["EPSILON", "ClusterCase", "Scores", "batches", "coded_scores", "padded", "values"]
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Number = TypeVar("Number", np.float64, np.int64)
 
 EPSILON = 1e-9
@@ -53,11 +52,11 @@ class Scores(NamedTuple):
     """Scores by pairs of item codes, larger is closer; `neutral` is that of items that have nothing in common."""
 
     code: Mapping[str, int]
-    keys: Integers
-    values: Array
+    keys: Ints
+    values: Floats
     neutral: float
 
-    def of(self, a: Integers, b: Integers) -> Array:
+    def of(self, a: Ints, b: Ints) -> Floats:
         """Scores of pairs, in either order; NaN where there is none. A negative code has no scores."""
         if not len(self.keys):
             return np.full(np.broadcast_shapes(a.shape, b.shape), np.nan)
@@ -94,7 +93,7 @@ def coded_scores(
     return Scores(code, keys, x, neutral)
 
 
-def _once(keys: Integers, x: Array, items: Sequence[str]) -> tuple[Integers, Array]:
+def _once(keys: Ints, x: Floats, items: Sequence[str]) -> tuple[Ints, Floats]:
     """Ascending keys without repetition."""
     first = np.ones(len(keys), dtype=np.bool_)
     first[1:] = keys[1:] != keys[:-1]
@@ -112,14 +111,14 @@ def _sign(closer: str) -> float:
     return signs[closer]
 
 
-def _codes(scores: Mapping[tuple[str, str], float | None], side: int, code: Mapping[str, int]) -> Integers:
+def _codes(scores: Mapping[tuple[str, str], float | None], side: int, code: Mapping[str, int]) -> Ints:
     for pair in scores:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise DecloakError(f"a score is given for {shown(pair)}", hint="give scores by pairs of items")
     return np.array([code.get(pair[side], -1) for pair in scores], dtype=np.int64)
 
 
-def _numbers(scores: Mapping[tuple[str, str], float | None]) -> Array:
+def _numbers(scores: Mapping[tuple[str, str], float | None]) -> Floats:
     try:
         return np.array(list(scores.values()), dtype=np.float64)
     except (TypeError, ValueError):
@@ -158,7 +157,7 @@ def batches(cases: Sequence[ClusterCase]) -> Iterator[list[ClusterCase]]:
         yield batch
 
 
-def values(batch: Sequence[ClusterCase], strategy: Reassociation, scores: Scores) -> Array:
+def values(batch: Sequence[ClusterCase], strategy: Reassociation, scores: Scores) -> Floats:
     """Return the value of every unit of the batch, cluster after cluster, with every anchor of its cluster."""
     units = [unit for case in batch for unit in case.units]
     owner = np.repeat(np.arange(len(batch)), [len(case.units) for case in batch])
@@ -175,7 +174,7 @@ def values(batch: Sequence[ClusterCase], strategy: Reassociation, scores: Scores
     return np.where(np.arange(unit_values.shape[1]) < sizes[owner, None], unit_values, -np.inf)
 
 
-def _anchors(batch: Sequence[ClusterCase], scores: Scores) -> tuple[Integers, Integers]:
+def _anchors(batch: Sequence[ClusterCase], scores: Scores) -> tuple[Ints, Ints]:
     """The items of every cluster's anchors by code, and every anchor by the places of its items among these."""
     names = [list(dict.fromkeys(chain.from_iterable(case.rows.anchors))) for case in batch]
     items = padded([[scores.code[item] for item in item_names] for item_names in names], np.int64(-1))
@@ -192,7 +191,7 @@ def _anchors(batch: Sequence[ClusterCase], scores: Scores) -> tuple[Integers, In
     return items, anchors
 
 
-def _related(codes: Integers, items: Integers, scores: Scores, combine: Combine) -> Array:
+def _related(codes: Ints, items: Ints, scores: Scores, combine: Combine) -> Floats:
     """v of every unit and item, NaN where there is none: the mean over the unit's items, for bayes the sum."""
     total = np.zeros((len(codes), items.shape[1] + 1))
     count = np.zeros(total.shape)
@@ -207,16 +206,16 @@ def _related(codes: Integers, items: Integers, scores: Scores, combine: Combine)
         return np.where(count > 0, total, np.nan) if combine in ODDS else total / count
 
 
-def _combined(v: Array, anchors: Integers, combine: Combine) -> Array:
+def _combined(v: Floats, anchors: Ints, combine: Combine) -> Floats:
     """One value of each unit and anchor."""
-    x: Array = v[np.arange(len(v))[:, None, None], anchors]
+    x: Floats = v[np.arange(len(v))[:, None, None], anchors]
     seen = ~np.isnan(x)
     if combine == "best":
-        top: Array = np.where(seen, x, -np.inf).max(axis=2)
+        top: Floats = np.where(seen, x, -np.inf).max(axis=2)
         return top
     if combine == "upper_half":
         seen &= x >= _median(x, seen) - EPSILON
-    total: Array = np.where(seen, x, 0.0).sum(axis=2)
+    total: Floats = np.where(seen, x, 0.0).sum(axis=2)
     if combine == "bayes":
         return total
     if combine == "fitted":
@@ -225,7 +224,7 @@ def _combined(v: Array, anchors: Integers, combine: Combine) -> Array:
     return np.where(count > 0, total / np.maximum(count, 1), -np.inf)
 
 
-def _median(x: Array, seen: NDArray[np.bool_]) -> Array:
+def _median(x: Floats, seen: Mask) -> Floats:
     """The upper of the middle two scores in each last row: none lies between it and the mean of the two."""
     middle = seen.sum(axis=2, keepdims=True) // 2
     return np.take_along_axis(np.sort(x, axis=2), np.minimum(middle, x.shape[2] - 1), axis=2)

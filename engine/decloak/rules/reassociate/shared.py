@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from decloak.arrays import Floats
 from decloak.data.assignment import ChunkNumber
 from decloak.data.disassociated import Disassociated
-from decloak.rules.reassociate.scores import Array, ClusterCase
+from decloak.rules.reassociate.scores import ClusterCase
 from decloak.rules.reassociate.units import AnchoredRows, Unit, rows_of_cluster, subrecord_units
 
 __all__ = ["JointCase", "is_shared", "joint_cases", "shared_places"]
@@ -31,7 +32,7 @@ class JointCase(NamedTuple):
     anchor_starts: tuple[int, ...]
     barred: tuple[tuple[int, int], ...]
 
-    def masked(self, values: Array) -> Array:
+    def masked(self, values: Floats) -> Floats:
         """Values, -inf where a unit cannot be."""
         values = values.copy()
         for unit, cluster in self.barred:
@@ -39,8 +40,8 @@ class JointCase(NamedTuple):
         return values
 
     def parts(
-        self, values: Array, rows: Sequence[tuple[int, ...]]
-    ) -> Iterator[tuple[ClusterCase, Array, list[tuple[int, ...]]]]:
+        self, values: Floats, rows: Sequence[tuple[int, ...]]
+    ) -> Iterator[tuple[ClusterCase, Floats, list[tuple[int, ...]]]]:
         """What falls to each of the clusters: a case of it, the values of its anchors, and its rows of every unit."""
         for place, number in enumerate(self.clusters):
             low, high = self.row_starts[place : place + 2]

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from decloak.arrays import Floats, Ints
 from decloak.attack.controls import Control
-from decloak.rules.reassociate.scores import Array, ClusterCase, Integers
+from decloak.rules.reassociate.scores import ClusterCase
 from decloak.rules.reassociate.units import AnchoredRows
 
 __all__ = ["Spoiler"]
@@ -21,9 +22,9 @@ class Spoiler:
     def __init__(self, control: Control | None, seed: int = 0) -> None:
         self.control = control
         self._rng = np.random.default_rng(0 if control is None else seed)
-        self._places: dict[int, Integers] = {}
+        self._places: dict[int, Ints] = {}
 
-    def features(self, features: Array) -> Array:
+    def features(self, features: Floats) -> Floats:
         """What torn items have to go by, of other records where labels are spoilt."""
         return self._rng.permutation(features) if self.control == "labels" else features
 
@@ -46,7 +47,7 @@ class Spoiler:
         case = case._replace(rows=AnchoredRows(case.rows.anchors, tuple(of_row.tolist())))
         return case, [tuple(sorted(places[list(unit)].tolist())) for unit in rows]
 
-    def values(self, batch: Sequence[ClusterCase], values: Array) -> Array:
+    def values(self, batch: Sequence[ClusterCase], values: Floats) -> Floats:
         """The values of units and anchors, the anchors of each cluster dealt out anew where contexts are spoilt."""
         if self.control != "contexts":
             return values

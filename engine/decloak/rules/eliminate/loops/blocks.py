@@ -16,11 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from decloak.arrays import Floats, Ints
 from decloak.compiled import compiled, inner
 
 __all__ = [
-    "Floats",
-    "Integers",
     "Lines",
     "first",
     "last",
@@ -41,8 +40,6 @@ FULL = 128
 EAGER = 4096
 """Cells of a line up to which nothing is noted: sums are the same to the last digit as without blocks."""
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Small = NDArray[np.int32]
 Records = NDArray[Any]
 
@@ -84,7 +81,7 @@ class Lines(NamedTuple):
     lines: Records
     blocks: Records  # by line
     places: Records  # by line
-    free: Integers  # by line: blocks that have no place
+    free: Ints  # by line: blocks that have no place
     items: Small  # by line and block: bars, ascending by value
     values: Floats  # likewise: what they are without the tag
     eager: bool  # whether nothing is noted with blocks
@@ -193,7 +190,7 @@ def passed(t: Lines, c: int, p: int) -> bool:
 
 
 @inner
-def _pack(t: Lines, c: int, bars: Integers) -> None:
+def _pack(t: Lines, c: int, bars: Ints) -> None:
     """Lay a line into blocks, given its bars in ascending order; all that was handed on is in their weights."""
     line, fill, room = t.lines[c], t.items.shape[2] * 3 // 4, t.blocks.shape[1]
     line.cells, line.blocks = len(bars), (len(bars) + fill - 1) // fill
@@ -215,7 +212,7 @@ def _pack(t: Lines, c: int, bars: Integers) -> None:
 
 
 @compiled
-def pack_all(t: Lines, order: Integers, cells: Integers) -> None:
+def pack_all(t: Lines, order: Ints, cells: Ints) -> None:
     """Lay all lines into blocks, given the bars of each in ascending order, and how many of them have a cell."""
     for c in range(len(cells)):
         _pack(t, c, order[: cells[c], c])

@@ -1,7 +1,7 @@
 """Keys as the leaves of a tree of maxima, which also tells the first leaf that may come up to a bound."""
 
+from decloak.arrays import Floats
 from decloak.compiled import inner
-from decloak.rules.eliminate.loops.blocks import Floats
 
 __all__ = ["LOWEST", "first_from", "first_of_all", "set_key"]
 

@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from decloak.arrays import Floats, Ints
 from decloak.compiled import inner
-from decloak.rules.eliminate.loops.blocks import Floats, Integers, Lines, Records
+from decloak.rules.eliminate.loops.blocks import Lines, Records
 from decloak.rules.eliminate.loops.heaps import HEAP, joined, taken_out
 from decloak.rules.eliminate.loops.keys import LOWEST, set_key
 from decloak.rules.eliminate.state import EPS
@@ -65,13 +66,13 @@ FAMILY = np.dtype(
 class Patterns(NamedTuple):
     """Patterns and families by number; all are empty where nothing is gained by them."""
 
-    seen: Integers  # the round in which the V of each bar was found to be that of its pattern
+    seen: Ints  # the round in which the V of each bar was found to be that of its pattern
     gaps: Records
     patterns: Records  # the last is the one that is looked for
     families: Records
     tree: Floats  # keys of families
-    slots: Integers  # patterns and families by a hash, -1: free
-    counts: Integers  # how many patterns there are, and families
+    slots: Ints  # patterns and families by a hash, -1: free
+    counts: Ints  # how many patterns there are, and families
     drift: Floats  # all that cells changed
 
 
@@ -141,7 +142,7 @@ def assign(p: Patterns, t: Lines, i: int, w: Floats) -> float:
 
 
 @inner
-def ascending_lines(w: Floats) -> Integers:
+def ascending_lines(w: Floats) -> Ints:
     """The lines with a weight, in ascending order of these."""
     ascending, n = np.empty(len(w), np.int64), 0
     for c in range(len(w)):
@@ -156,7 +157,7 @@ def ascending_lines(w: Floats) -> Integers:
 
 
 @inner
-def _pattern_between(p: Patterns, t: Lines, i: int, low: int, high: int, held: Integers) -> int:
+def _pattern_between(p: Patterns, t: Lines, i: int, low: int, high: int, held: Ints) -> int:
     """The pattern of the gap of a bar between two lines, given all that it has cells of; -1 without room for it."""
     this, below, above = p.patterns[len(p.families)], 0, 0
     for c in held:

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from decloak.arrays import Floats, Ints
 from decloak.compiled import compiled, inner
-from decloak.rules.eliminate.loops.blocks import Floats, Integers, Lines
+from decloak.rules.eliminate.loops.blocks import Lines
 from decloak.rules.eliminate.loops.gaps import hand_on, heaviest_bar, lower, rank
 from decloak.rules.eliminate.loops.keys import LOWEST, set_key
 from decloak.rules.eliminate.loops.moves import put_in, take_out
@@ -30,16 +31,16 @@ from decloak.rules.eliminate.state import EPS
 
 __all__ = ["Struck", "strike_lines"]
 
-PARTS = "7a5e90407cf0f244"
+PARTS = "64f86c86e9c5ac90"
 """A digest of the modules whose loops are called here: machine code is made anew when this module changes."""
 
 
 class Struck(NamedTuple):
     """Strikes in order: bar, line, group (a bar, or -1 - line), suspicion and weight."""
 
-    bar: Integers
-    line: Integers
-    group: Integers
+    bar: Ints
+    line: Ints
+    group: Ints
     suspicion: Floats
     weight: Floats
 

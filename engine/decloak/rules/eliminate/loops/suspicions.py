@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from decloak.arrays import Floats, Ints
 from decloak.compiled import inner
-from decloak.rules.eliminate.loops.blocks import Floats, Integers, Lines, value
+from decloak.rules.eliminate.loops.blocks import Lines, value
 from decloak.rules.eliminate.loops.gaps import heaviest_bar, widest_gap
 from decloak.rules.eliminate.loops.keys import LOWEST, first_from, first_of_all, set_key
 from decloak.rules.eliminate.loops.patterns import (
@@ -41,8 +42,8 @@ class Large(NamedTuple):
     scale: Floats  # the factor of each line
     of_bar: Floats  # the factor of a bar by how many of its items are left
     of_line: Floats  # that of a line
-    left: Integers  # items left of each bar
-    remaining: Integers  # items left of each line
+    left: Ints  # items left of each bar
+    remaining: Ints  # items left of each line
     lines_first: bool  # whether lines are rows
 
 
@@ -51,7 +52,7 @@ class Keys(NamedTuple):
 
     tree: Floats
     v: Floats
-    measured: Integers
+    measured: Ints
     patterns: Patterns
 
 

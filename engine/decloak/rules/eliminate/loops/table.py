@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from decloak.arrays import Floats
 from decloak.compiled import compiled, inner
-from decloak.rules.eliminate.loops.blocks import Floats
 from decloak.rules.eliminate.loops.strikes import Struck
 from decloak.rules.eliminate.loops.suspicions import Large
 from decloak.rules.eliminate.state import EPS

@@ -1,0 +1,12 @@
+"""What arrays hold: the names that annotations use."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Floats", "Ints", "Mask"]
+
+Floats = NDArray[np.floating[Any]]
+Ints = NDArray[np.integer[Any]]
+Mask = NDArray[np.bool_]
