@@ -12,8 +12,9 @@ from decloak.errors import DecloakError
 from decloak.measure.kernels import crowd
 from decloak.measure.kernels.statistics import Interval
 from decloak.releases.registry import form_of
+from decloak.report.advice import advice
 from decloak.report.card import GUESSES, NOBODY, ROWS, UNKNOWN, WHOLE, risk_cards
-from decloak.report.comparison import advice, called_shortly, card_rows, comparison_rows, reasons, remark
+from decloak.report.comparison import called_shortly, card_rows, comparison_rows, reasons, remark
 from decloak.report.study import Study
 from decloak.rules.load import parse_rule
 from decloak.store.opening import connect_readonly

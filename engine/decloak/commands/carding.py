@@ -6,18 +6,10 @@ from pathlib import Path
 from textwrap import fill
 from typing import NamedTuple
 
+from decloak.report.advice import advice
 from decloak.report.beside import AttackPair, basis, leaders, pairs_of, sentence
 from decloak.report.card import RiskCard, pooled_cards, risk_cards
-from decloak.report.comparison import (
-    advice,
-    called_shortly,
-    card_rows,
-    comparison_rows,
-    costs_of,
-    reasons,
-    remark,
-    unpooled,
-)
+from decloak.report.comparison import called_shortly, card_rows, comparison_rows, costs_of, reasons, remark, unpooled
 from decloak.report.study import Study
 from decloak.report.table import emit
 from decloak.report.terminal import say

@@ -92,6 +92,17 @@ class RiskCard:
         """Whether its people stand for more."""
         return self.people < self.records
 
+    @property
+    def untried(self) -> bool:
+        """Whether no attack that could have found people did anything."""
+        published = [cell for cell in self.cells.values() if cell.before is not None]
+        return all(cell.reason == NOBODY for cell in published if cell.reason != GUESSES)
+
+    def worst(self, figure: str) -> float:
+        """How many people it tells of there, as published or attacked."""
+        worst = self.cells[figure].worst
+        return 0.0 if worst is None or worst.mean is None else worst.mean
+
     def bounds_of(self, count: float) -> tuple[float, float]:
         """Wilson's interval of a count of its people, where they stand for more."""
         drawn = self.people * (self.records - 1) / (self.records - self.people)  # the more of all, the surer

@@ -1,31 +1,24 @@
-"""Risk cards as tables for people, and what somebody who must choose between releases can make of them.
-
-A method is said to tell of fewer people than another only where they differ by more than LEAST of the people, and the
-intervals of both lie apart; or where there are none because nothing was repeated: then it is said of these releases
-alone.
-"""
+"""Risk cards as tables for people, and the lines below them."""
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from math import ceil, floor
 
 from decloak.measure.kernels.statistics import Interval, interval
 from decloak.measure.registry import figure_titles
-from decloak.report.card import GUESSES, NOBODY, ROWS, Cell, RiskCard
+from decloak.report.card import NOBODY, ROWS, Cell, RiskCard
 from decloak.report.knowledge import listed
 from decloak.report.study import Study
-from decloak.report.verdict_words import of_a_kind, times
+from decloak.report.verdict_words import of_a_kind, people, percent, times, whole
 from decloak.store.studies import StudyRun, read_runs, sweep_of
 
 __all__ = [
     "Costs",
-    "advice",
+    "called_shortly",
     "card_rows",
     "compared_runs",
     "comparison_rows",
     "costs_of",
-    "people",
     "reasons",
     "remark",
     "unpooled",
@@ -36,19 +29,6 @@ Costs = Mapping[str, Mapping[str, float | None]]
 Table = tuple[list[str], list[list[str | None]]]
 
 RAW = "raw data"
-LEAST = 0.02
-"""Of the people: releases that differ by less are not told apart."""
-RANKED = ("singled_2", "inferred", "implied")
-"""The rows by which releases are told apart, one of a group that says something of all of them."""
-_WORDS = {
-    "singled_2": "two known items single out",
-    "inferred": "a guess at one of their items is right for",
-    "implied": "from two known items a third follows for certain for",
-}
-FEW = 4
-"""Releases whose numbers a sentence has room for."""
-
-
 COSTS = ("ncp", "tkd", "suppressed", "tlost")
 """What a release loses, where it was measured: the figures by which those of several methods can be compared."""
 
@@ -85,12 +65,12 @@ def card_rows(card: RiskCard) -> Table:
 
 def _line(card: RiskCard, cell: Cell) -> list[str | None]:
     if cell.before is None:
-        return [_whole(cell.raw), None, None, None, cell.reason]
+        return [whole(cell.raw), None, None, None, cell.reason]
     said = " ".join(filter(None, (cell.attack, cell.reason and f"({cell.reason})")))
     return [
-        _whole(cell.raw),
+        whole(cell.raw),
         *map(people, map(card.around, (cell.before, cell.after))),
-        _whole(cell.chance),
+        whole(cell.chance),
         said or None,
     ]
 
@@ -113,12 +93,7 @@ def remark(cards: Sequence[RiskCard]) -> str | None:
 def _not_shown(hidden: float) -> str:
     if hidden == 0:
         return "nothing is hidden: all that records hold is shown with them"
-    return f"{_percent(hidden)} of what records hold is not shown with them"
-
-
-def _percent(share: float) -> str:
-    """A share of a hundred; what is little is not nothing, and nearly all not all."""
-    return "<1%" if 0 < share < 0.005 else ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
+    return f"{percent(hidden)} of what records hold is not shown with them"
 
 
 def _drawn(card: RiskCard, *, brackets: bool) -> str:
@@ -133,19 +108,6 @@ def unpooled(study: Study, cards: Sequence[RiskCard], pooled: Sequence[RiskCard]
     if not cards or len(pooled) == len(study.pools):
         return None
     return "Over data sets no people are counted: they have different numbers of them, whose counts have no mean."
-
-
-def people(count: Interval | None) -> str | None:
-    """A number of people, with its interval where it has one, rounded outwards."""
-    if count is None or count.low is None or count.high is None:
-        return None if count is None else _whole(count.mean)
-    return f"{_whole(count.mean)} ({floor(count.low):,}–{ceil(count.high):,})"
-
-
-def _whole(count: float | None) -> str | None:
-    if count is None:
-        return None
-    return f"{count:,.0f}" if count >= 10 or count == round(count) else f"{count:.1f}"
 
 
 def called_shortly(cards: Sequence[RiskCard]) -> list[RiskCard]:
@@ -170,11 +132,11 @@ def comparison_rows(cards: Sequence[RiskCard], costs: Costs) -> Table:
     rows: list[list[str | None]] = []
     raw = [{card.cells[row.figure].raw for card in cards} for row in shown]
     if all(len(values) == 1 for values in raw) and any(values != {None} for values in raw):
-        rows.append([RAW, f"{cards[0].people:,}", *(_whole(value) for (value,) in raw), "0%", *(None for _ in titles)])
+        rows.append([RAW, f"{cards[0].people:,}", *(whole(value) for (value,) in raw), "0%", *(None for _ in titles)])
     for card in cards:
         priced = costs.get(card.variant, {})
         lost = [None if priced.get(title) is None else f"{priced[title]:.3f}" for title in titles]
-        hidden = None if card.hidden is None else _percent(card.hidden)
+        hidden = None if card.hidden is None else percent(card.hidden)
         cells = [_cell(card.cells[row.figure], people if card.data_sets > 1 else _mean_of) for row in shown]
         rows.append([card.name, f"{card.people:,}", *cells, hidden, *lost])
     return head, rows
@@ -184,11 +146,11 @@ def _cell(cell: Cell, said: Callable[[Interval], str | None]) -> str | None:
     if cell.before is None:
         return None
     after = "" if cell.after is None else f" → {said(cell.after)}"
-    return f"{said(cell.before)}{after}" + ("" if cell.chance is None else f" ({_whole(cell.chance)})")
+    return f"{said(cell.before)}{after}" + ("" if cell.chance is None else f" ({whole(cell.chance)})")
 
 
 def _mean_of(count: Interval) -> str | None:
-    return _whole(count.mean)
+    return whole(count.mean)
 
 
 def reasons(cards: Sequence[RiskCard]) -> list[str]:
@@ -199,121 +161,9 @@ def reasons(cards: Sequence[RiskCard]) -> list[str]:
             cell = card.cells[row.figure]
             if cell.before is None and cell.reason is not None:
                 variants.setdefault(f"{row.title}: {cell.reason}", {})[card.name] = None
-        if untried(card):
+        if card.untried:
             variants.setdefault(f"as published only: {NOBODY}", {})[card.name] = None
     return [
         reason if len(named) == len(cards) else f"{reason} ({listed(list(named))})"
         for reason, named in variants.items()
     ]
-
-
-def untried(card: RiskCard) -> bool:
-    """Whether no attack that could have found people did anything."""
-    return all(
-        cell.reason == NOBODY for cell in card.cells.values() if cell.before is not None and cell.reason != GUESSES
-    )
-
-
-def advice(cards: Sequence[RiskCard]) -> str:
-    """What somebody can do who must choose: which release tells of the fewest people, in what, and at what cost."""
-    if len({card.releases for card in cards}) < max(2, len(cards)):
-        return ""  # one release, looked at by several attackers, is no choice
-    if len(set(map(_whom, cards))) > 1:
-        return "These releases are of different people: their numbers say nothing of each other."
-    fewest = {figure: best for figure in RANKED if (best := _fewest(cards, figure))}
-    winners = [card for card in cards if fewest and all(card in best for best in fewest.values())]
-    if winners:
-        sentences = _for_the_best(cards, winners, list(fewest))
-    elif fewest:
-        sentences = _for_several(cards, fewest)
-    else:
-        sentences = ["Nothing measured here tells these releases apart: choose by what they cost."]
-    idle = [card.name for card in cards if untried(card)]
-    if idle and len(idle) < len(cards):
-        sentences.append(f"No attack had anything to go by with {listed(idle)}: that is no proof that none has.")
-    once = ["One release of each was looked at: another draw may differ."] if _once(cards) else []
-    return " ".join([*sentences, *once, "Attacks that were not tried may win back more."])
-
-
-def _whom(card: RiskCard) -> tuple[float | None, ...]:
-    """What tells people apart: how many, and whom raw data tell of, unless some stand for all."""
-    raw = [card.cells[row.figure].raw for row in ROWS] if card.people == card.records else []
-    return (card.people, card.records, *raw)
-
-
-def _for_the_best(cards: Sequence[RiskCard], winners: Sequence[RiskCard], figures: Sequence[str]) -> list[str]:
-    """That some are the best in all in which they differ; how good, and what is paid for the cheapest of them."""
-    best = min(winners, key=lambda card: card.hidden or 0.0)
-    others = [card for card in cards if card not in winners]
-    counts = "; ".join(_against(best, others, figure) for figure in figures)
-    names = listed([card.name for card in winners])
-    if len(winners) > FEW:
-        names = f"{len(winners)} of {len(cards)}, {best.name} among them,"
-    verb = "tells" if len(winners) == 1 else "tell"
-    sentences = [f"Of these releases {names} {verb} of the fewest people: of {best.people:,}, {counts}."]
-    hidden = {card.name: card.hidden for card in others if card.hidden is not None}
-    if best.hidden is not None and hidden:
-        price = f"With {best.name} {_percent(best.hidden)} of what records hold is not shown with them"
-        price += f" ({_others(hidden, _percent)})"
-        sentences.append(f"{price}: publish it rather than the others where its readers can do without that.")
-    return sentences
-
-
-def _against(best: RiskCard, others: Sequence[RiskCard], figure: str) -> str:
-    """People of one release, of others, and of the raw data."""
-    raw = {card.cells[figure].raw for card in (best, *others)}
-    beside = [
-        _others({card.name: _mean(card, figure) for card in others}, _whole),
-        *(f"{_whole(value)} in the raw data" for value in raw if len(raw) == 1 and value),
-    ]
-    return f"{_WORDS[figure]} {_whole(_mean(best, figure))} ({', '.join(beside)})"
-
-
-def _others(values: Mapping[str, float], words: Callable[[float], str | None]) -> str:
-    """What others have: each where they are few, and else from the lowest to the highest."""
-    of = {name: words(value) for name, value in values.items()}
-    if len(of) < FEW:
-        return ", ".join(f"{value} with {name}" for name, value in of.items())
-    low, high = (pick(values, key=lambda name: values[name]) for pick in (min, max))
-    return f"{of[low]} with {low} to {of[high]} with {high}"
-
-
-def _for_several(cards: Sequence[RiskCard], fewest: Mapping[str, Sequence[RiskCard]]) -> list[str]:
-    """That it depends on what somebody minds most."""
-    leaders = []
-    for figure, group in fewest.items():
-        best = min(group, key=lambda card, figure=figure: _mean(card, figure))  # type: ignore[misc]
-        others = [card for card in cards if card is not best]
-        leaders.append(f"with {best.name} {_against(best, others, figure)}")
-    hidden = {card.name: card.hidden for card in cards if card.hidden is not None}
-    weigh = "None of these releases is best in everything: choose by what its people must be kept from."
-    cost = [f"Not shown with their records: {_others(hidden, _percent)} of what they hold."] if hidden else []
-    return [weigh, f"Of {cards[0].people:,} people, {'; '.join(leaders)}.", *cost]
-
-
-def _once(cards: Sequence[RiskCard]) -> bool:
-    """Whether any release was made but once, so that nothing is known of how far the next may differ."""
-    return any(way.n < 2 for card in cards if (way := card.cells["singled_2"].before) is not None)
-
-
-def _fewest(cards: Sequence[RiskCard], figure: str) -> list[RiskCard]:
-    """The cards with the fewest people in a row, and those that cannot be told from the first of them."""
-    if any(card.cells[figure].worst is None for card in cards):
-        return []  # what one has no figure of, or what does not apply to it, tells nothing apart
-    first = min(cards, key=lambda card: _mean(card, figure))
-    best = [card for card in cards if not _apart(first.cells[figure], card.cells[figure])]
-    return best if len(best) < len(cards) else []
-
-
-def _mean(card: RiskCard, figure: str) -> float:
-    worst = card.cells[figure].worst
-    return 0.0 if worst is None or worst.mean is None else worst.mean
-
-
-def _apart(fewer: Cell, more: Cell) -> bool:
-    """Whether one release tells of fewer people than another, by more than chance or nothing worth a word."""
-    if fewer.worst is None or more.worst is None or fewer.worst.mean is None or more.worst.mean is None:
-        return False
-    highest = fewer.worst.mean if fewer.worst.high is None else fewer.worst.high
-    lowest = more.worst.mean if more.worst.low is None else more.worst.low
-    return highest < lowest and more.worst.mean - fewer.worst.mean > LEAST * fewer.of

@@ -4,17 +4,9 @@ import sqlite3
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from decloak.report.advice import advice
 from decloak.report.card import ROWS, Cell, RiskCard, pooled_cards, risk_cards
-from decloak.report.comparison import (
-    advice,
-    called_shortly,
-    card_rows,
-    comparison_rows,
-    costs_of,
-    reasons,
-    remark,
-    unpooled,
-)
+from decloak.report.comparison import called_shortly, card_rows, comparison_rows, costs_of, reasons, remark, unpooled
 from decloak.report.page import Card, Section, Table
 from decloak.report.study import Study
 

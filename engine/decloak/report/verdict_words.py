@@ -1,6 +1,7 @@
-"""The words of a verdict: counts, shares of a hundred, what an interval is about."""
+"""The words of verdicts and of risk cards: counts, shares of a hundred, what an interval is about."""
 
 from collections.abc import Sequence
+from math import ceil, floor
 
 from decloak.measure.kernels.statistics import Interval, interval
 from decloak.report.study import Study
@@ -13,10 +14,13 @@ __all__ = [
     "digits_of",
     "in_hundred",
     "of_a_kind",
+    "people",
+    "percent",
     "points",
     "times",
     "way",
     "whatever",
+    "whole",
 ]
 
 WHATEVER = "Whatever the attack"
@@ -44,6 +48,25 @@ def considered(attacks: Sequence[str], study: Study) -> str:
         return f"one attack considered{among}"
     every = "both" if count == 2 else f"all {spelt(count)}"
     return f"{every} attacks considered{among}"
+
+
+def percent(share: float) -> str:
+    """A share of a hundred; what is little is not nothing, and nearly all not all."""
+    return "<1%" if 0 < share < 0.005 else ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
+
+
+def people(count: Interval | None) -> str | None:
+    """A number of people, with its interval where it has one, rounded outwards."""
+    if count is None or count.low is None or count.high is None:
+        return None if count is None else whole(count.mean)
+    return f"{whole(count.mean)} ({floor(count.low):,}–{ceil(count.high):,})"
+
+
+def whole(count: float | None) -> str | None:
+    """A count; means of few have a digit more."""
+    if count is None:
+        return None
+    return f"{count:,.0f}" if count >= 10 or count == round(count) else f"{count:.1f}"
 
 
 def times(n: int) -> str:
