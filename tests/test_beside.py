@@ -9,7 +9,7 @@ from click.testing import CliRunner
 import decloak
 from decloak.cli import cli
 from decloak.measure.kernels.statistics import Interval, paired_difference
-from decloak.report.beside import AttackPair, all_pairs, basis, leaders, pairs_of, sentence
+from decloak.report.beside import AttackPair, all_pairs, attack_pairs, basis, leaders, sentence
 from decloak.report.study import Study
 from decloak.report.verdict_words import spelt
 from decloak.store.opening import connect_readonly
@@ -36,7 +36,7 @@ def ran(tmp_path, scenario, extra=""):
 def pairs_in(done):
     with closing(connect_readonly(done.store)) as connection:
         study = Study.of(connection, read_runs(connection, [run.run for run in done.variants]))
-        return pairs_of(connection, study)
+        return attack_pairs(connection, study)
 
 
 def beyond_chance(run, attack):

@@ -7,7 +7,7 @@ import pytest
 
 import decloak
 from decloak.measure.kernels.statistics import Bounds, interval
-from decloak.report.beside import pairs_of
+from decloak.report.beside import attack_pairs
 from decloak.report.card import people_interval, pooled_cards
 from decloak.report.study import Study
 from decloak.scenario.variant import pools
@@ -79,7 +79,7 @@ def test_a_card_over_data_sets_has_intervals_about_the_means_of_each(opened):
 
 def test_pairs_over_data_sets_are_paired_by_data_set(opened):
     connection, study = opened
-    over = [pair for pair in pairs_of(connection, study) if "over" in pair.variant]
+    over = [pair for pair in attack_pairs(connection, study) if "over" in pair.variant]
     assert {(pair.ahead.n, pair.about) for pair in over} == {(3, "the means of three data sets of one kind")}
     assert len(over) == 2
 

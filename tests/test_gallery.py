@@ -8,7 +8,7 @@ import pytest
 from decloak.errors import DecloakError
 from decloak.report import gallery, gallery_page
 from decloak.report.study import Study
-from decloak.report.trends import judged
+from decloak.report.trends import judged_trend
 from decloak.scenario.document import load
 from decloak.scenario.figure import Trend
 from decloak.store.studies import StudyRun
@@ -36,7 +36,7 @@ def trend(**said) -> Trend:
 
 
 def holds(values: dict, **said) -> bool | None:
-    return judged(study(values), trend(**said)).holds
+    return judged_trend(study(values), trend(**said)).holds
 
 
 def line(*values, method="cut"):
@@ -82,9 +82,9 @@ def test_where_chance_decides_a_difference_counts_when_its_interval_is_on_one_si
 def test_a_trend_holds_when_it_does_on_every_line_and_says_on_how_many_it_does():
     values = {**line(0.1, 0.2), **line(0.2, 0.1, method="coat")}
     rising = {"is": "rising", "along": "anonymise.k"}
-    assert judged(study(values), trend(**rising))[1:4] == (False, 2, 1)
+    assert judged_trend(study(values), trend(**rising))[1:4] == (False, 2, 1)
     here = trend(**rising, where={"anonymise.method": "cut"})
-    assert judged(study(values), here) == ("x", True, 1, 1, "0.1, 0.2 at k 2, 3")
+    assert judged_trend(study(values), here) == ("x", True, 1, 1, "0.1, 0.2 at k 2, 3")
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_attacks_beside_attacks_are_compared_each_with_each():
     at_two = {"rba": 0.7, "gba": 0.6, "tba": 0.5, "mda": 0.65}
     values = {(2, "cut"): [at_two], (3, "cut"): [dict.fromkeys(at_two)]}
     beside = trend(**{"attack": ["rba", "gba"], "is": "above", "than": {"attack": ["tba", "mda"]}})
-    verdict = judged(study(values, ("rba", "gba", "tba", "mda")), beside)
+    verdict = judged_trend(study(values, ("rba", "gba", "tba", "mda")), beside)
     assert verdict[1:4] == (False, 8, 3)
     assert "gba beside mda, k 2: 0.6 beside 0.65" in verdict.seen
 
@@ -119,7 +119,7 @@ def test_attacks_beside_attacks_are_compared_each_with_each():
 def test_a_trend_about_nothing_is_an_error_and_never_holds():
     nothing = trend(**{"is": "above", "than": 0.1, "where": {"anonymise.k": 99}})
     with pytest.raises(DecloakError, match="no variant is what 'x' is about"):
-        judged(study(line(0.1, 0.2)), nothing)
+        judged_trend(study(line(0.1, 0.2)), nothing)
 
 
 SCENARIO = """\

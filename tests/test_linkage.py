@@ -19,7 +19,7 @@ from decloak.measure.kernels.known_items import LEVELS, known_of, orders
 from decloak.measure.kernels.looked_up_in_clusters import laid_out, looked_up_in_clusters
 from decloak.measure.linkage_sets import LookupInSets
 from decloak.measure.lookup import KnownPeople, Population
-from decloak.measure.struck import Struck
+from decloak.measure.struck import StruckCells
 from decloak.releases.held import UNKNOWN
 from decloak.releases.registry import form_of
 from decloak.report.grouped import LINES, lines_of
@@ -77,7 +77,7 @@ def test_in_sets_candidates_may_hold_what_is_known_and_what_was_struck_is_gone(r
     literal = [naive.in_rows(sets, *one) for one in zip(known, own, records, strict=True)]
     same(released.look(people), literal)
     cells = sorted((row, elements.number[item]) for row, item in struck if item in elements.number)
-    gone = Struck(*(np.array([cell[side] for cell in cells], np.int64) for side in (1, 0)))
+    gone = StruckCells(*(np.array([cell[side] for cell in cells], np.int64) for side in (1, 0)))
     literal = [naive.in_rows(sets, *one, struck) for one in zip(known, own, records, strict=True)]
     same(released.look(people, gone), literal)
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Cover", "CoverProblem", "cover_problems", "covers", "gathered"]
+__all__ = ["Cover", "CoverProblem", "cover_problems", "covers", "covers_of"]
 
 
 class CoverProblem(NamedTuple):
@@ -66,7 +66,7 @@ def covers(release: Disassociated, adjacent: bool = False) -> list[Cover]:
     ]
 
 
-def gathered(release: Disassociated, relation: str, findings: Iterable[tuple[Any, ...]]) -> list[Cover]:
+def covers_of(release: Disassociated, relation: str, findings: Iterable[tuple[Any, ...]]) -> list[Cover]:
     """Put what a rule found, and calls a relation, together to cover problems of a release.
 
     A finding is a cluster, a chunk, an item, an earlier chunk, a size, a support and one covered item; those of one

@@ -21,7 +21,7 @@ from decloak.cells.shapes import ClusterError
 from decloak.errors import shown
 from decloak.version import __version__
 
-__all__ = ["Cluster"]
+__all__ = ["DaskCluster"]
 
 CHUNK = 1 << 24
 """Bytes of a chunk."""
@@ -58,7 +58,7 @@ def piece(versions: dict[str, str], parts: Sequence[int], content: bytes, *chunk
         return pickle.dumps((False, error), protocol=5)
 
 
-class Cluster:
+class DaskCluster:
     """A connection to the scheduler of a cluster; many threads may use it."""
 
     def __init__(self, address: str) -> None:

@@ -7,7 +7,7 @@ from textwrap import fill
 from typing import NamedTuple
 
 from decloak.report.advice import advice
-from decloak.report.beside import AttackPair, basis, leaders, pairs_of, sentence
+from decloak.report.beside import AttackPair, attack_pairs, basis, leaders, sentence
 from decloak.report.card import RiskCard, pooled_cards, risk_cards
 from decloak.report.comparison import called_shortly, card_rows, comparison_rows, costs_of, reasons, remark, unpooled
 from decloak.report.study import Study
@@ -39,7 +39,7 @@ def account_of(store: Path, numbers: Iterable[int]) -> Account:
     with closing(connect_readonly(store)) as connection:
         study = Study.of(connection, read_runs(connection, numbers))
         verdict, cards = conclusion(connection, study), risk_cards(connection, study)
-        return Account(study, verdict, cards, pooled_cards(connection, study), pairs_of(connection, study))
+        return Account(study, verdict, cards, pooled_cards(connection, study), attack_pairs(connection, study))
 
 
 def print_cards(account: Account) -> None:

@@ -11,7 +11,7 @@ from decloak.report.ci import SIGNS
 from decloak.report.terminal import say
 
 if TYPE_CHECKING:
-    from decloak.report.gallery import Entry, Outcome
+    from decloak.report.gallery import Entry, FigureOutcome
 
 __all__ = ["gallery_command"]
 
@@ -70,7 +70,7 @@ def gallery_command(
 _COLUMNS = ["figure", "verdict", "trends", "scenario", "saw", "see", "why"]
 
 
-def _row(entry: "Entry", outcome: "Outcome | None") -> list[str]:
+def _row(entry: "Entry", outcome: "FigureOutcome | None") -> list[str]:
     trends = outcome.trends if outcome else ()
     holding = f"{sum(trend.holds is True for trend in trends)} of {len(trends)}" if outcome else ""
     seen = ". ".join(f"{trend.says}: {trend.seen}" for trend in trends)
@@ -80,7 +80,7 @@ def _row(entry: "Entry", outcome: "Outcome | None") -> list[str]:
     ]  # fmt: skip
 
 
-def _verdict(entry: "Entry", outcome: "Outcome | None") -> str:
+def _verdict(entry: "Entry", outcome: "FigureOutcome | None") -> str:
     if outcome is None:
         return "not run"
     return outcome.verdict if outcome.digest == entry.digest else f"{outcome.verdict} (before it was changed)"
@@ -88,7 +88,7 @@ def _verdict(entry: "Entry", outcome: "Outcome | None") -> str:
 
 def _run(
     chosen: Sequence["Entry"], store: Path | None, jobs: int | None, overrides: Sequence[str], write: Path | None
-) -> dict[str, "Outcome"]:
+) -> dict[str, "FigureOutcome"]:
     from decloak.cells.mapping import cores
     from decloak.report.gallery import entries, known_outcomes, outcome
     from decloak.report.gallery_page import folder_of_pictures, write_outcomes, write_picture
@@ -104,7 +104,7 @@ def _run(
     return outcomes
 
 
-def _tell(entry: "Entry", outcome: "Outcome | None") -> None:
+def _tell(entry: "Entry", outcome: "FigureOutcome | None") -> None:
     say(f"{entry.figure.number} ({entry.name}): {_verdict(entry, outcome)}")
     say(f"  the paper saw: {' '.join(entry.figure.saw.split())}")
     for trend in outcome.trends if outcome else ():

@@ -25,7 +25,7 @@ class BreachSettings(Part):
 def _measure(attacked: AttackedRelease[HeldChunks], *, reading: str) -> Measured:
     """The QPBD breach_total, items and records that are vulnerable, by what the attack found."""
     from decloak.attack.breach import breach_total, hit_records, risky_items
-    from decloak.attack.cover import gathered
+    from decloak.attack.cover import covers_of
     from decloak.store.reading import read_covers
 
     attacker, note = attacker_of(attacked.connection, attacked.number)
@@ -36,7 +36,7 @@ def _measure(attacked: AttackedRelease[HeldChunks], *, reading: str) -> Measured
         return [], ALONE
     knowledge = read_knowledge(attacked.connection, attacker)
     relation = attacked.derives.name
-    problems = gathered(release, relation, read_covers(attacked.connection, attacked.number, relation))
+    problems = covers_of(release, relation, read_covers(attacked.connection, attacked.number, relation))
     nontrivial = sum(problem.size > 1 for problem in problems)
     items, breaches = risky_items(problems, knowledge), breach_total(release, problems, knowledge, reading)
     figures: list[Figure] = [

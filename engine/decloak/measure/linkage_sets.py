@@ -17,7 +17,7 @@ from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.holders import Holders
 from decloak.measure.kernels.looked_up import LookedUp, looked_up
 from decloak.measure.lookup import KnownPeople
-from decloak.measure.struck import Struck, strikes_of, struck_cells
+from decloak.measure.struck import StruckCells, strikes_of, struck_cells
 from decloak.releases.held import HeldSets
 from decloak.store.origins import read_origins
 
@@ -51,7 +51,7 @@ class LookupInSets:
         item, thing = self.elements.members(self.rows.codes.astype(np.int64))
         return self.rows.row[thing] * self.elements.items + item, thing
 
-    def _chances(self, struck: Struck | None) -> "sparse.csr_array[Any]":
+    def _chances(self, struck: StruckCells | None) -> "sparse.csr_array[Any]":
         """Records × items: the share of an item in what is left of the thing that stands for it."""
         entry, thing = self._entries
         left = np.ones(len(entry), np.bool_)
@@ -68,7 +68,7 @@ class LookupInSets:
     def _published(self) -> "sparse.csr_array[Any]":
         return self._chances(None)
 
-    def look(self, known: KnownPeople, struck: Struck | None = None) -> LookedUp:
+    def look(self, known: KnownPeople, struck: StruckCells | None = None) -> LookedUp:
         """Look people up, in what was struck of nothing, or so much."""
         there = np.bincount(self.elements.item, minlength=self.elements.items) > 0
         number = self.elements.further
@@ -79,7 +79,7 @@ class LookupInSets:
         own = np.where(known.record >= 0, self.row_of[known.record], -1)
         return looked_up(may, chances, items, own, known.held_by(number, self.elements.items))
 
-    def after(self, held: HeldSets, attacked: AttackedRelease[Any], people: int) -> Iterator[Struck]:
+    def after(self, held: HeldSets, attacked: AttackedRelease[Any], people: int) -> Iterator[StruckCells]:
         """What an attack struck, and then what was struck at random instead; nothing where it strikes nothing."""
         done = strikes_of(held, attacked)
         if done is None:

@@ -13,7 +13,7 @@ from decloak.lazy import sparse
 from decloak.measure.family import AttackedRelease
 from decloak.measure.kernels.holders import Holders
 from decloak.measure.kernels.known_items import LEVELS, Model, known_of, orders
-from decloak.measure.kernels.looked_up import LookedUp, guess, looked_up
+from decloak.measure.kernels.looked_up import LookedUp, looked_up, right_guesses
 
 __all__ = ["KnownPeople", "Lookup", "Population"]
 
@@ -118,4 +118,4 @@ class Population:
         mask = np.zeros(known.held.shape, np.bool_)
         mask[np.arange(len(mask)), known.items] = True
         scores = np.repeat(self.support[None].astype(np.float64), len(mask), axis=0)
-        return guess(scores, mask, known.held.toarray() > 0)
+        return right_guesses(scores, mask, known.held.toarray() > 0)

@@ -19,7 +19,7 @@ from decloak.measure.family import AttackedRelease
 from decloak.measure.kernels.alike import classes_of
 from decloak.measure.kernels.by_chance import draws_for
 from decloak.measure.kernels.crowd import Crowd, asked, rarest
-from decloak.measure.kernels.guesses import guessed, joined
+from decloak.measure.kernels.guesses import expected_people, guessed
 from decloak.measure.kernels.holders import Holders
 from decloak.measure.kernels.implied import implied_in_chunks
 from decloak.measure.kernels.put_back import (
@@ -68,7 +68,7 @@ class _People:
             put = put_back(self.rows, given, self.rows.units(assignments))
             ours = self._person_of_unit >= 0
             tried = ours & ~np.isnan(put.attacked)
-            joins = [joined(self._person_of_unit[tried], right[tried], len(self.crowd)) for right in put]
+            joins = [expected_people(self._person_of_unit[tried], right[tried], len(self.crowd)) for right in put]
             guesses = [self._guessed(np.where(np.isnan(right), self._units.right, right)) for right in put]
             linked, inferred = Change(None, 0.0, *joins), Change(inferred.raw, inferred.before, *guesses)
         return Risk(

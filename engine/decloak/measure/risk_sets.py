@@ -23,7 +23,7 @@ from decloak.measure.kernels.guesses import guessed
 from decloak.measure.kernels.holders import Holders
 from decloak.measure.kernels.singled import Search
 from decloak.measure.risk_figures import Change, Risk, changes
-from decloak.measure.struck import Struck, strikes_of, struck_cells
+from decloak.measure.struck import StruckCells, strikes_of, struck_cells
 from decloak.releases.held import HeldSets
 from decloak.store.outcomes import TrueTable
 
@@ -42,7 +42,7 @@ def risk_of_sets(held: HeldSets, attacked: AttackedRelease[Any]) -> Risk:
     return _risk(people, people.struck(tables, strikes), [people.struck(tables, draw) for draw in draws])
 
 
-def _risk(people: "_People", after: Struck | None, by_chance: Sequence[Struck]) -> Risk:
+def _risk(people: "_People", after: StruckCells | None, by_chance: Sequence[StruckCells]) -> Risk:
     crowd = people.search.crowd
     if people.raw is None and not len(crowd.known):
         return Risk(len(crowd), changes())  # nobody is shown to have anything: a zero would pass for safety
@@ -102,7 +102,7 @@ class _Hidden:
         held: Ints = self.shown + self.left_out + meant
         return held
 
-    def guessed(self, struck: Struck | None = None) -> float:
+    def guessed(self, struck: StruckCells | None = None) -> float:
         """Of how many people a guess at an item is right, when so much was struck."""
         left = np.ones(len(self.cell), np.bool_)
         if struck is not None:
@@ -165,11 +165,11 @@ class _People:
         told = search.implied(shows, _placed(shown, place))
         return cls(elements, place, search, classes, raw, told, hidden)
 
-    def struck(self, tables: Sequence[TrueTable], masks: Sequence[Mask]) -> Struck:
+    def struck(self, tables: Sequence[TrueTable], masks: Sequence[Mask]) -> StruckCells:
         """What was struck of tables."""
         return struck_cells(self.elements.number, tables, masks)
 
-    def singled(self, struck: Struck) -> list[float]:
+    def singled(self, struck: StruckCells) -> list[float]:
         """How many are singled out by 1, 2 and 3 items, when so much was struck."""
         place = self.place[struck.items]
         left = self.search.may.without(place[place >= 0], struck.rows[place >= 0])

@@ -10,10 +10,10 @@ from decloak.measure.family import AttackedRelease
 from decloak.releases.held import HeldSets
 from decloak.store.outcomes import TrueTable
 
-__all__ = ["Struck", "strikes_of", "struck_cells"]
+__all__ = ["StruckCells", "strikes_of", "struck_cells"]
 
 
-class Struck(NamedTuple):
+class StruckCells(NamedTuple):
     """Items, and the row that each was struck in, ascending by rows and then by items."""
 
     items: Ints
@@ -28,7 +28,7 @@ def strikes_of(held: HeldSets, attacked: AttackedRelease[Any]) -> tuple[list[Tru
     return ([table for table, _ in struck], [mask for _, mask in struck]) if struck else None
 
 
-def struck_cells(number: Mapping[str, int], tables: Sequence[TrueTable], masks: Sequence[Mask]) -> Struck:
+def struck_cells(number: Mapping[str, int], tables: Sequence[TrueTable], masks: Sequence[Mask]) -> StruckCells:
     """What was struck of tables, items by number; those without a number are left out."""
     items: list[Ints] = [np.zeros(0, np.int64)]
     rows: list[Ints] = [np.zeros(0, np.int64)]
@@ -39,4 +39,4 @@ def struck_cells(number: Mapping[str, int], tables: Sequence[TrueTable], masks: 
         items.append(numbers[column])
         rows.append(table.places[row])
     rows_of, items_of = np.divmod(np.sort(np.concatenate(rows) * most + np.concatenate(items)), most)
-    return Struck(items_of, rows_of)
+    return StruckCells(items_of, rows_of)

@@ -25,14 +25,14 @@ def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
 def _detection(attacked: AttackedRelease[HeldRelease], release: HeldChunks) -> float | None:
     """CPU seconds of going through cover problems with what the attacker knows."""
     from decloak.attack.breach import breach_total
-    from decloak.attack.cover import gathered
+    from decloak.attack.cover import covers_of
 
     attacker, unknown = attacker_of(attacked.connection, attacked.number)
     if unknown is not None:
         return None
     relation = attacked.derives.name
     knowledge = read_knowledge(attacked.connection, attacker)
-    problems = list(gathered(release.published, relation, read_covers(attacked.connection, attacked.number, relation)))
+    problems = list(covers_of(release.published, relation, read_covers(attacked.connection, attacked.number, relation)))
     before = process_time()
     breach_total(release.published, problems, knowledge, "sound")
     return process_time() - before

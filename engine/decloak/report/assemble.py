@@ -8,7 +8,7 @@ from typing import Any
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import figure_titles
 from decloak.report import charts
-from decloak.report.beside import pairs_of
+from decloak.report.beside import attack_pairs
 from decloak.report.ci import SIGNS
 from decloak.report.drawing import comparison_svg
 from decloak.report.linkage_section import linkage_sections
@@ -43,7 +43,7 @@ def page_of(
     sections = (
         risk.section,
         who_section(study),
-        attacks_section(study, pairs_of(connection, study)),
+        attacks_section(study, attack_pairs(connection, study)),
         reliability_section(connection, study),
         *linkage_sections(connection, study),
         sweep_section(study),

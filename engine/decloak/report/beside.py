@@ -21,7 +21,7 @@ from decloak.report.study import Study
 from decloak.report.verdict_words import about, of_a_kind, points, spelt
 from decloak.store.results import won_back
 
-__all__ = ["AttackPair", "all_pairs", "basis", "leaders", "pairs_of", "sentence"]
+__all__ = ["AttackPair", "all_pairs", "attack_pairs", "basis", "leaders", "sentence"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ OfRun = Mapping[str, Scopes]
 """What the attacks of a run won."""
 
 
-def pairs_of(connection: sqlite3.Connection, study: Study) -> list[AttackPair]:
+def attack_pairs(connection: sqlite3.Connection, study: Study) -> list[AttackPair]:
     """Every two attacks of every variant of which somebody can say what they won back, and how sure that is."""
     attacks = attacks_beyond_chance(connection, study.runs)
     by_run = {run.run: _of_run(connection, run.run) for run in study.runs}

@@ -16,7 +16,7 @@ from decloak.errors import DecloakError, nearest, shown
 from decloak.measure.registry import figure_titles
 from decloak.report import charts
 from decloak.report.study import Study
-from decloak.report.trends import Judged, judged
+from decloak.report.trends import Judged, judged_trend
 from decloak.resources import bundled
 from decloak.runs.runner import run
 from decloak.scenario.figure import Figure
@@ -32,7 +32,7 @@ __all__ = [
     "PAPERS",
     "VERDICTS",
     "Entry",
-    "Outcome",
+    "FigureOutcome",
     "entries",
     "known_outcomes",
     "outcome",
@@ -70,7 +70,7 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FigureOutcome:
     """What came of a figure: whether its trends agree with the paper's."""
 
     digest: str
@@ -87,7 +87,7 @@ class Outcome:
         return {"verdict": self.verdict} | asdict(self) | {"trends": [trend._asdict() for trend in self.trends]}
 
     @classmethod
-    def of_json(cls, kept: Mapping[str, Any]) -> "Outcome":
+    def of_json(cls, kept: Mapping[str, Any]) -> "FigureOutcome":
         return cls(kept["digest"], kept["variants"], tuple(Judged(**trend) for trend in kept["trends"]))
 
 
@@ -128,18 +128,18 @@ def _digest(said: Mapping[str, Any]) -> str:
     return digest({**said, "figure": figure})
 
 
-def known_outcomes(folder: Path | None = None) -> dict[str, Outcome]:
+def known_outcomes(folder: Path | None = None) -> dict[str, FigureOutcome]:
     """What came of the figures when they were last run, by name: what comes with decloak, or what a folder has."""
     file = (folder or folder_of_papers()) / VERDICTS
     if not file.is_file():
         return {}
     kept = json.loads(file.read_text("utf-8"))
-    return {name: Outcome.of_json(of_figure) for name, of_figure in kept.items()}
+    return {name: FigureOutcome.of_json(of_figure) for name, of_figure in kept.items()}
 
 
 def outcome(
     entry: Entry, store: Path | None, *, jobs: int = 1, overrides: Sequence[str] = ()
-) -> tuple[Outcome, list[dict[str, Any]]]:
+) -> tuple[FigureOutcome, list[dict[str, Any]]]:
     """Run a figure and judge its trends; with it the panels that show it. What is timed is run in one process."""
     titles = figure_titles()
     if any(titles[trend.of].clock for trend in entry.figure.trends):
@@ -148,10 +148,10 @@ def outcome(
         finished = run(entry.path, store=store or Path(folder) / "gallery.db", jobs=jobs, overrides=overrides)
         with closing(connect_readonly(finished.store)) as connection:
             study = Study.of(connection, read_runs(connection, [variant.run for variant in finished.variants]))
-    trends = tuple(judged(study, trend) for trend in entry.figure.trends)
+    trends = tuple(judged_trend(study, trend) for trend in entry.figure.trends)
     drawn = [
         panel
         for plot in entry.plots
         for panel in charts.panels(study, plot.x, plot.y, study.panel_keys(plot), close=True)
     ]
-    return Outcome(entry.digest, len(finished.variants), trends), drawn
+    return FigureOutcome(entry.digest, len(finished.variants), trends), drawn

@@ -9,7 +9,7 @@ from decloak.data.formats.writing import write_bytes, write_text
 from decloak.measure.kernels.agreement import agreement
 from decloak.relate.judgements import PRINTED, thirty_pairs
 from decloak.report.charts import drawn, grid
-from decloak.report.gallery import AGREES, DIFFERS, HALF, PAPERS, VERDICTS, Entry, Outcome
+from decloak.report.gallery import AGREES, DIFFERS, HALF, PAPERS, VERDICTS, Entry, FigureOutcome
 from decloak.report.trends import Judged
 
 __all__ = ["folder_of_pictures", "page_text", "picture_of", "write_outcomes", "write_picture"]
@@ -42,17 +42,17 @@ def write_picture(entry: Entry, panels: Sequence[dict[str, Any]], folder: Path) 
         write_bytes(picture, folder_of_pictures(folder) / picture_of(entry.name))
 
 
-def write_outcomes(listed: Sequence[Entry], outcomes: Mapping[str, Outcome], folder: Path) -> None:
+def write_outcomes(listed: Sequence[Entry], outcomes: Mapping[str, FigureOutcome], folder: Path) -> None:
     kept = {entry.name: outcomes[entry.name].as_json() for entry in listed if entry.name in outcomes}
     write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", folder_of_pictures(folder) / VERDICTS)
     write_text(page_text(listed, outcomes, folder), folder / "gallery.md")
 
 
-def page_text(listed: Sequence[Entry], outcomes: Mapping[str, Outcome], folder: Path) -> str:
+def page_text(listed: Sequence[Entry], outcomes: Mapping[str, FigureOutcome], folder: Path) -> str:
     return "\n".join([INTRODUCTION, *_index(listed, outcomes), *_papers(listed, outcomes, folder), ""])
 
 
-def _index(listed: Sequence[Entry], outcomes: Mapping[str, Outcome]) -> Iterator[str]:
+def _index(listed: Sequence[Entry], outcomes: Mapping[str, FigureOutcome]) -> Iterator[str]:
     verdicts = [outcomes[entry.name].verdict for entry in listed if entry.name in outcomes]
     counts = ", ".join(f"{word}: {verdicts.count(word)}" for word in (AGREES, HALF, DIFFERS))
     yield from (f"{len(listed)} scenarios; {counts}.", "", "| figure | verdict | reason |", "|---|---|---|")
@@ -65,7 +65,7 @@ def _index(listed: Sequence[Entry], outcomes: Mapping[str, Outcome]) -> Iterator
     yield ""
 
 
-def _papers(listed: Sequence[Entry], outcomes: Mapping[str, Outcome], folder: Path) -> Iterator[str]:
+def _papers(listed: Sequence[Entry], outcomes: Mapping[str, FigureOutcome], folder: Path) -> Iterator[str]:
     for paper in dict.fromkeys(entry.paper for entry in listed):
         yield from (f"## {PAPERS.get(paper, paper)}", "")
         for entry in listed:
@@ -75,7 +75,7 @@ def _papers(listed: Sequence[Entry], outcomes: Mapping[str, Outcome], folder: Pa
             yield from _table_of_judgements()
 
 
-def _figure(entry: Entry, known: Outcome | None, folder: Path) -> Iterator[str]:
+def _figure(entry: Entry, known: FigureOutcome | None, folder: Path) -> Iterator[str]:
     figure = entry.figure
     yield from (f"({_anchor(entry)})=", f"### {figure.number}: {known.verdict if known else 'not run'}", "")
     yield from (f"*{entry.scenario}* (`scenarios/papers/{entry.name}.yaml`)", "", f"The paper: {figure.saw}", "")
@@ -106,7 +106,7 @@ def _trend(trend: Judged) -> str:
     return f"- {trend.says}: **{word}**{share} ({trend.seen})"
 
 
-def _alt(entry: Entry, known: Outcome | None) -> str:
+def _alt(entry: Entry, known: FigureOutcome | None) -> str:
     drawn_of = ", ".join(dict.fromkeys(f"{plot.y} along {plot.x}" for plot in entry.plots))
     holding = "; ".join(f"{trend.says}: {'yes' if trend.holds else 'no'}" for trend in known.trends) if known else ""
     return f"{drawn_of}. {holding}".replace("[", "(").replace("]", ")")

@@ -19,7 +19,7 @@ from decloak.scenario.figure import Side, Trend
 from decloak.scenario.plots import ATTACK
 from decloak.scenario.sweep import compact
 
-__all__ = ["Judged", "judged"]
+__all__ = ["Judged", "judged_trend"]
 
 SHOWN = 6
 """Lines that are told of a trend."""
@@ -48,7 +48,7 @@ class _Line:
     seen: str
 
 
-def judged(study: Study, trend: Trend) -> Judged:
+def judged_trend(study: Study, trend: Trend) -> Judged:
     """Judge a trend by the runs of a sweep."""
     lines = list(_along(study, trend, trend.along) if trend.along is not None else _beside(study, trend))
     if not lines:

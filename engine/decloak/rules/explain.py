@@ -54,7 +54,7 @@ def _explained(connection: sqlite3.Connection, attack: RunAttack, transaction: s
     sure = _sure(connection, attack.attack, attack.text)
 
     def say(finding: int) -> str:
-        return evidence.sentence(connection, finding, *because()) + sure(finding)
+        return evidence.reason_sentence(connection, finding, *because()) + sure(finding)
 
     rule = parse_rule(attack.text)
     return list(rule.operator.explain(Inquiry(connection, attack, rule.derives, transaction, item, say)))
@@ -88,7 +88,7 @@ def explain_finding(
 ) -> tuple[Finding, list[Evidence]]:
     """One finding, and for a query the rows of its evidence steps, derived again from what the rule saw."""
     where = evidence.find_finding(connection, run, finding)
-    sentence = evidence.sentence(connection, finding, *_because(where.text))
+    sentence = evidence.reason_sentence(connection, finding, *_because(where.text))
     explained = Finding(where.label, finding, sentence + _sure(connection, where.attack, where.text)(finding))
     rule = parse_rule(where.text)
     steps = rule.operator.evidence_steps(rule.model)

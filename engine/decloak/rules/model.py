@@ -14,7 +14,18 @@ from decloak.attack.controls import Control
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError
 
-__all__ = ["Formula", "Grid", "RuleModel", "RuleName", "RuleTest", "Settings", "Sql", "TestCase", "is_path", "joined"]
+__all__ = [
+    "Formula",
+    "Grid",
+    "RuleModel",
+    "RuleName",
+    "RuleTest",
+    "Settings",
+    "Sql",
+    "TestCase",
+    "as_written",
+    "is_path",
+]
 
 RuleName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$", description="lower case, digits, underscores")]
 Sql = Annotated[str, Field(min_length=1, max_length=20_000)]
@@ -117,6 +128,6 @@ class RuleTest(Model):
     cases: list[TestCase] = Field(min_length=1)
 
 
-def joined(names: Sequence[Any]) -> str:
+def as_written(names: Sequence[Any]) -> str:
     """Names as a test writes them."""
     return ", ".join(map(str, names))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError, nearest, shown
 from decloak.rules.load import Catalogue, Rule, bundled_files, rule_files, stranger
-from decloak.rules.model import Grid, RuleTest, TestCase, joined
+from decloak.rules.model import Grid, RuleTest, TestCase, as_written
 from decloak.rules.operators.operator import Sight
 from decloak.store.relations import RELATIONS
 from decloak.store.sandbox_guard import empty_sandbox, one_process
@@ -78,10 +78,10 @@ def _compare_strikes(strikes: Sequence[Any], expected: Sequence[tuple[str, ...]]
     """What is amiss with strikes, which are expected in this order; None where nothing is."""
     for number, (strike, due) in enumerate(zip(strikes, expected, strict=False), 1):
         if strike != due:
-            return f"strike {number} is {joined(strike)}, expected {joined(due)}"
+            return f"strike {number} is {as_written(strike)}, expected {as_written(due)}"
     if len(strikes) > len(expected):
-        return f"{joined(strikes[len(expected)])} was struck as well"
-    return f"{joined(expected[len(strikes)])} was not struck" if len(expected) > len(strikes) else None
+        return f"{as_written(strikes[len(expected)])} was struck as well"
+    return f"{as_written(expected[len(strikes)])} was not struck" if len(expected) > len(strikes) else None
 
 
 def _compare_facts(facts: list[Any], expected: Sequence[Any], column: str) -> str | None:

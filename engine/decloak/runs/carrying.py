@@ -25,7 +25,7 @@ from decloak.store import inserting
 from decloak.store.sandbox_guard import forget_processes
 
 if TYPE_CHECKING:
-    from decloak.cells.cluster import Cluster
+    from decloak.cells.cluster import DaskCluster
 
 __all__ = ["Cell", "Team", "carried_out"]
 
@@ -139,7 +139,7 @@ def _together(plans: Sequence[Plan], session: Session, team: Team, teller: Telle
 
 
 def _by_cluster(
-    plans: Sequence[Plan], session: Session, cluster: "Cluster", teller: Teller
+    plans: Sequence[Plan], session: Session, cluster: "DaskCluster", teller: Teller
 ) -> Iterator[tuple[int, bool]]:
     """The same by threads that let a cluster do the heavy pieces."""
     left = [plan for plan in plans if inserting.find(session.store, "run", plan.run) is None]

@@ -10,7 +10,7 @@ from decloak.errors import DecloakError, shown
 from decloak.relate.sending import check_resolved, is_allowed
 
 if TYPE_CHECKING:
-    from decloak.cells.cluster import Cluster
+    from decloak.cells.cluster import DaskCluster
 
 __all__ = ["check_address", "cluster_at"]
 
@@ -51,14 +51,14 @@ def _is_here(host: str) -> bool:
 
 
 @contextmanager
-def cluster_at(address: str | None, allow_send: Sequence[str]) -> Iterator["Cluster | None"]:
+def cluster_at(address: str | None, allow_send: Sequence[str]) -> Iterator["DaskCluster | None"]:
     """A cluster to work with, None where none is named."""
     if address is None:
         yield None
         return
-    from decloak.cells.cluster import Cluster  # most runs have none
+    from decloak.cells.cluster import DaskCluster  # most runs have none
 
-    cluster = Cluster(check_address(address, allow_send))
+    cluster = DaskCluster(check_address(address, allow_send))
     try:
         yield cluster
     finally:

@@ -16,7 +16,7 @@ from decloak.store.inserting import find
 from decloak.store.opening import Store, connect_readonly
 
 if TYPE_CHECKING:
-    from decloak.cells.cluster import Cluster
+    from decloak.cells.cluster import DaskCluster
 
 __all__ = ["Kept", "NotedCounts", "Session"]
 
@@ -65,7 +65,7 @@ class Session:
 
     store: Store
     inputs: Inputs
-    cluster: "Cluster | None" = None
+    cluster: "DaskCluster | None" = None
     """Who works on heavy pieces, None where this process does."""
     ask: Ask = field(default=lambda question: None)
     noted: NotedCounts | None = None

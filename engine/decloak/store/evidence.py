@@ -9,8 +9,22 @@ from decloak.store.relations import Scope
 from decloak.store.sandbox import quoted
 
 __all__ = [
-    "NAMED", "FindingOrigin", "JudgedCell", "ScoredItem", "anchor_scores", "attackable", "cells_named", "contexts",
-    "fact", "facts_sql", "find_finding", "finding_sentences", "node_name", "rule_text", "sentence", "strikes_named",
+    "NAMED",
+    "FindingOrigin",
+    "JudgedCell",
+    "ScoredItem",
+    "anchor_scores",
+    "attackable",
+    "cells_named",
+    "contexts",
+    "fact",
+    "facts_sql",
+    "find_finding",
+    "finding_sentences",
+    "node_name",
+    "reason_sentence",
+    "rule_text",
+    "strikes_named",
     "units_given",
 ]  # fmt: skip
 
@@ -124,7 +138,7 @@ def finding_sentences(
     ).fetchall()
 
 
-def sentence(connection: sqlite3.Connection, finding: int, because: str, table: str) -> str:
+def reason_sentence(connection: sqlite3.Connection, finding: int, because: str, table: str) -> str:
     (text,) = connection.execute(f"select {because} from {table} x where x.finding = ? limit 1", (finding,)).fetchone()
     return str(text)
 

@@ -21,7 +21,7 @@ from decloak.data.rows import narrow
 from decloak.errors import DecloakError, shown
 from decloak.lazy import sparse
 
-__all__ = ["Rare", "counter", "ends", "node_supports", "pairs", "rare_itemsets"]
+__all__ = ["RareItemsets", "counter", "ends", "node_supports", "pairs", "rare_itemsets"]
 
 BLOCK = 1 << 20
 """Entries of a product made at once, at most, unless a single label has more."""
@@ -39,13 +39,13 @@ class _Places(NamedTuple):
     place: Ints
 
 
-class Rare(Protocol):
+class RareItemsets(Protocol):
     """What `rare_itemsets` is."""
 
     def __call__(self, records: Records, size: int, firsts: int, k: int, alive: Mask) -> Iterator[Ints]: ...
 
 
-def counter(accelerated: bool | None, entries: int) -> Rare:
+def counter(accelerated: bool | None, entries: int) -> RareItemsets:
     """What finds rare itemsets: the products of this module, or compiled loops, which find the same.
 
     None takes the loops where numba is installed and the records have many entries: its import takes a moment.

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.anonymisers.kernels.counting import Rare, counter, ends, node_supports
+from decloak.anonymisers.kernels.counting import RareItemsets, counter, ends, node_supports
 from decloak.anonymisers.kernels.raised_cut import Raised, Support, cure, prices, ranks
 from decloak.anonymisers.kernels.records import Records, coded_records, holding, matrix_of, merged, recoded, renamed
 from decloak.arrays import Ints, Mask
@@ -66,7 +66,7 @@ class _Walker(NamedTuple):
     rank: Ints
     end: Ints
     k: int
-    rare: Rare
+    rare: RareItemsets
 
     def cure_labels(self) -> None:
         """Size 1: one walk does, the support of every node being known."""
@@ -186,7 +186,7 @@ def _lowered(tree: Hierarchy, data: Records, cut: Ints) -> Records:
 
 
 def _anonymous(
-    tree: Hierarchy, records: Records, cut: Ints, fresh: tuple[int, ...], k: int, m: int, rare: Rare
+    tree: Hierarchy, records: Records, cut: Ints, fresh: tuple[int, ...], k: int, m: int, rare: RareItemsets
 ) -> bool:
     """Whether no set of 2..m labels is rare that has a fresh one; the records are those that hold one."""
     records = merged(recoded(records, tree.above(cut)[tree.first]))

@@ -55,7 +55,7 @@ def vpa(
     covers = [tree.above(walk.cut) for walk in walks]
     # Nodes come after the nodes above them: of those above a leaf, the least is the widest.
     last = aa(tree, records, k, m, np.unique(np.min([tree.leaf, *covers], axis=0)))
-    return Walked(last.cut, largest([*walks, last]))
+    return Walked(last.cut, largest_tree([*walks, last]))
 
 
 def runs_of_classes(tree: Hierarchy, parts: int, level: int) -> list[tuple[int, int]]:
@@ -107,10 +107,10 @@ def lra(
         part[chunk] = number
     tasks = [(tree, records[chunk], k, m) for chunk in chunks]
     walks = in_parallel(aa, tasks, processes)
-    return Local(part, tuple(walk.cut for walk in walks), largest(walks))
+    return Local(part, tuple(walk.cut for walk in walks), largest_tree(walks))
 
 
-def largest(walks: Sequence[Walked]) -> int:
+def largest_tree(walks: Sequence[Walked]) -> int:
     """The nodes of the largest count tree of several walks: no two of them are needed at a time."""
     return max((walk.tree_nodes or 0 for walk in walks), default=0)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from decloak.arrays import Floats, Ints
 
-__all__ = ["guessed", "joined"]
+__all__ = ["expected_people", "guessed"]
 
 
 def guessed(person: Ints, items: Ints, right: Floats, people: int) -> float:
@@ -26,10 +26,10 @@ def guessed(person: Ints, items: Ints, right: Floats, people: int) -> float:
     return float((total / np.maximum(held, 1)).sum())
 
 
-def joined(person: Ints, right: Floats, people: int) -> float:
+def expected_people(person: Ints, right: Floats, people: int) -> float:
     """How many of so many people are expected to have anything rightly put back, each thing by itself.
 
-    >>> joined(np.array([0, 0, 1]), np.array([0.5, 0.5, 0.0]), 3)
+    >>> expected_people(np.array([0, 0, 1]), np.array([0.5, 0.5, 0.0]), 3)
     0.75
     """
     none = np.ones(people)

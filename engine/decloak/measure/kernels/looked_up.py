@@ -15,7 +15,7 @@ from decloak.data.rows import BLOCK
 from decloak.lazy import sparse
 from decloak.measure.kernels.holders import Holders
 
-__all__ = ["LookedUp", "guess", "looked_up"]
+__all__ = ["LookedUp", "looked_up", "right_guesses"]
 
 
 PEOPLE = 128
@@ -56,7 +56,7 @@ def looked_up(
             weights = sparse.csr_array(bits, dtype=np.float64) if bits.mean() < FEW else bits.astype(np.float64)
             held_by = weights @ chances[record : record + bits.shape[1]]
             scores[fit] += held_by.toarray() if sparse.issparse(held_by) else held_by
-        right[part] = guess(scores, _mask(known[:, part], held.shape[1]), held[part].toarray() > 0)
+        right[part] = right_guesses(scores, _mask(known[:, part], held.shape[1]), held[part].toarray() > 0)
     return LookedUp(candidates, np.where(among, 1 / np.maximum(candidates, 1), 0.0), ~among, right)
 
 
@@ -78,10 +78,11 @@ def _mask(known: Ints, items: int) -> Mask:
     return mask[:, :items]
 
 
-def guess(scores: Floats, known: Mask, held: Mask) -> Floats:
+def right_guesses(scores: Floats, known: Mask, held: Mask) -> Floats:
     """How often the guess at the likeliest item that is not known is right; 0 where no item is likely at all.
 
-    >>> guess(np.array([[3.0, 1, 1]]), np.array([[True, False, False]]), np.array([[True, True, False]])).tolist()
+    >>> known, held = np.array([[True, False, False]]), np.array([[True, True, False]])
+    >>> right_guesses(np.array([[3.0, 1, 1]]), known, held).tolist()
     [0.5]
     """
     open_scores = np.where(known, 0.0, scores)

@@ -17,7 +17,7 @@ from decloak.arrays import Floats, Ints
 from decloak.data.assignment import ChunkNumber
 from decloak.data.disassociated import Chunk, Disassociated
 from decloak.lazy import sparse
-from decloak.measure.kernels.looked_up import LookedUp, guess
+from decloak.measure.kernels.looked_up import LookedUp, right_guesses
 from decloak.rules.reassociate.shared import shared_places
 
 __all__ = ["Given", "Laid", "laid_out", "looked_up_in_clusters"]
@@ -129,7 +129,7 @@ def looked_up_in_clusters(
         here = own[0][some] == number
         right[some[here]] = weight[here, own[1][some[here]]]
     found = np.where(right > LEAST, right / np.maximum(total, LEAST), 0.0)
-    return LookedUp(candidates, found, right <= LEAST, guess(scores, known.toarray() > 0, held.toarray() > 0))
+    return LookedUp(candidates, found, right <= LEAST, right_guesses(scores, known.toarray() > 0, held.toarray() > 0))
 
 
 def _rows(number: int, cluster: Laid, given: Given | None) -> list[Floats]:

@@ -15,7 +15,7 @@ from decloak.data.disassociated import Disassociated
 from decloak.data.forms import FormName
 from decloak.data.rungs import Rung
 from decloak.rules.confidence import Confidence, known, unsure
-from decloak.rules.model import RuleModel, Settings, TestCase, joined
+from decloak.rules.model import RuleModel, Settings, TestCase, as_written
 from decloak.rules.operators.operator import Explanation, Inquiry, Operator, Result, RuleOf, Sight
 from decloak.rules.reassociate.shared import is_shared
 from decloak.rules.reassociate.strategy import Reassociation
@@ -65,7 +65,7 @@ class RankedAssignments(Result):
 
     def as_tested(self, case: TestCase) -> Sequence[dict[str, Any]]:
         return [
-            {"cluster": cluster, "chunk": chunk, "unit": joined(unit), "rows": joined(rows)}
+            {"cluster": cluster, "chunk": chunk, "unit": as_written(unit), "rows": as_written(rows)}
             for (cluster, chunk, unit, rows), _ in self.ranked
         ]
 
