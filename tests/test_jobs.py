@@ -105,6 +105,50 @@ def test_any_number_of_jobs_gives_the_same_store_and_the_same_output(text, tmp_p
         assert rows(tmp_path / "several.db") == content
 
 
+WITHOUT = COAT.replace("[3, 4, 6]", "[61, 3, 62, 63, 4]") + "expect: ['recall(ra) >= 0']\n"
+"""There are 60 people: of the first and two in the middle there can be no release."""
+LATE = """\
+scenario: too few kinds of answers
+data: {file: visits.txt, format: basket}
+anonymise: {method: diversity, m: 2, sensitive: [s], hierarchy: {by: names, fanout: 2}}
+attack: [{rule: km_violation, k: 2, m: 1}]
+measure: [loss]
+vary: {anonymise.l: [1, 4, 2]}
+"""
+"""That an l cannot be reached shows when the release is made."""
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "missing", "count"),
+    [(WITHOUT, 3, {"anonymise.k=61", "anonymise.k=62", "anonymise.k=63"}, 4), (LATE, 2, {"anonymise.l=4"}, 2)],
+    ids=["at once", "late"],
+)
+def test_a_sweep_goes_on_behind_what_there_is_no_release_of(text, code, missing, count, tmp_path):
+    path = written(tmp_path, text)
+    (tmp_path / "visits.txt").write_text("a, s\na, b\na, s\na, b\nb, s\nb\n", encoding="utf-8")
+    first = run(path, tmp_path / "one.db", 1, "--json")
+    assert first.returncode == code, first.stderr
+    done = json.loads(first.stdout)
+    assert {entry["variant"] for entry in done["missing"]} == missing
+    assert len(done["runs"]) == len(rows(tmp_path / "one.db")["run"]) == count
+    assert missing.isdisjoint(entry["variant"] for entry in done["runs"])
+    assert len(rows(tmp_path / "one.db")["release"]) == count  # nothing of the others is there
+    judged = {entry["variant"]: entry["holds"] for entry in done["expect"]}
+    assert judged == ({f"anonymise.k={k}": True if k < 60 else None for k in (61, 3, 62, 63, 4)} if code == 3 else {})
+    assert first.stderr.count("no release: anonymise.") == len(done["missing"])
+    several = run(path, tmp_path / "several.db", 3, "--json")
+    assert several.stdout.replace("several.db", "one.db") == first.stdout
+    assert rows(tmp_path / "several.db") == rows(tmp_path / "one.db")
+
+
+def test_of_a_sweep_without_any_release_nothing_is_left(tmp_path):
+    path = written(tmp_path, COAT.replace("[3, 4, 6]", "[61, 62]"))
+    done = run(path, tmp_path / "s.db", 2)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("decloak: anonymise.k=61 #1: infeasible: 60 records with items, k is 61; ")
+    assert not (tmp_path / "s.db").exists()
+
+
 def test_what_one_run_has_done_is_not_done_again_by_several(tmp_path):
     path = written(tmp_path, COAT)
     assert run(path, tmp_path / "s.db", 1, "-k", "k=4").returncode == 0

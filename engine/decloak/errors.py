@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["MARKS", "DecloakError", "Faults", "harmless", "nearest", "placed", "shown"]
+__all__ = ["MARKS", "DecloakError", "Faults", "NoRelease", "harmless", "nearest", "no_release", "placed", "shown"]
 
 _MARKS = (
     "\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
@@ -60,14 +60,27 @@ class DecloakError(Exception):
 
 
 @contextmanager
-def placed(place: str, *, unless_known: bool = False) -> Iterator[None]:
+def placed(place: str) -> Iterator[None]:
     """Give what goes wrong inside its place; names, say, are checked where nobody knows where they stand."""
     try:
         yield
     except DecloakError as error:
-        if unless_known and error.place is not None:
-            raise
         raise DecloakError(error.message, place, error.hint) from None
+
+
+class NoRelease(DecloakError):
+    """What a method cannot do with the data, of a variant that is its place: other variants may well be made."""
+
+
+@contextmanager
+def no_release(place: str) -> Iterator[None]:
+    """Tell what a method cannot do inside as something that this variant alone lacks; not what is wrong with a file."""
+    try:
+        yield
+    except DecloakError as error:
+        if error.place is not None:
+            raise
+        raise NoRelease(error.message, place, error.hint) from None
 
 
 class Faults(DecloakError):

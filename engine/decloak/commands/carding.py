@@ -1,7 +1,8 @@
 """Print risk cards: one as it is, several in one table, with what somebody can make of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
 from typing import NamedTuple
@@ -9,7 +10,7 @@ from typing import NamedTuple
 from decloak.report.advice import advice
 from decloak.report.beside import AttackPair, attack_pairs, basis, leaders, sentence
 from decloak.report.card import RiskCard, pooled_cards, risk_cards
-from decloak.report.comparison import called_shortly, card_rows, comparison_rows, costs_of, reasons, remark, unpooled
+from decloak.report.comparison import card_rows, comparison_rows, costs_of, reasons, remark, short_titles, unpooled
 from decloak.report.study import Study
 from decloak.report.table import emit
 from decloak.report.terminal import say
@@ -42,21 +43,24 @@ def account_of(store: Path, numbers: Iterable[int]) -> Account:
         return Account(study, verdict, cards, pooled_cards(connection, study), attack_pairs(connection, study))
 
 
-def print_cards(account: Account) -> None:
-    """The card of one variant, or all of them in one table, those over data sets below, and a blank line."""
+def print_cards(account: Account, missing: Mapping[str, str] | None = None) -> None:
+    """The card of one variant, or all of them in one table, those over data sets below, and a blank line; `missing` are
+    variants that there is no release of, and why.
+    """
     for cards in (account.cards, account.pooled):
-        if len(cards) == 1:
+        lacking = missing if cards is account.cards else None
+        if len(cards) == 1 and not lacking:
             if cards[0].data_sets > 1:
                 say(f"{cards[0].variant.capitalize()}:")
             _print_card(cards[0])
         elif cards:
-            said = print_comparison(account.study, cards)
+            said = print_comparison(account.study, cards, lacking)
             if said and (not account.pooled or cards is account.pooled):
                 say(f"\n{said}")
         if cards:
             say("")
-    if missing := unpooled(account.study, account.cards, account.pooled):
-        say(f"{missing}\n")
+    if reason := unpooled(account.study, account.cards, account.pooled):
+        say(f"{reason}\n")
 
 
 def _print_card(card: RiskCard) -> None:
@@ -70,15 +74,23 @@ def _print_card(card: RiskCard) -> None:
         say(f"({said})")
 
 
-def print_comparison(study: Study, cards: Sequence[RiskCard]) -> str:
-    """Several variants in one table: people before → after an attack, by chance in brackets; what to make of it."""
-    cards = called_shortly(cards)
+def print_comparison(study: Study, cards: Sequence[RiskCard], missing: Mapping[str, str] | None = None) -> str:
+    """Several variants in one table: people before → after an attack, by chance in brackets; what to make of it.
+
+    Variants that there is no release of have a line of dashes, and the reason below.
+    """
+    missing = missing or {}
+    titles = short_titles([*(card.name for card in cards), *missing])
+    cards = [replace(card, name=title) for card, title in zip(cards, titles, strict=False)]
     columns, rows = comparison_rows(cards, costs_of(study))
+    lacking = dict(zip(titles[len(cards) :], missing.values(), strict=True))
+    rows += [[title, *[None] * (len(columns) - 1)] for title in lacking]
     over = f", over {cards[0].data_sets} data sets" if cards[0].data_sets > 1 else ""
     say(f"People as published → after the attack that finds most (by chance){over}:")
     emit(columns, rows, "table")
     said = remark(cards)
-    for reason in (*reasons(cards), *([f"({said})"] if said else [])):
+    none = [f"no release: {reason} ({title})" for title, reason in lacking.items()]
+    for reason in (*reasons(cards), *none, *([f"({said})"] if said else [])):
         say(f"– {reason}")
     return fill(advice(cards), WIDTH, break_on_hyphens=False)
 

@@ -12,10 +12,12 @@ from decloak.data.formats.lines import place
 from decloak.report.terminal import say
 
 __all__ = [
-    "EXIT_EXPECTATION", "form_option", "listed_choices", "progress_bar", "rows_option", "send_option", "store_option",
-    "told_of_originals",
+    "EXIT_EXPECTATION", "EXIT_INPUT", "form_option", "listed_choices", "progress_bar", "rows_option", "send_option",
+    "store_option", "told_of_originals",
 ]  # fmt: skip
 
+EXIT_INPUT = 2
+"""The exit code where what somebody asked for cannot be done."""
 EXIT_EXPECTATION = 3
 """The exit code where all went well and something that was expected does not hold."""
 

@@ -11,6 +11,7 @@ import click
 from decloak.commands.ci import ci_options, write_ci
 from decloak.commands.options import (
     EXIT_EXPECTATION,
+    EXIT_INPUT,
     form_option,
     rows_option,
     send_option,
@@ -25,7 +26,7 @@ from decloak.report.terminal import say
 
 if TYPE_CHECKING:
     from decloak.commands.carding import Account
-    from decloak.runs.runner import Progress, Run, RunVariant, Verdict
+    from decloak.runs.runner import Missing, Progress, Run, RunVariant, Verdict
 
 __all__ = ["run_command", "validate_command"]
 
@@ -82,8 +83,9 @@ def run_command(
 ) -> int:
     """Run a scenario and print what its attacks won back.
 
-    What the store has already is not done again. `decloak show --help` says what the figures mean. Exit code 3: an
-    expectation does not hold.
+    What the store has already is not done again. `decloak show --help` says what the figures mean. A variant that its
+    method can make no release of is told, and the others go on. Exit code 3: an expectation does not hold, or cannot be
+    judged; 2: a variant has no release, or something else that was asked for cannot be done.
     """
     from decloak.cells.mapping import cores
     from decloak.cells.memory import read_size
@@ -114,8 +116,10 @@ def run_command(
         _print(done, account, form, quiet)
         _talk(done, quiet)
         judged = [_judged(verdict, scenario) for verdict in done.verdicts]
+        judged += [Expected(f"{_titled(entry)}: release", None, f"no release: {entry.reason}", scenario.as_posix())
+                   for entry in done.missing]  # fmt: skip
         write_ci(done.scenario, [account.verdict.text], judged, junit, sarif)
-    return 0 if done.ok else EXIT_EXPECTATION
+    return EXIT_EXPECTATION if not all(verdict.holds for verdict in done.verdicts) else 0 if done.ok else EXIT_INPUT
 
 
 @click.command("validate")
@@ -146,7 +150,7 @@ def _print(done: "Run", account: "Account", form: str, quiet: bool) -> None:
         emit(Measure._fields, done.measures, form)
         return
     say(f"{account.verdict.text}\n")
-    print_cards(account)
+    print_cards(account, done.without_release)
     if quiet:
         return
     columns, rows = measure_rows(done)
@@ -182,6 +186,7 @@ def _as_json(done: "Run") -> dict[str, Any]:
         "ok": done.ok,
         "runs": [_run(variant) for variant in done.variants],
         "measures": [measure._asdict() for measure in done.measures],
+        "missing": [entry._asdict() for entry in done.missing],
         "expect": [verdict._asdict() for verdict in done.verdicts],
         "notes": notes(done),
     }
@@ -206,10 +211,18 @@ def _first(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
+def _titled(entry: "Missing") -> str:
+    return shown(entry.variant, 200)[1:-1] + (f" #{entry.repetition}" if entry.repetition > 1 else "")
+
+
 def _talk(done: "Run", quiet: bool) -> None:
-    """What goes to stderr: notes, expectations, and where the results are; when quiet expectations alone."""
+    """What goes to stderr: notes, what has no release, expectations, and where the results are; when quiet the middle
+    two alone.
+    """
     for note in () if quiet else notes(done):
         say(f"note: {shown(note, 300)[1:-1]}", err=True)
+    for entry in done.missing:
+        say(f"no release: {_titled(entry)}: {entry.reason}", err=True)
     several = len({verdict.variant for verdict in done.verdicts}) > 1
     for verdict in done.verdicts:
         where = f"{shown(verdict.variant)[1:-1]}: " if several else ""

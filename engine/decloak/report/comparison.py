@@ -21,6 +21,7 @@ __all__ = [
     "costs_of",
     "reasons",
     "remark",
+    "short_titles",
     "unpooled",
 ]
 
@@ -111,13 +112,21 @@ def unpooled(study: Study, cards: Sequence[RiskCard], pooled: Sequence[RiskCard]
 
 
 def called_shortly(cards: Sequence[RiskCard]) -> list[RiskCard]:
-    """Cards by what one key takes, where nothing else varies: the method alone, or the last part of the key with it."""
-    keys = {card.name.partition("=")[0] for card in cards}
-    if len(cards) < 2 or len(keys) > 1 or any(", " in card.name or "=" not in card.name for card in cards):
-        return list(cards)
+    """Cards by their short titles."""
+    titles = short_titles([card.name for card in cards])
+    return [replace(card, name=title) for card, title in zip(cards, titles, strict=True)]
+
+
+def short_titles(names: Sequence[str]) -> list[str]:
+    """Variants by what one key takes, where nothing else varies: the method alone, or the last part of the key with
+    it.
+    """
+    keys = {name.partition("=")[0] for name in names}
+    if len(names) < 2 or len(keys) > 1 or any(", " in name or "=" not in name for name in names):
+        return list(names)
     (key,) = keys
     inner = key.rpartition(".")[2] if "." in key and not key.endswith(".method") else ""
-    return [replace(card, name=f"{inner}={card.name[len(key) + 1 :]}".lstrip("=")) for card in cards]
+    return [f"{inner}={name[len(key) + 1 :]}".lstrip("=") for name in names]
 
 
 def comparison_rows(cards: Sequence[RiskCard], costs: Costs) -> Table:

@@ -142,6 +142,12 @@ class Screen(Progress):
             self._last = f"{shown(variant, 80)[1:-1]}: {result}"
         self.tick()
 
+    def without(self, variant: str, number: int, of: int) -> None:
+        self._at_work.pop(number, None)
+        self._done += 1
+        self._last = f"{shown(variant, 80)[1:-1]}: no release"
+        self.tick()
+
     def tick(self) -> None:
         from rich.text import Text
 

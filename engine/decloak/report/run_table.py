@@ -15,7 +15,7 @@ __all__ = ["idle_lines", "measure_rows"]
 
 
 def measure_rows(done: "Run") -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
-    several = len({variant.name for variant in done.variants}) > 1
+    several = len({variant.name for variant in done.variants} | {entry.variant for entry in done.missing}) > 1
     cells = {(measure.variant, measure.attack, measure.measure): measure for measure in done.measures}
     measured = {measure.measure for measure in done.measures}
     # Every strike is a finding: the column says something new only beside rules that strike nothing.
@@ -33,6 +33,7 @@ def measure_rows(done: "Run") -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
         if all(value is None for value in values):
             continue  # said in a line below the table
         rows.append([*([variant] if several else []), attack, knows or None, *values])
+    rows += [[variant, *[None] * (len(columns) - 1)] for variant in done.without_release if rows]
     return columns, rows
 
 

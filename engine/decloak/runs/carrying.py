@@ -8,13 +8,14 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decloak.cells.mapping import can_fork, map_cells
 from decloak.cells.memory import resident_bytes, size_of
 from decloak.cells.shapes import Ask, Processes
-from decloak.errors import DecloakError
+from decloak.errors import DecloakError, NoRelease
 from decloak.relate.relatedness import Relatedness
 from decloak.runs.desk import Claim, Desk, Node, Offer, Question, lanes_of, nodes_of
 from decloak.runs.executing import execute, execute_attack, execution_of
@@ -55,11 +56,40 @@ class _Enough(Exception):
     """It takes so long that processes pay."""
 
 
-def carried_out(plans: Sequence[Plan], session: Session, team: Team, teller: Teller) -> Iterator[tuple[int, bool]]:
-    """The number of the run of each plan, in order, and whether anything had to be done for it."""
-    done = 0
+def carried_out(
+    plans: Sequence[Plan], session: Session, team: Team, teller: Teller
+) -> Iterator[tuple[int, bool] | NoRelease]:
+    """The number of the run of each plan, in order, and whether anything had to be done for it; or why there can be
+    none.
+    """
     if team.memory is not None:
         _check_bounded(session)
+    done = 0
+    while done < len(plans):
+        try:
+            for ended in _carried_out(plans[done:], session, team, teller):
+                yield ended
+                done += 1
+        except NoRelease as error:  # of the plan whose turn it is: all before it were done
+            yield error
+            done += 1
+            while done < len(plans) and (same := _impossible(plans[done], session)):
+                yield same  # mostly a repetition, for which nobody need begin anew
+                done += 1
+
+
+def _impossible(plan: Plan, session: Session) -> NoRelease | None:
+    """Why a method cannot do what a plan asks for, where that shows before it begins."""
+    try:
+        session.check(plan)
+    except NoRelease as error:
+        return error
+    return None
+
+
+def _carried_out(plans: Sequence[Plan], session: Session, team: Team, teller: Teller) -> Iterator[tuple[int, bool]]:
+    """The same, up to the first that there can be no release of."""
+    done = 0
     if session.cluster is not None:
         yield from _by_cluster(plans, session, session.cluster, teller)
         return
@@ -145,8 +175,9 @@ def _by_cluster(
     left = [plan for plan in plans if inserting.find(session.store, "run", plan.run) is None]
     if len(left) == 1:  # what its attacks have in common is made first, and kept in memory
         desk = Desk(session.store, lambda _, text: teller.tell(left[0], text))
-        for _ in map_cells(partial(_prepared, session), left, desk):
-            pass
+        with suppress(NoRelease):  # it is told when its turn comes
+            for _ in map_cells(partial(_prepared, session), left, desk):
+                pass
     threads = threading.local()
 
     def work(cell: Cell, ask: Ask) -> tuple[int, bool] | None:

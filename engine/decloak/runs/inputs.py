@@ -11,7 +11,7 @@ from decloak.data.formats.readers import read
 from decloak.data.ordering import canonical_digest
 from decloak.data.sampling import Divided, divided
 from decloak.digest import digest
-from decloak.errors import DecloakError, placed, shown
+from decloak.errors import DecloakError, no_release, shown
 from decloak.relate.relatedness import KnownSample
 from decloak.relate.wordnet_files import FILES as WORDNET
 from decloak.relate.wordnet_files import check_database
@@ -123,7 +123,7 @@ class Inputs:
     def check(self, scenario: Scenario, seed: int, place: str) -> None:
         """Raise what a run would find wrong with its files, and with what they say to each other.
 
-        What a method cannot do is told of `place`.
+        What a method cannot do is told of `place`, as that there is no release.
 
         Originals that take long to read are read by their stage, which is the first: nothing was written before.
         """
@@ -133,7 +133,7 @@ class Inputs:
             form.check_knowledge(scenario.attacker, self.folder, lambda: prepared.release.items)
         elif data.quick:
             original = self.published_part(scenario, seed)
-            with placed(place, unless_known=True):
+            with no_release(place):
                 scenario.anonymise.check(original, self.folder)
             form.check_knowledge(scenario.attacker, self.folder, lambda: original.items)
         if scenario.attacker.beside is not None:

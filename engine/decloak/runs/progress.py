@@ -43,6 +43,9 @@ class Progress:
     def done(self, variant: str, number: int, of: int, ran: RunVariant) -> None:
         """A variant is done."""
 
+    def without(self, variant: str, number: int, of: int) -> None:
+        """A variant is passed over: there is no release."""
+
     def tick(self) -> None:
         """Nothing has happened for a while."""
 
@@ -75,3 +78,7 @@ class Teller:
     def done(self, plan: Plan, ran: RunVariant) -> None:
         """Tell what came of a variant."""
         self._listener.done(plan.variant.title, self._numbers[id(plan)], len(self._numbers), ran)
+
+    def without(self, plan: Plan) -> None:
+        """Tell that a variant is passed over."""
+        self._listener.without(plan.variant.title, self._numbers[id(plan)], len(self._numbers))

@@ -1,12 +1,13 @@
 """Run a scenario: every variant, what was measured, and whether what was expected holds."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
+from decloak.errors import NoRelease, harmless
 from decloak.measure.family import FigureTitle
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import figure_titles
@@ -31,7 +32,7 @@ from decloak.store.sandbox_guard import one_process
 from decloak.store.showing import show_if_usual
 from decloak.yaml.tree import Place
 
-__all__ = ["Measure", "Progress", "Run", "RunVariant", "Verdict", "run"]
+__all__ = ["Measure", "Missing", "Progress", "Run", "RunVariant", "Verdict", "run"]
 
 
 class Measure(NamedTuple):
@@ -69,12 +70,21 @@ class Verdict(NamedTuple):
     column: int = 1
 
 
+class Missing(NamedTuple):
+    """A variant, and its repetition, that there is no release of, since its method cannot make one; and why."""
+
+    variant: str
+    repetition: int
+    reason: str
+
+
 @dataclass(frozen=True)
 class Run:
     """What a scenario came to.
 
     `variants` are the runs in the store, `measures` their figures over repetitions with 95% intervals, and of variants
-    that differ in their data set alone over those; `ok` tells whether every expectation holds.
+    that differ in their data set alone over those; `missing` are those that there is no release of. `ok` tells whether
+    there are none of these, and every expectation holds.
     """
 
     scenario: str
@@ -82,13 +92,20 @@ class Run:
     variants: tuple[RunVariant, ...]
     measures: tuple[Measure, ...]
     verdicts: tuple[Verdict, ...]
+    missing: tuple[Missing, ...] = ()
     shown: bool = True
     """Whether rows show all transactions of the store."""
 
     @property
     def ok(self) -> bool:
-        """Whether every expectation holds in every variant."""
-        return all(verdict.holds is True for verdict in self.verdicts)
+        """Whether every variant has a release, and every expectation holds in it."""
+        return not self.missing and all(verdict.holds is True for verdict in self.verdicts)
+
+    @property
+    def without_release(self) -> dict[str, str]:
+        """The variants that there is no release of in any repetition, and why."""
+        ran = {variant.name for variant in self.variants}
+        return {entry.variant: entry.reason for entry in reversed(self.missing) if entry.variant not in ran}
 
 
 @one_process()
@@ -122,9 +139,9 @@ def run(
     inputs = Inputs(document.folder, kept_counts(store) if offline else 0)
     planned = selected(plans(document, inputs), only)
     listener, asker = progress or Progress(), asker_of(document, inputs)
-    checked = set() if Path(store).exists() else {planned[0].release}
-    if checked:  # before the store is made, so that a fault leaves no empty one behind
-        inputs.check(planned[0].scenario, planned[0].variant.seed, planned[0].variant.place)
+    checked = set[str]()
+    if not Path(store).exists():  # before the store is made, so that a fault leaves no empty one behind
+        checked.add(_first_possible(planned, inputs).release)
         allowed_hosts(asker, tuple(sendings(planned, inputs, lambda *_: False)), allow_send)
     with open_store(store) as opened:
         would = tuple(sendings(planned, inputs, lambda stage, key: find(opened, stage, key) is not None))
@@ -132,57 +149,93 @@ def run(
             # Services are asked by one at a time.
             team, helper = (Team(1, memory), None) if would else (Team(jobs, memory), cluster)
             session = Session(opened, inputs, helper, checked=checked)
-            runs = tuple(_executed(planned, session, team, listener))
+            runs, missing = _executed(planned, session, team, listener)
         shown = show_if_usual(opened, rows)
-    return _summed_up(document, Path(store), runs, shown, {plan.variant.name: plan for plan in planned})
+    return _summed_up(document, Path(store), planned, runs, missing, shown)
 
 
-def _executed(planned: Sequence[Plan], session: Session, team: Team, listener: Progress) -> Iterator[RunVariant]:
-    """Every variant as it ran."""
-    teller = Teller(planned, listener)
-    for plan, (number, fresh) in zip(planned, carried_out(planned, session, team, teller), strict=True):
-        variant, connection = plan.variant, session.store.connection
+def _first_possible(planned: Sequence[Plan], inputs: Inputs) -> Plan:
+    """The first plan that its method does not refuse at once; there has to be one."""
+    refusals = []
+    for plan in planned:
+        try:
+            inputs.check(plan.scenario, plan.variant.seed, plan.variant.place)
+        except NoRelease as error:
+            refusals.append(error)
+        else:
+            return plan
+    raise refusals[0]
+
+
+def _executed(
+    planned: Sequence[Plan], session: Session, team: Team, listener: Progress
+) -> tuple[list[RunVariant], list[Missing]]:
+    """Every variant as it ran, and those of which there is no release; there has to be one of some."""
+    teller, runs, missing, refusals = Teller(planned, listener), list[RunVariant](), list[Missing](), list[NoRelease]()
+    for plan, ended in zip(planned, carried_out(planned, session, team, teller), strict=True):
         teller.turn(plan)
-        outside = outside_notes(named_files([variant.scenario], session.inputs.folder.path))
-        ran = RunVariant(
-            number, variant.name, variant.repetition, variant.seed, fresh, pooled_figures(connection, number),
-            (*notes_of(connection, number), *outside),
-            {attack.label: attack.knows for attack in attacks_of(connection, number)},
-        )  # fmt: skip
-        teller.done(plan, ran)
-        yield ran
+        if isinstance(ended, NoRelease):
+            reason = f"{ended.message}; {ended.hint}" if ended.hint else ended.message
+            missing.append(Missing(plan.variant.name, plan.variant.repetition, harmless(reason)))
+            refusals.append(ended)
+            teller.without(plan)
+        else:
+            runs.append(_ran(plan, session, *ended))
+            teller.done(plan, runs[-1])
+    if not runs:
+        raise refusals[0]
+    return runs, missing
+
+
+def _ran(plan: Plan, session: Session, number: int, fresh: bool) -> RunVariant:
+    variant, connection = plan.variant, session.store.connection
+    outside = outside_notes(named_files([variant.scenario], session.inputs.folder.path))
+    return RunVariant(
+        number, variant.name, variant.repetition, variant.seed, fresh, pooled_figures(connection, number),
+        (*notes_of(connection, number), *outside),
+        {attack.label: attack.knows for attack in attacks_of(connection, number)},
+    )  # fmt: skip
 
 
 def _summed_up(
     document: Document,
     store: Path,
-    runs: tuple[RunVariant, ...],
+    planned: Sequence[Plan],
+    runs: Sequence[RunVariant],
+    missing: Sequence[Missing],
     shown: bool,
-    planned: Mapping[str, Plan],
 ) -> Run:
     measures = tuple(_over_repetitions(runs))
     written = document.source.root.children.get("expect")
     spots = {} if written is None else {node.value: node.place for node in reversed(written.children.values())}
-    times = {name: sum(1 for _ in group) for name, group in groupby(runs, key=lambda run: run.name)}
+    variants = {plan.variant.name: plan for plan in planned}
     verdicts = [
-        _judged(expectation, spots[expectation.text], of_variant, times[name])
-        for name, group in groupby(measures, key=lambda measure: measure.variant)
-        for of_variant in [list(group)]
-        for expectation in planned[name].scenario.expectations
+        _judged(expectation, spots[expectation.text], of_variant, name, sum(p.variant.name == name for p in planned))
+        for name, plan in variants.items()
+        for of_variant in [[measure for measure in measures if measure.variant == name]]
+        for expectation in plan.scenario.expectations
     ]
-    measures += tuple(_over_data(measures, pools({name: plan.variant.settings for name, plan in planned.items()})))
-    return Run(document.scenario.scenario, store, runs, measures, tuple(verdicts), shown)
+    pooled = _over_data(measures, pools({name: plan.variant.settings for name, plan in variants.items()}))
+    return Run(
+        document.scenario.scenario, store, tuple(runs), (*measures, *pooled), tuple(verdicts), tuple(missing), shown
+    )
 
 
-def _judged(expectation: Expectation, spot: Place, measures: Sequence[Measure], times: int) -> Verdict:
-    """An expectation of a variant, by means over repetitions: that some have no figure is told."""
-    values = {(measure.measure, measure.attack): measure.value for measure in measures}
-    named = {measure.n for measure in measures if (measure.measure, measure.attack) in expectation.measures()}
-    text, fewest = expectation.explain(values), min(named, default=times)
+def _judged(expectation: Expectation, spot: Place, measures: Sequence[Measure], variant: str, times: int) -> Verdict:
+    """An expectation of a variant, by means over so many repetitions.
+
+    A figure that some of them lack is undefined, as it is where one alone lacks it: nobody knows what it would be.
+    """
+    named = [measure for measure in measures if (measure.measure, measure.attack) in expectation.measures()]
+    values = {(measure.measure, measure.attack): measure.value for measure in named if measure.n == times}
+    fewest = min((measure.n for measure in named), default=0)
+    text = expectation.explain(values)
     if times > 1 and fewest:
-        of = f"{times} repetitions" if fewest == times else f"the {fewest} of {times} repetitions that have one"
-        text = f"{text} (mean of {of})"
-    return Verdict(measures[0].variant, expectation.holds(values), text, expectation.text, spot.line, spot.column)
+        few = f"only {fewest} of {times} repetitions have a figure"
+        text += f" ({f'mean of {times} repetitions' if fewest == times else few})"
+    elif not measures:
+        text += " (no release)"
+    return Verdict(variant, expectation.holds(values), text, expectation.text, spot.line, spot.column)
 
 
 def _over_repetitions(runs: Iterable[RunVariant]) -> Iterable[Measure]:

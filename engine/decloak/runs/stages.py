@@ -16,7 +16,7 @@ from decloak.compiled import COMPILING, telling
 from decloak.data.dataset import Dataset
 from decloak.data.tables import AttackTable, Pair
 from decloak.data.text.order import sorted_warning
-from decloak.errors import placed
+from decloak.errors import no_release
 from decloak.lazy import once
 from decloak.relate.relatedness import Supplies
 from decloak.releases.attacker import Auxiliary
@@ -126,7 +126,7 @@ class Stages:
         if self.scenario.anonymise is None:
             release = self.inputs.release(self.scenario)
         else:
-            with placed(self.plan.variant.place, unless_known=True):
+            with no_release(self.plan.variant.place):
                 release = self._anonymised = self._anonymise(self.scenario.anonymise)
         return partial(self.form.write, digest=self.plan.release, prepared=release, original=original)
 
