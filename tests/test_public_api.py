@@ -200,3 +200,20 @@ def test_transactions_given_as_sets_are_published_in_the_order_of_names():
     many = "bacdefghijklm"
     release = decloak.anonymise([set(many), frozenset(many)], "sets", sets=[["a", "c"]])
     assert release.transactions == ((("a", "c"), "b", *"defghijklm"),) * 2
+
+
+@pytest.mark.parametrize("call", ["cover_problems", "breach", "reassociate"])
+@pytest.mark.parametrize("release", [object(), None, [["a", "b"]], "<script>\n", "sets"])
+def test_what_is_no_disassociated_release_is_refused_in_a_line(call, release):
+    if release == "sets":
+        release = decloak.anonymise([["a", "b"], ["a"]], "sets", sets=[["a", "b"]])
+    further = [{}] if call == "reassociate" else []
+    with pytest.raises(decloak.DecloakError, match="and this is about disassociated ones; read one with") as error:
+        getattr(decloak, call)(release, *further)
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_knowledge_that_is_no_list_is_refused_in_a_line():
+    release = decloak.anonymise([["a", "b"], ["a", "b"]], "disassociation", k=2, m=1, max_cluster=2)
+    with pytest.raises(decloak.DecloakError, match="the knowledge is '5'; give a list of itemsets"):
+        decloak.breach(release, knowledge=5)

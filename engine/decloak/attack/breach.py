@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 
 from decloak.attack.cover import Cover, CoverProblem, covers
-from decloak.data.disassociated import Disassociated
+from decloak.data.disassociated import Disassociated, as_disassociated
 from decloak.errors import DecloakError, nearest, shown
 
 __all__ = [
@@ -44,7 +44,7 @@ def breach(release: Disassociated, knowledge: Knowledge = None, reading: str = "
     >>> breach(release), breach(release, [("b", "e")]), breach(release, [("a", "e")])
     (1, 1, 0)
     """
-    return breach_total(release, covers(release), knowledge, reading)
+    return breach_total(release, covers(as_disassociated(release)), knowledge, reading)
 
 
 def breach_total(release: Disassociated, covers: Iterable[Cover], knowledge: Knowledge, reading: str) -> int:
@@ -109,6 +109,8 @@ def _pairs(problem: CoverProblem) -> list[_Pair]:
 def _index(problems: Iterable[CoverProblem], knowledge: Knowledge) -> _Index | None:
     if knowledge is None:
         return None
+    if not isinstance(knowledge, Iterable):
+        raise DecloakError(f"the knowledge is {shown(knowledge)}", hint="give a list of itemsets, or None for all")
     at_risk = {pair for problem in problems for pair in _pairs(problem)}
     index: dict[_Pair, list[frozenset[str]]] = {}
     for itemset in knowledge:

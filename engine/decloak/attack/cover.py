@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from decloak.data.disassociated import Chunk, Cluster, Disassociated
+from decloak.data.disassociated import Chunk, Cluster, Disassociated, as_disassociated
 from decloak.errors import DecloakError, shown
 
 __all__ = ["Cover", "CoverProblem", "cover_problems", "covers", "covers_of"]
@@ -56,7 +56,7 @@ def cover_problems(release: Disassociated, adjacent: bool = False) -> list[Cover
     >>> cover_problems(Disassociated((Cluster(3, chunks, ()),)))
     [CoverProblem(cluster=0, chunk=1, item='e', earlier=0, covered=('b',))]
     """
-    return [cover.problem for cover in covers(release, adjacent)]
+    return [cover.problem for cover in covers(as_disassociated(release), adjacent)]
 
 
 def covers(release: Disassociated, adjacent: bool = False) -> list[Cover]:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from decloak.checks import check_km
-from decloak.counting.guarantees import violations
+from decloak.counting.guarantees import RareSets
 from decloak.counting.release_structure import ReleaseFault, inner_joints, structure
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError, shown
@@ -69,7 +69,7 @@ def _supports(release: Disassociated, k: int, m: int) -> Iterator[ReleaseFault]:
         for subrecord in chunk.subrecords
     ]
     seen: set[frozenset[str]] = set()
-    for itemset, support in violations(marked, k=k, m=m):  # minimal ones first
+    for itemset, support in RareSets(marked, k, m).first(None):  # minimal ones first
         seen.add(itemset)
         if any(itemset - {item} in seen for item in itemset):
             continue

@@ -16,10 +16,10 @@ from decloak.data.formats.release_header import LONGEST_RELEASE
 from decloak.data.formats.release_text import text_table
 from decloak.data.forms import FormName
 from decloak.data.ordering import Arranged, Places
-from decloak.data.release import with_bounds
-from decloak.errors import DecloakError
+from decloak.data.release import Release, with_bounds
+from decloak.errors import DecloakError, shown
 
-__all__ = ["Chunk", "Cluster", "Disassociated", "Joint", "disassociated_of", "read_disassociated"]
+__all__ = ["Chunk", "Cluster", "Disassociated", "Joint", "as_disassociated", "disassociated_of", "read_disassociated"]
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,15 @@ def _content(chunks: Iterable[Chunk]) -> list[Any]:
 
 def _shows(cluster: Cluster) -> tuple[Any, ...]:
     return _content(cluster.record_chunks), cluster.term_chunk, cluster.size
+
+
+def as_disassociated(release: object) -> Disassociated:
+    """A release as somebody hands it in, who may have another one, or the transactions themselves."""
+    if not isinstance(release, Disassociated):
+        form = release.form if isinstance(release, Release) else type(release).__name__
+        message = f"the release is {shown(form)}, and this is about disassociated ones"
+        raise DecloakError(message, hint="read one with read_release, or make one by anonymise(data, 'disassociation')")
+    return release
 
 
 def read_disassociated(path: FilePath) -> Disassociated:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from decloak.arrays import Floats, Mask
 from decloak.data.assignment import Assignment, Closer
-from decloak.data.disassociated import Disassociated
+from decloak.data.disassociated import Disassociated, as_disassociated
 from decloak.errors import DecloakError, shown
 
 __all__ = ["Eliminated", "Step", "eliminate", "reassociate"]
@@ -98,7 +98,7 @@ def reassociate(
     strategy = Catalogue().rule(rule).compiled
     if not isinstance(strategy, Reassociation):
         raise DecloakError(f"the rule {shown(rule)} is no reassociate rule", hint="name one such as aba")
-    return kernel(release, scores, strategy, closer=closer, seed=seed)
+    return kernel(as_disassociated(release), scores, strategy, closer=closer, seed=seed)
 
 
 def _table(distances: Any) -> Floats:
