@@ -4,9 +4,9 @@
 
 OLD and NEW are roots of checkouts. Without SCENARIO all of OLD's are run, by both. Compared are all figures (pooled and
 of each table, with the counts of the ratios), their means and intervals over repetitions, seeds, how many findings
-every attack has, exit codes, and what is said on stderr; seconds are not. A line for every scenario says how many
-figures it has, what differs, the CPU seconds of both, and NEW's exit code unless it is 0. The script's own exit code is
-1 where anything differs.
+every attack has, exit codes, and what is said on stderr; seconds and progress are not. A line for every scenario says
+how many figures it has, what differs, the CPU seconds of both, and NEW's exit code unless it is 0. The script's own
+exit code is 1 where anything differs.
 
 It knows the command line and the store alone, so that modules may move between the two.
 """
@@ -14,6 +14,7 @@ It knows the command line and the store alone, so that modules may move between 
 import argparse
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from typing import Any, NamedTuple
 
 SECONDS = ("cpu_seconds", "seconds", "attack_cpu_seconds", "attack_seconds", "detection_seconds")
 """Measures that no two runs have in common."""
+PROGRESS = re.compile(r"\d+ of \d+ done: ")
 SHOWN = 8
 """Differences printed of one scenario."""
 STORE = "store.db"
@@ -89,8 +91,11 @@ def outcome(checkout: Checkout, scenario: Path) -> Outcome:
 
 
 def said(out: Path, err: Path) -> dict[tuple[Any, ...], Any]:
-    """What a run printed: figures over repetitions, and every line of talk but those about seconds."""
-    lines = [line for line in err.read_text(encoding="utf-8").splitlines() if "seconds" not in line]
+    """What a run printed: figures over repetitions, and every line of talk but those about seconds, and those about how
+    far a run is, which are there where it takes long.
+    """
+    talk = err.read_text(encoding="utf-8").splitlines()
+    lines = [line for line in talk if "seconds" not in line and not PROGRESS.match(line)]
     values: dict[tuple[Any, ...], Any] = {("stderr",): "\n".join(lines)}
     if out.stat().st_size:
         for row in json.loads(out.read_text(encoding="utf-8"))["measures"]:

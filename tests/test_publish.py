@@ -574,6 +574,12 @@ def test_a_manifest_that_is_none_is_an_error_in_a_line(folder, call, text):
         ("cut", ["out.db", "--cut", "x.csv"], "a store has no text, and the labels in it"),
         ("cut", ["out.txt", "--cut", "out.txt.manifest.json"], "go to the same file"),
         ("cut", ["none/out.txt"], "there is no such folder"),
+        ("disassociation", ["out.csv"], "the name promises something else than release file: JSON Lines"),
+        ("disassociation", ["out.txt"], "end it in .jsonl, or give --text for tables that people read"),
+        ("disassociation", ["out.jsonl", "--text"], "something else than tables for people; end it in .txt"),
+        ("cut", ["out.xlsx"], "something else than text: a transaction a line"),
+        ("coat", ["out.JSONL"], "end it in .txt, or in .jsonl for a release file"),
+        ("coat", ["out.txt.gz"], "something else than text"),
     ],
 )
 def test_what_cannot_be_handed_out_so_is_refused(folder, call, method, arguments, message):

@@ -21,6 +21,18 @@ def same_figures(monkeypatch: pytest.MonkeyPatch):
     return run
 
 
+def test_how_far_a_run_is_and_seconds_are_no_difference(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import same_figures
+
+    out, err = tmp_path / "out", tmp_path / "err"
+    out.write_text("")
+    err.write_text(
+        "2 of 16 done: k=3: rba right 90%\nnote: 1 of 2\nexpect: cpu_seconds(a) < 2 * cpu_seconds(b) holds\n"
+    )
+    assert same_figures.said(out, err) == {("stderr",): "note: 1 of 2"}
+
+
 @pytest.mark.slow
 def test_a_checkout_that_measures_something_else_is_told_from_an_equal_one(same_figures, example, tmp_path, capsys):
     scenario, other = example / "scenario.yaml", tmp_path / "other"

@@ -55,13 +55,9 @@ def _rows(seen: "Look") -> Iterator[tuple[str, str]]:
     if seen.counts is not None:
         count = seen.counts
         part = "" if count.whole else "; of the beginning of the file alone"
-        yield (
-            "holds",
-            (
-                f"{count.records:,} records, {count.items:,} items, {count.occurrences:,} occurrences; "
-                f"{count.mean:.2f} in a record, {count.longest:,} in the longest{part}"
-            ),
-        )
+        nouns = zip(("record", "item", "occurrence"), (count.records, count.items, count.occurrences), strict=True)
+        counted = ", ".join(f"{number:,} {noun}{'s' * (number != 1)}" for noun, number in nouns)
+        yield "holds", f"{counted}; {count.mean:.2f} in a record, {count.longest:,} in the longest{part}"
     yield from (("odd", text) for text in seen.odd)
     yield from (("unsure", text) for text in seen.unsure)
     yield from (("perhaps", str(reading)) for reading in seen.alternatives)

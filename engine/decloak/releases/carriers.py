@@ -16,6 +16,11 @@ from decloak.data.published import read_published
 __all__ = ["CHUNKS", "LABELS", "TABLES", "TEXT", "Carrier"]
 
 
+_PACKED = frozenset({".xlsx", ".xls", ".parquet", ".arrow", ".feather", ".ipc", ".gz", ".xz", ".zip"})
+_JSON = frozenset({".json", ".jsonl", ".ndjson"})
+_PLAIN = frozenset({".csv", ".tsv", ".txt", ".dat"})
+
+
 class Carrier(NamedTuple):
     """One way to write a release, and to read it as somebody does who gets it."""
 
@@ -27,6 +32,10 @@ class Carrier(NamedTuple):
     """Write it to a file, with the ids of its rows or without."""
     read: Callable[[Path, bool], Any] | None
     """Read it; None where only people can."""
+    unfit: frozenset[str] = frozenset()
+    """The endings of names that promise another format."""
+    remedy: str = ""
+    """What to call a file that has one of these."""
 
 
 TEXT = Carrier(
@@ -34,6 +43,8 @@ TEXT = Carrier(
     lambda release: replace(release, names={}),  # brackets show members alone
     lambda release, path, ids: write_published(release, path, ids=ids),
     lambda path, ids: read_published(path, ids=ids),
+    _PACKED | _JSON,
+    "end it in .txt, or in .jsonl for a release file",
 )
 LABELS = Carrier(
     "release file: JSON Lines, generalised items as labels, with what they stand for",
@@ -46,10 +57,14 @@ CHUNKS = Carrier(
     lambda release: release,
     lambda release, path, ids: write_disassociated(release, path),
     lambda path, ids: read_disassociated(path),
+    _PACKED | _PLAIN,
+    "end it in .jsonl, or give --text for tables that people read",
 )
 TABLES = Carrier(
     "tables for people",
     lambda release: release,
     lambda release, path, ids: write_text(f"{release}\n", path),
     None,
+    _PACKED | _JSON | {".csv", ".tsv"},
+    "end it in .txt",
 )

@@ -73,7 +73,11 @@ def hand_out(connection: sqlite3.Connection, number: int, file: Path, wish: Publ
 
 def _carrier(form: Form[Any], file: Path, wish: Publishing) -> Carrier:
     if file.suffix not in STORES:
-        return form.carrier(file, wish)
+        carrier = form.carrier(file, wish)
+        if file.suffix.lower() in carrier.unfit:
+            message = f"the name promises something else than {carrier.name}"
+            raise DecloakError(message, place(file), carrier.remedy)
+        return carrier
     if wish.text or wish.cut is not None:
         raise DecloakError("a store has no text, and the labels in it", hint="leave --text and --cut out")
     form.carrier(file, wish)  # refuses ids that there are not
