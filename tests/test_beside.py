@@ -1,7 +1,9 @@
 """Attacks of a run beside each other: what is compared, how it is said, and what is left out."""
 
 import json
+import math
 from contextlib import closing
+from statistics import fmean, stdev
 
 import pytest
 from click.testing import CliRunner
@@ -145,3 +147,53 @@ def test_run_show_and_the_page_say_it_and_json_has_the_numbers(tmp_path):
     page = tmp_path / "s.html"
     CliRunner().invoke(cli, ["report", "last", "--store", store, "-o", str(page)])
     assert "Attacks beside each other" in page.read_text()
+
+
+SWEEP = """\
+scenario: two sizes
+data: {generate: clinic, transactions: 40, seed: 7}
+anonymise: {method: sets, size: 2, share: 0.2}
+relate: {measure: ngd, source: clinic-counts}
+attack: [ra, tba]
+vary: {anonymise.size: [2, 4]}
+"""
+TWO = ("compare", "anonymise.size=2", "anonymise.size=4")
+
+
+def test_two_variants_differ_by_the_mean_over_pairs_with_the_interval_of_these(call, tmp_path):
+    (tmp_path / "s.yaml").write_text(SWEEP + "repeat: {times: 4, seed: 1}\n", encoding="utf-8")
+    done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+    by_repetition = {(run.name, run.repetition): run.measures for run in done.variants}
+    values = {
+        size: [by_repetition[f"anonymise.size={size}", number]["recall", "tba"] for number in (1, 2, 3, 4)]
+        for size in (2, 4)
+    }
+    ahead = [four - two for two, four in zip(values[2], values[4], strict=True)]
+    mean, half = fmean(ahead), 3.182446305 * stdev(ahead) / 2  # Student's t of three degrees of freedom, four pairs
+    rows = json.loads(call(*TWO, "--json", "--store", tmp_path / "s.db").out)
+    (row,) = [row for row in rows if (row["attack"], row["measure"]) == ("tba", "recall")]
+    assert [row["anonymise.size=2"], row["anonymise.size=4"]] == pytest.approx([fmean(values[2]), fmean(values[4])])
+    assert (row["change"], row["pairs"]) == (pytest.approx(mean), 4)
+    low, high = (math.atanh(mean) + way * half / (1 - mean**2) for way in (-1, 1))  # within -1 and 1
+    assert (row["low"], row["high"]) == pytest.approx((math.tanh(low), math.tanh(high)), abs=1e-6)
+    said = call(*TWO, "--store", tmp_path / "s.db").out
+    assert "over 4 pairs of repetitions with the same seeds" in said
+    (line,) = [line for line in said.splitlines() if line.startswith("recovery") and "tba" in line and "recall" in line]
+    assert f"{mean:.3f} (" in line
+
+
+def test_a_change_without_pairs_says_why_it_has_no_interval(call, tmp_path):
+    (tmp_path / "s.yaml").write_text(SWEEP, encoding="utf-8")
+    decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+    said = call(*TWO, "--store", tmp_path / "s.db").out
+    assert "– no change has an interval: there is one run of each; repetitions would tell" in said
+    path = tmp_path / "s.yaml"
+    path.write_text(SWEEP.replace("anonymise.size: [2, 4]", "data.seed: [7, 8]") + "repeat: {times: 2}\n")
+    decloak.run(path, store=tmp_path / "other.db")
+    other = ("compare", "data.seed=7", "data.seed=8", "--store", tmp_path / "other.db")
+    assert "have no repetitions with the same seeds, which would pair them" in call(*other).out
+    rows = json.loads(call(*other, "--json").out)
+    assert {(row["low"], row["high"], row["pairs"]) for row in rows} == {(None, None, 0)}
+    assert any(row["change"] for row in rows)
+    three = call(*TWO, "1", "--json", "--store", tmp_path / "s.db")
+    assert "change" not in json.loads(three.out)[0]

@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 from contextlib import closing
+from math import ceil, floor
 from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +16,13 @@ from decloak.report.terminal import say
 from decloak.store import results
 from decloak.store.opening import connect_readonly
 
+if TYPE_CHECKING:
+    from decloak.measure.kernels.statistics import Interval
+    from decloak.report.change import Beside, Change
+
 __all__ = ["compare_command"]
+
+WIDTH = 100
 
 
 @click.command("compare")
@@ -24,65 +33,82 @@ def compare_command(runs: tuple[str, ...], store: Path, form: str) -> None:
     """Compare runs: numbers, names of variants with all their repetitions, or last.
 
     First whom each tells of, in people, before → after its attacks and by chance in brackets, with what it costs; then
-    what else differs, and what somebody can make of it who must choose. As JSON or CSV all pooled measures.
+    what else differs, on the mean over repetitions, and what somebody can make of it who must choose. How far the
+    second of two is from the first has a 95% interval over the repetitions that both have with the same seeds. As JSON
+    or CSV all pooled measures.
     """
     if len(runs) < 2:
         raise DecloakError("one run is nothing to compare", hint="name two or more; `decloak runs` lists them")
     names = [f"{run} again" if run in runs[:place] else run for place, run in enumerate(runs)]
     titles = [f"run {name}" if name[:1].isdigit() else name for name in names]
     with closing(connect_readonly(store)) as connection:
-        numbers = [results.find_run(connection, run) for run in runs]
-        figures = [results.pooled_figures(connection, number) for number in numbers]
-        if form != "table":
-            emit(*_measures(names, figures), form)
-            return
         from decloak.commands.carding import print_comparison
         from decloak.report.card import risk_cards
-        from decloak.report.comparison import compared_runs
+        from decloak.report.change import Beside, compared_runs
         from decloak.report.study import Study
 
-        measured = {family for number in numbers for family in results.measured_families(connection, number)}
+        numbers = [results.find_run(connection, run) for run in runs]
         study = Study.of(connection, compared_runs(connection, list(zip(titles, runs, numbers, strict=True))))
-        said = print_comparison(study, risk_cards(connection, study))
-    _print_differences(names, figures, measured)
+        beside = Beside(study)
+        if form != "table":
+            emit(*_measures(names, beside), form)
+            return
+        measured = {family for number in numbers for family in results.measured_families(connection, number)}
+        cards = risk_cards(connection, study)
+        said = print_comparison(study, cards)
+    _print_changes(names, beside, beside.changes(measured, cards))
     if said:
         say(f"\n{said}")
 
 
-def _measures(
-    names: Sequence[str], figures: Sequence[dict[tuple[str, str], results.PooledFigure]]
-) -> tuple[Sequence[str], list[list[object]]]:
+def _measures(names: Sequence[str], beside: "Beside") -> tuple[Sequence[str], list[list[object]]]:
+    """All figures, and of two the change with the bounds of its interval and the number of pairs."""
     from decloak.measure.registry import figure_titles
 
     rows: list[list[object]] = []
     counts = {title.name for title in figure_titles().values() if title.count}
-    for measure, attack in dict.fromkeys(key for of_run in figures for key in of_run):
-        values = [None if (figure := of_run.get((measure, attack))) is None else figure.value for of_run in figures]
+    for measure, attack in dict.fromkeys(key for figures in beside.figures for key in figures):
+        known = [figures.get((measure, attack)) for figures in beside.figures]
+        values = [None if figure is None else figure.value for figure in known]
+        change = beside.change((measure, attack))
+        of_two = [] if change is None else [change.mean, change.low, change.high, change.n]
         if measure in counts:
-            values = list(map(as_count, values))
-        rows.append([attack, measure, *values, *_change(values)])
-    return ("attack", "measure", *names, *(["change"] if len(names) == 2 else [])), rows
+            values, of_two[:1] = list(map(as_count, values)), list(map(as_count, of_two[:1]))
+        rows.append([attack, measure, *values, *of_two])
+    return ("attack", "measure", *names, *(("change", "low", "high", "pairs") if len(names) == 2 else ())), rows
 
 
-def _change(values: Sequence[float | None]) -> list[float | None]:
-    """From the first of two to the second."""
-    if len(values) != 2:
-        return []
-    before, after = values
-    return [None if before is None or after is None else after - before]
-
-
-def _print_differences(
-    names: Sequence[str], figures: Sequence[dict[tuple[str, str], results.PooledFigure]], measured: set[str]
-) -> None:
-    from decloak.report.grouped import differences
-
-    differing = differences(figures, measured)
-    alike = len({key for of_run in figures for key in of_run}) - len(differing)
-    if not differing:
+def _print_changes(names: Sequence[str], beside: "Beside", changes: "Sequence[Change]") -> None:
+    """What differs, and what the intervals are about."""
+    alike = len({key for figures in beside.figures for key in figures} - {change.key for change in changes})
+    if not changes:
         say(f"\nNone of the {alike} figures differs.")
         return
     say("")
-    rows = [[row.family, row.attack, row.title, *row.values, *_change(row.values)] for row in differing]
-    emit(("family", "attack", "figure", *names, *(["change"] if len(names) == 2 else [])), rows, "table")
-    say(f"\n{len(differing)} figures differ, {alike} others are the same, of one run alone, or of people.")
+    two = len(names) == 2
+    rows = [
+        [row.family, row.attack, row.figure, *row.values, *([_signed(row.change)] if two else [])] for row in changes
+    ]
+    emit(("family", "attack", "figure", *names, *(["change"] if two else [])), rows, "table")
+    say("")
+    if beside.without_interval:
+        say(f"– {beside.without_interval}")
+    elif two:
+        intervals = (
+            "in brackets 95% intervals, of each figure by itself: of twenty that chance alone changes one is off 0"
+        )
+        about = (
+            f"over {len(beside.pairs)} pairs of repetitions with the same seeds, about further draws of one data set"
+        )
+        say(fill(f"(change: the second less the first, {about}; {intervals})", WIDTH, break_on_hyphens=False))
+    say(f"{len(changes)} figures differ, {alike} others are the same, of one run alone, or of people.")
+
+
+def _signed(change: "Interval | None") -> str | float | None:
+    """A difference, with its interval rounded outwards where it has one."""
+    if change is None or change.mean is None or change.low is None or change.high is None:
+        return None if change is None else change.mean
+    digits = 3 if abs(change.mean) < 10 else 1
+    low, high = (way(bound * 10**digits) / 10**digits for way, bound in ((floor, change.low), (ceil, change.high)))
+    of = f", {change.n} pairs" if change.missing else ""
+    return f"{change.mean:.{digits}f} ({low:.{digits}f} to {high:.{digits}f}{of})"

@@ -1,6 +1,5 @@
 """Risk cards as tables for people, and the lines below them."""
 
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -10,13 +9,11 @@ from decloak.report.card import NOBODY, ROWS, Cell, RiskCard
 from decloak.report.knowledge import listed
 from decloak.report.study import Study
 from decloak.report.verdict_words import of_a_kind, people, percent, times, whole
-from decloak.store.studies import StudyRun, read_runs, sweep_of
 
 __all__ = [
     "Costs",
     "called_shortly",
     "card_rows",
-    "compared_runs",
     "comparison_rows",
     "costs_of",
     "reasons",
@@ -44,18 +41,6 @@ def costs_of(study: Study) -> Costs:
             if mean is not None:
                 costs.setdefault(variant, {})[titles[figure].title] = mean
     return costs
-
-
-def compared_runs(connection: sqlite3.Connection, named: Sequence[tuple[str, str, int]]) -> list[StudyRun]:
-    """Runs by what they are to be called, how they were named, and their number; of a variant all its repetitions."""
-    runs = []
-    for title, name, number in named:
-        (run,) = read_runs(connection, [number])
-        repeated = [run]
-        if name == run.variant:
-            repeated = [other for other in sweep_of(connection, number) if other.variant == name]
-        runs += [other._replace(variant=title) for other in repeated]
-    return runs
 
 
 def card_rows(card: RiskCard) -> Table:

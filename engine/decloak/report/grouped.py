@@ -34,6 +34,8 @@ class Difference(NamedTuple):
     attack: str
     title: str
     values: tuple[float | None, ...]
+    key: tuple[str, str]
+    """The name of the figure, and the attack."""
 
 
 def family_tables(figures: Figures, measured: Collection[str], knows: Mapping[str, str | None]) -> Iterator[Grouped]:
@@ -117,7 +119,7 @@ def differences(runs: Sequence[Figures], measured: Collection[str]) -> list[Diff
             for title in (title for title in titles if not title.clock):
                 values = tuple(_number(figures.get((title.name, attack)), title) for figures in runs)
                 if len(set(values)) > 1 and sum(value is not None for value in values) > 1:
-                    found.append(Difference(family.name, attack, title.title, values))
+                    found.append(Difference(family.name, attack, title.title, values, (title.name, attack)))
     return found
 
 
