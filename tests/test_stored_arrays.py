@@ -18,14 +18,19 @@ from decloak.errors import DecloakError
 from decloak.rules.load import Catalogue
 from decloak.store import arrays, transactions
 from decloak.store.arrays import read_array, write_array
+from decloak.store.bulk import make_rows
+from decloak.store.distance_tables import read_distances
 from decloak.store.opening import APPLICATION, connect_readonly, open_store
 from decloak.store.outcomes import outcomes, true_tables
+from decloak.store.pair_scores import read_pair_scores
 from decloak.store.reading import read_dataset, read_set_generalised, struck_items
 from decloak.store.showing import show_all
-from decloak.store.transactions import make_rows, read_transactions, write_transactions
+from decloak.store.transactions import STORED_TRANSACTIONS, read_transactions, write_transactions
 
-SHOWN = ("txn", "contains", "published_as", "truth_origin", "truth_marked", "finding", "struck", "spared")
-ARRAYS = ("array", "truth_array", "attack_array")
+SHOWN = ("txn", "contains", "published_as", "truth_origin", "truth_marked", "finding", "struck", "spared",
+         "cell", "context", "related")  # fmt: skip
+ARRAYS = ("array", "truth_array", "attack_array", "scoring_array", "relatedness_array")
+EXTENTS = ("extent", "attack_extent", "scoring_extent", "relatedness_extent")
 GOLDEN = Path(__file__).parent / "golden"
 
 
@@ -54,7 +59,7 @@ def test_rows_that_are_made_later_are_those_that_are_made_at_once(example, pendi
     decloak.run(example / "scenario.yaml", store=tmp_path / "shown.db")
     assert not any(rows_of(pending, *SHOWN).values())
     assert [row[0] for row in rows_of(pending, "extent")["extent"]] == [1, 2]
-    for extents in rows_of(pending, "extent", "attack_extent").values():
+    for extents in rows_of(pending, *EXTENTS).values():
         assert extents
         assert all("not there yet" in row[-1] for row in extents)
     assert rows_of(pending, "measure") == rows_of(tmp_path / "shown.db", "measure")
@@ -128,7 +133,7 @@ def test_transactions_are_read_as_they_were_written(tmp_path_factory, rows, labe
         stored = read_transactions(connection, 9)
         assert stored.rows == tuple(rows)
         assert tuple(stored.labels) == tuple(names)
-        make_rows(connection, [9])
+        make_rows(connection, STORED_TRANSACTIONS, [9])
         first = len(rows) + 1
         assert connection.execute("select id, dataset, position, label from txn").fetchall() == [
             (first + place, 9, place, label) for place, label in enumerate(names)
@@ -210,20 +215,21 @@ def test_an_element_that_is_none_of_the_store_is_refused(pending):
             read_dataset(store.connection, 1)
 
 
-def old_store(new: Path, path: Path) -> None:
-    """What a store shows, as a store of version 1."""
+def old_store(new: Path, path: Path, version: int) -> None:
+    """What a store shows, as a store of an older version."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.executescript((GOLDEN / "schema-1.sql").read_text())
+        connection.executescript((GOLDEN / f"schema-{version}.sql").read_text())
         connection.execute(f"pragma application_id = {APPLICATION}")
-        connection.execute("pragma user_version = 1")
+        connection.execute(f"pragma user_version = {version}")
         connection.execute("attach ? as new", (str(new),))
         tables = connection.execute("select name from main.sqlite_master where type = 'table'").fetchall()
         for (table,) in tables:
             connection.execute(f"insert into main.{table} select * from new.{table}")
 
 
-def test_an_old_store_becomes_what_a_new_one_is(store, tmp_path):
-    old_store(store, tmp_path / "old.db")
+@pytest.mark.parametrize("version", [1, 5])
+def test_an_old_store_becomes_what_a_new_one_is(store, tmp_path, version):
+    old_store(store, tmp_path / "old.db", version)
     open_store(tmp_path / "old.db").close()
     shown = {name: rows for name, rows in whole(store).items() if not name.startswith("found_")}
     assert whole(tmp_path / "old.db") == shown
@@ -234,6 +240,8 @@ def test_an_old_store_becomes_what_a_new_one_is(store, tmp_path):
     with closing(connect_readonly(tmp_path / "old.db")) as old, closing(connect_readonly(store)) as new:
         assert read_dataset(old, 1) == read_dataset(new, 1)
         assert read_set_generalised(old, 1) == read_set_generalised(new, 1)
+        assert read_pair_scores(old, 1) == read_pair_scores(new, 1) != {}
+        assert list(map(repr, read_distances(old, 1))) == list(map(repr, read_distances(new, 1))) != []
         assert not old.execute("pragma foreign_key_check").fetchall()
 
 
@@ -325,3 +333,113 @@ def test_arrays_of_attacks_are_packed_and_those_of_older_stores_are_read(tmp_pat
                 with pytest.raises(DecloakError, match="the array weights of attack 7 is damaged"):
                     read_array(connection, 7, "weights", table="attack_array")
         connection.execute("delete from attack_array")
+
+
+def test_cells_and_scores_of_arrays_are_those_of_rows(pending):
+    with closing(connect_readonly(pending)) as connection:
+        distances, scores = read_distances(connection, 1), read_pair_scores(connection, 1)
+    show_all(pending)
+    with closing(connect_readonly(pending)) as connection:
+        cells = connection.execute(
+            "select t.number, c.row, c.col, c.d from cell c join distance_table t on t.id = c.distance_table "
+            "where t.scoring = 1 order by 1, 2, 3"
+        ).fetchall()
+        assert cells == [
+            (number, *place, None if np.isnan(d) else d)
+            for number, table in enumerate(distances)
+            for place, d in np.ndenumerate(table)
+        ]
+        pairs = "select a.name, b.name, score from related join item a on a.id = a join item b on b.id = b"
+        assert {(a, b): score for a, b, score in connection.execute(pairs)} == scores != {}
+
+
+READS = {
+    "distance": ('select "table", row, col from distance where d > 0.1', '"table", row, col'),
+    "context": ('select "table", row, item from context', '"table", row, item'),
+    "related": ("select a, b, score from related", "a, b, score"),
+}
+
+
+@pytest.mark.parametrize("relation", READS)
+def test_rules_read_relations_that_no_rows_show(example, tmp_path, relation):
+    sql, columns = READS[relation]
+    rule = (
+        f"rule: reader\nform: query\nabout: reads\nderives: reader({columns.replace(chr(34), '')})\n"
+        f"facts: {sql}\nbecause: it is there\n"
+    )
+    (example / "reader.yaml").write_text(rule)
+    scenario = (example / "scenario.yaml").read_text().replace("[mda, tba, wba, gba, rba]", "[rba, reader.yaml]")
+    (example / "both.yaml").write_text(scenario)
+    for name, rows in (("shown.db", None), ("pending.db", 0)):
+        decloak.run(example / "both.yaml", store=tmp_path / name, rows=rows)
+    facts = [rows_of(tmp_path / name, "found_reader")["found_reader"] for name in ("shown.db", "pending.db")]
+    assert facts[0]
+    assert facts[0] == facts[1]
+
+
+def test_rules_of_decloak_leave_a_store_of_arrays_as_it_is(example, tmp_path):
+    """`centred` reads distances by SQL of its own, so that they are lent to it."""
+    scenario = (example / "scenario.yaml").read_text().replace("[mda, tba, wba, gba, rba]", "[mda, centred]")
+    (example / "centred.yaml").write_text(scenario)
+    for name, rows in (("shown.db", None), ("pending.db", 0)):
+        decloak.run(example / "centred.yaml", store=tmp_path / name, rows=rows)
+    assert not any(rows_of(tmp_path / "pending.db", *SHOWN).values())
+    strikes = [rows_of(tmp_path / name, "attack_array")["attack_array"] for name in ("shown.db", "pending.db")]
+    assert strikes[0] == strikes[1] != []
+
+
+KEPT = {
+    "scoring": ("heights", "widths", "d", "context_lengths", "context_codes", "context_items"),
+    "relatedness": ("items", "a", "b", "scores"),
+}
+KEPT_DAMAGE = {
+    "a byte": "update {0}_array set content = cast(x'07' || substr(content, 2) as blob) where name = '{1}'",
+    "cut short": "update {0}_array set content = substr(content, 1, length(content) - 1) where name = '{1}'",
+    "gone": "delete from {0}_array where name = '{1}'",
+}
+WHOSE = {"scoring": "scoring", "relatedness": "measure of relatedness"}
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in KEPT.items() for name in names])
+@pytest.mark.parametrize("damage", KEPT_DAMAGE.values(), ids=KEPT_DAMAGE)
+def test_scores_that_are_damaged_are_an_error_of_one_line(call, pending, damage, kind, name):
+    with open_store(pending) as store, store.stage() as connection:
+        connection.execute(damage.format(kind, name))
+    said = call("rows", "last", "--store", pending)
+    assert said.code == 2
+    assert said.err.count("\n") == 1
+    assert f"the array {name} of {WHOSE[kind]} 1 is damaged; name another store" in said.err
+    assert not rows_of(pending, "txn")["txn"]
+
+
+SENSELESS = {
+    "tables that need more cells": ("scoring", "heights", [1 << 40, 1 << 40]),
+    "fewer tables": ("scoring", "heights", [2]),
+    "negative widths": ("scoring", "widths", [-1, 4]),
+    "distances that are whole numbers": ("scoring", "d", [1, 2]),
+    "contexts of more rows": ("scoring", "context_lengths", [1] * 99),
+    "items beyond those there are": ("scoring", "context_codes", [77] * 99),
+    "pairs beyond the items": ("relatedness", "a", [77] * 99),
+    "pairs before the items": ("relatedness", "b", [-1] * 99),
+    "fewer scores": ("relatedness", "scores", [0.5]),
+}
+
+
+@pytest.mark.parametrize(("kind", "name", "values"), SENSELESS.values(), ids=SENSELESS)
+def test_scores_with_right_checksums_that_make_no_sense_are_refused(call, pending, kind, name, values):
+    with open_store(pending) as store, store.stage() as connection:
+        connection.execute(f"delete from {kind}_array where name = ?", (name,))
+        arrays.write_array(connection, 1, name, np.array(values), table=f"{kind}_array")
+    said = call("rows", "last", "--store", pending)
+    assert said.code == 2
+    assert f"of {WHOSE[kind]} 1 is damaged; name another store" in said.err
+
+
+def test_tables_of_another_shape_than_their_rows_and_columns_are_refused(pending):
+    with open_store(pending) as store, store.stage() as connection:
+        heights, widths = (read_array(connection, 1, name, table="scoring_array") for name in ("heights", "widths"))
+        for name, sizes in (("heights", heights * widths), ("widths", np.ones(len(widths), int))):
+            connection.execute("delete from scoring_array where name = ?", (name,))
+            arrays.write_array(connection, 1, name, sizes, table="scoring_array")
+        with pytest.raises(DecloakError, match="of scoring 1 is damaged"):
+            true_tables(connection, 1)

@@ -26,7 +26,7 @@ from decloak.runs.plan import Planned
 from decloak.runs.stages import Stages
 from decloak.store import findings, writing
 from decloak.store.probabilities import write_probabilities
-from decloak.store.relations import OF_TRANSACTIONS, RELATIONS, Scope
+from decloak.store.relations import RELATIONS, Scope, owners
 from decloak.store.sandbox import Sandbox
 from decloak.store.sandbox_guard import empty_sandbox, open_sandbox
 
@@ -58,11 +58,11 @@ class Execution(Stages):
     def _attack(self, planned: Planned, scope: Scope, earlier: Earlier) -> Write:
         rule = planned.rule
         reads = {}
-        of_transactions = bool((rule.reads - rule.operator.handed(rule)) & OF_TRANSACTIONS)
+        bulky = owners(scope, rule.reads - rule.operator.handed(rule))
         strange = stranger(rule.name, rule.text)
         numbers = {name: self.number("attack", earlier[name].digest) for name in planned.needs}
-        self.ask(Rows(scope.datasets if of_transactions and strange else [], list(numbers.values())))
-        with open_sandbox(self.session.store.path, scope, strange, lends=of_transactions) as sandbox:
+        self.ask(Rows({**(bulky if strange else {}), "attack": tuple(numbers.values())}))
+        with open_sandbox(self.session.store.path, scope, strange, lends=bulky) as sandbox:
             for name in planned.needs:
                 other, number = earlier[name], numbers[name]
                 reads[other.rule.derives.name] = number
@@ -89,13 +89,12 @@ class Execution(Stages):
     def _sight(self, sandbox: Sandbox, rule: Rule) -> Sight:
         relate = self.scenario.related_by
         held = self.held
-        distances = None if self._tables is None else [table.d for table in self._tables]
         sight = Sight(
             sandbox,
             lambda: held.published,
             lambda: self.scores or {},
             shown=lambda: held.shown,
-            distances=lambda: distances,
+            distances=lambda: self.distances,
             likenesses=lambda: self.likenesses,
             elsewhere=lambda: empty_sandbox(COLUMNS, stranger(rule.name, rule.text)),
             memory=self.memory,

@@ -51,10 +51,9 @@ class Made(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows of data sets and attacks are needed: the answer comes when they are there."""
+    """Rows are needed, of numbers by what they are of: the answer comes when they are there."""
 
-    datasets: Sequence[int]
-    attacks: Sequence[int]
+    owners: Mapping[str, Sequence[int]]
 
 
 class Told(NamedTuple):
@@ -103,8 +102,8 @@ class Desk:
             case Told(text):
                 self.tell(cell, text)
                 yield cell, None
-            case Rows(datasets, attacks):
-                show(self.store, datasets, attacks)
+            case Rows(owners):
+                show(self.store, owners)
                 yield cell, None
             case Offer(node):
                 yield cell, self._is_to_make(cell, node)

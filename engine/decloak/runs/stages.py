@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Self
 
 from decloak.anonymisers.method import Method, NewRelease
+from decloak.arrays import Floats
 from decloak.compiled import COMPILING, telling
 from decloak.data.dataset import Dataset
 from decloak.data.tables import AttackTable, Pair
@@ -25,8 +26,8 @@ from decloak.runs import pieces
 from decloak.runs.desk import Claim, Made, Node, Offer, Question, Told, Write
 from decloak.runs.plan import Plan
 from decloak.runs.session import Session
-from decloak.store import attackers, inserting, writing
-from decloak.store.reading import read_dataset, read_pair_scores
+from decloak.store import attackers, distance_tables, inserting, pair_scores, writing
+from decloak.store.reading import read_dataset
 from decloak.store.relations import Scope
 from decloak.store.transactions import dataset_of
 
@@ -160,7 +161,7 @@ class Stages:
         scored = relate.related(form.pairs(held, self.scenario.nearest), self.supplies)
         self._scores = scored.scores
         return partial(
-            writing.write_relatedness,
+            pair_scores.write_relatedness,
             digest=key, measure=scored.measure, origin=scored.origin, scores=scored.scores, warnings=scored.warnings,
         )  # fmt: skip
 
@@ -182,7 +183,7 @@ class Stages:
         number = self.relatedness
         if number is None or self._scores is not None:
             return self._scores
-        return read_pair_scores(self.connection, number)
+        return pair_scores.read_pair_scores(self.connection, number)
 
     @once
     def scoring(self) -> int:
@@ -194,7 +195,7 @@ class Stages:
         context = "given" if not self.form.related else str(self.form.context(self.scenario.nearest))
         tables = self.tables
         return partial(
-            writing.write_scoring,
+            distance_tables.write_scoring,
             digest=self.plan.scoring, release=self.release, relatedness=relatedness, context=context, tables=tables,
         )  # fmt: skip
 
@@ -230,7 +231,15 @@ class Stages:
         return self._tables
 
     @once
+    def distances(self) -> Sequence[Floats]:
+        """The distances of every table: those that were worked out here, or from the store."""
+        if self._tables is None:
+            return distance_tables.read_distances(self.connection, self.scoring)
+        return [table.d for table in self._tables]
+
+    @once
     def scope(self) -> Scope:
         """What rules see of the store."""
         release, scoring = self.release, self.scoring
-        return Scope(release, dataset_of(self.connection, release), scoring, self.attacker, self.auxiliary)
+        dataset = dataset_of(self.connection, release)
+        return Scope(release, dataset, scoring, self.attacker, self.auxiliary, self.relatedness)

@@ -1,9 +1,9 @@
 """Arrays in the store: numbers as they lie in memory, the smallest that hold them, in parts that SQLite takes.
 
-Those of attacks are packed: they are by far the largest, and shrink to a quarter in little time.
+Those of data sets are as they are in memory; all others are packed: they shrink to a third or a quarter in little time.
 
 Every part says how it is written and bears a checksum: what was damaged is told in a line, and never makes a figure.
-Each is of a data set or of an attack, its owner; those that link a release to its original lie in `truth_array`.
+Each is of a data set, an attack and so on, its owner; those that link a release to its original lie in `truth_array`.
 """
 
 import sqlite3
@@ -24,7 +24,10 @@ PART = 1 << 26
 """Bytes of a part: SQLite takes no more than a thousand million in one value."""
 FORMS = ("u1", "u2", "u4", "i8", "f8")
 TEXT = "text"
-_OWNERS = {"array": "dataset", "truth_array": "dataset", "attack_array": "attack"}
+_OWNERS = {
+    "array": "dataset", "truth_array": "dataset", "attack_array": "attack", "scoring_array": "scoring",
+    "relatedness_array": "relatedness",
+}  # fmt: skip
 """The tables that hold arrays, and the column that says what an array is of."""
 
 Array = NDArray[Any]
@@ -51,7 +54,7 @@ def _form(values: Array) -> str:
 
 
 def _write(connection: sqlite3.Connection, table: str, owner: int, name: str, form: str, content: bytes) -> None:
-    version = PACKED if table == "attack_array" else PLAIN
+    version = PLAIN if _OWNERS[table] == "dataset" else PACKED
     for part, begin in enumerate(range(0, max(1, len(content)), PART)):
         piece = content[begin : begin + PART]
         piece = zlib.compress(piece, 1) if version == PACKED else piece
@@ -117,6 +120,6 @@ def _unpacked(version: int, content: bytes) -> bytes | None:
 
 def damaged(owner: int, name: str, table: str = "array") -> DecloakError:
     """The error that an array is not as it was written."""
-    whose = "attack" if _OWNERS[table] == "attack" else "data set"
+    whose = {"dataset": "data set", "relatedness": "measure of relatedness"}.get(_OWNERS[table], _OWNERS[table])
     hint = "name another store, and run the scenario into it"
     return DecloakError(f"the array {name} of {whose} {owner} is damaged", hint=hint)

@@ -7,28 +7,14 @@ from pathlib import Path
 
 from decloak.data.formats.lines import place
 from decloak.errors import DecloakError, shown
+from decloak.store.bulk import pending_owners
 from decloak.store.documentation import SchemaTable, schema_tables
 from decloak.store.opening import connect_readonly
 from decloak.store.sandbox import quoted
+from decloak.store.showing import BULK
 
 __all__ = ["damage_of"]
 
-_UNLIKE_ROWS = """
-select 'extent' from extent e where
-  (select count(*) from txn x where x.dataset = e.dataset) <> iif(e.pending is null, e.transactions, 0)
-  or exists (select 1 from txn x where x.id >= e.first and x.id < e.first + e.transactions and x.dataset <> e.dataset)
-union all
-select 'attack_extent' from attack_extent e where
-  (select count(*) from finding f where f.attack = e.attack) <> iif(e.pending is null, e.findings, 0)
-  or exists (select 1 from finding f where f.id >= e.first and f.id < e.first + e.findings and f.attack <> e.attack)
-limit 1
-"""
-"""What says of rows that are made of arrays how many there are, and where, and they are not."""
-_UNMADE = """
-select 'txn' from extent where pending is not null
-union select 'finding' from attack_extent where pending is not null
-"""
-"""Tables of which not all rows are made yet, so that what names them may name nothing."""
 _REMEDY = "run its scenarios into another store, or take a copy from before"
 
 
@@ -51,12 +37,14 @@ def _faults(connection: sqlite3.Connection) -> Iterator[str]:
     (state,) = connection.execute("pragma integrity_check(1)").fetchone()
     if state != "ok":
         yield " ".join(str(state).split())
-    unmade = {parent for (parent,) in connection.execute(_UNMADE)}
+    # What names a row that is not made yet names nothing.
+    unmade = {table for bulk in BULK if pending_owners(connection, bulk) for table in bulk.tables}
     for table, _, parent, _ in connection.execute("pragma foreign_key_check"):
         if parent not in unmade:
             yield f"{table} names what is not in {parent}"
-    for (table,) in connection.execute(_UNLIKE_ROWS):
-        yield f"{table} does not say what rows there are"
+    for bulk in BULK:
+        if connection.execute(f"select 1 from {bulk.extent} e where {bulk.unlike} limit 1").fetchone():
+            yield f"{bulk.extent} does not say what rows there are"
     for table in schema_tables():
         if table.kind == "table":
             yield from _of_texts(connection, table)

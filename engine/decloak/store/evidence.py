@@ -177,16 +177,17 @@ class FindingOrigin(NamedTuple):
 def find_finding(connection: sqlite3.Connection, run: int, finding: int) -> FindingOrigin:
     """A finding of a run by its number."""
     row = connection.execute(
-        "select a.id, ra.label, u.text, a.release, r.dataset, a.scoring, a.attacker, a.parameters "
+        "select a.id, ra.label, u.text, a.release, r.dataset, a.scoring, a.attacker, a.parameters, "
+        "(select relatedness from scoring where id = a.scoring) "
         "from finding f join attack a on a.id = f.attack join rule u on u.id = a.rule "
         "join release r on r.id = a.release join run_attack ra on ra.attack = a.id where f.id = ? and ra.run = ?",
         (finding, run),
     ).fetchone()
     if row is None:
         raise DecloakError(f"run {run} has no finding {finding}", hint="`decloak explain RUN` lists findings")
-    attack, label, text, release, dataset, scoring, attacker, parameters = row
+    attack, label, text, release, dataset, scoring, attacker, parameters, relatedness = row
     settings = json.loads(parameters)
-    scope = Scope(release, dataset, scoring, attacker, settings.get("auxiliary"))
+    scope = Scope(release, dataset, scoring, attacker, settings.get("auxiliary"), relatedness)
     return FindingOrigin(attack, label, text, scope, settings["reads"])
 
 

@@ -138,10 +138,69 @@ def _pack_arrays(database: "Database") -> None:
     """Arrays of attacks are packed from here on; those that are there are read as they are."""
 
 
+def _keep_scores(database: "Database") -> None:
+    """Scores of pairs, cells and contexts are kept as arrays, and shown as rows."""
+    _make(database.conn, "scoring_extent", "scoring_array", "relatedness_extent", "relatedness_array")
+    for kind, keep in (("relatedness", _keep_pairs), ("scoring", _keep_tables)):
+        missing = f"select id from {kind} where id not in (select {kind} from {kind}_extent) order by id"
+        for (number,) in database.conn.execute(missing).fetchall():
+            keep(database.conn, number)
+
+
+def _keep_pairs(connection: sqlite3.Connection, relatedness: int) -> None:
+    import numpy as np
+
+    from decloak.store.arrays import write_array
+
+    rows = connection.execute(
+        "select a, b, score from related where relatedness = ? order by a, b", (relatedness,)
+    ).fetchall()
+    pairs = np.array(rows, np.float64).reshape(-1, 3)
+    items, codes = np.unique(pairs[:, :2].astype(np.int64).T, return_inverse=True)
+    a, b = codes.reshape(2, -1)
+    for name, values in (("items", items), ("a", a), ("b", b), ("scores", pairs[:, 2])):
+        write_array(connection, relatedness, name, values, table="relatedness_array")
+    connection.execute("insert into relatedness_extent values (?, ?, null)", (relatedness, len(pairs)))
+
+
+def _keep_tables(connection: sqlite3.Connection, scoring: int) -> None:
+    import numpy as np
+
+    from decloak.store.arrays import write_array
+
+    shapes = connection.execute(
+        "select t.id, (select count(*) from distance_row r where r.distance_table = t.id), "
+        "(select count(*) from distance_col k where k.distance_table = t.id) "
+        "from distance_table t where t.scoring = ? order by t.number",
+        (scoring,),
+    ).fetchall()
+    d, lengths, held = [np.zeros(0)], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for table, height, width in shapes:
+        cells = connection.execute("select row * ? + col, d from cell where distance_table = ?", (width, table))
+        places, distances = np.array(cells.fetchall(), np.float64).reshape(-1, 2).T
+        d.append(np.full(height * width, np.nan))
+        d[-1][places.astype(np.int64)] = distances
+        contexts = connection.execute(
+            "select row, item from context where distance_table = ? order by row, item", (table,)
+        )
+        rows, items = np.array(contexts.fetchall(), np.int64).reshape(-1, 2).T
+        lengths.append(np.bincount(rows, minlength=height))
+        held.append(items)
+    different, codes = np.unique(np.concatenate(held), return_inverse=True)
+    sides = np.array(shapes, np.int64).reshape(-1, 3)
+    arrays = {"heights": sides[:, 1], "widths": sides[:, 2], "d": np.concatenate(d)}
+    arrays |= {"context_lengths": np.concatenate(lengths), "context_codes": codes, "context_items": different}
+    for name, values in arrays.items():
+        write_array(connection, scoring, name, values, table="scoring_array")
+    counts = (scoring, len(arrays["d"]), len(codes))
+    connection.execute("insert into scoring_extent values (?, ?, ?, null)", counts)
+
+
 MIGRATIONS: Mapping[int, Migration] = {
     2: _renew_views,  # node and edge show what is published alone
     3: _keep_arrays,
     4: _keep_strikes,
     5: _pack_arrays,
+    6: _keep_scores,
 }
 """By the version they lead to."""

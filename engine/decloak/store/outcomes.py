@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from decloak.arrays import Floats, Ints, Mask
 from decloak.data.rows import CodedRows
 from decloak.store.arrays import damaged
+from decloak.store.distance_tables import read_distances
 from decloak.store.reading import knows_originals
 from decloak.store.relations import STRIKES, Derives
 from decloak.store.sandbox import quoted
@@ -99,15 +100,18 @@ def true_tables(connection: sqlite3.Connection, scoring: int) -> list[TrueTable]
         "from distance_table t where t.scoring = ? order by t.number",
         (scoring,),
     )
-    return [_table(truth, *table) for table in tables.fetchall()]
+    rows, distances = tables.fetchall(), read_distances(connection, scoring)
+    if len(rows) != len(distances):
+        raise damaged(scoring, "heights", "scoring_array")
+    return [_table(truth, scoring, d, *table) for d, table in zip(distances, rows, strict=True)]
 
 
-def _table(truth: _Truth, table: int, number: int, whole: int) -> TrueTable:
+def _table(truth: _Truth, scoring: int, d: Floats, table: int, number: int, whole: int) -> TrueTable:
     sides = "select txn from distance_row {0} order by row", "select item from distance_col {0} order by col"
     txns, items = (_column(truth.connection, sql, table) for sql in sides)
-    # A comparison with a distance that is null is null itself: no score.
-    cells = "select coalesce(d >= 0 and d < 9e999, 0) from cell {0} order by row, col"
-    scored = _column(truth.connection, cells, table).astype(bool).reshape(len(txns), len(items))
+    if d.shape != (len(txns), len(items)):
+        raise damaged(scoring, "heights", "scoring_array")
+    scored = (d >= 0) & (d < np.inf)  # neither is true of NaN: no score
     names = "select i.name from distance_col k join item i on i.id = k.item where k.distance_table = ? order by k.col"
     members = tuple(name for (name,) in truth.connection.execute(names, (table,)))
     return TrueTable(table, number, truth.holds(txns, items), scored, txns - truth.first, members, len(items) == whole)

@@ -25,7 +25,6 @@ __all__ = [
     "knows_originals",
     "lacks_context",
     "read_dataset",
-    "read_pair_scores",
     "read_set_generalised",
     "read_tree",
     "struck_items",
@@ -79,16 +78,6 @@ def read_tree(connection: sqlite3.Connection, release: int) -> Hierarchy | None:
         (release,),
     ).fetchall()
     return Hierarchy.from_parents(dict(rows)) if rows else None
-
-
-def read_pair_scores(connection: sqlite3.Connection, relatedness: int) -> dict[tuple[str, str], float | None]:
-    """The scores of pairs: context item, member."""
-    rows = connection.execute(
-        "select a.name, b.name, e.score from related e join item a on a.id = e.a join item b on b.id = e.b "
-        "where e.relatedness = ?",
-        (relatedness,),
-    )
-    return {(a, b): score for a, b, score in rows}
 
 
 def knows_originals(connection: sqlite3.Connection, release: int) -> bool:

@@ -8,9 +8,10 @@ rowid alone is read, SQLite forgets that a view of ours did the reading, and the
 """
 
 import re
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-__all__ = ["OF_TRANSACTIONS", "RELATIONS", "STRIKES", "Derives", "Relation", "Scope", "lent"]
+__all__ = ["RELATIONS", "STRIKES", "Derives", "Relation", "Scope", "lent", "owners"]
 
 
 class Relation(NamedTuple):
@@ -39,11 +40,18 @@ class Scope(NamedTuple):
     attacker: int | None = None
     auxiliary: int | None = None
     """The data set that the attacker has beside the release."""
+    relatedness: int | None = None
+    """The measure that the scoring goes by."""
 
     @property
-    def datasets(self) -> tuple[int, ...]:
-        """The data sets whose transactions a rule may read."""
-        return (self.dataset, *(() if self.auxiliary is None else (self.auxiliary,)))
+    def owners(self) -> dict[str, tuple[int, ...]]:
+        """What a rule may read of that is bulky, by what it is of."""
+        numbers = {
+            "dataset": (self.dataset, self.auxiliary),
+            "scoring": (self.scoring,),
+            "relatedness": (self.relatedness,),
+        }
+        return {owner: tuple(n for n in of if n is not None) for owner, of in numbers.items()}
 
     def narrow(self, sql: str) -> str:
         """Put the numbers into a relation's SQL; they are integers of ours, so this is no injection."""
@@ -168,11 +176,22 @@ RELATIONS: dict[str, Relation] = {
 }
 """By name."""
 
-_ROWS = re.compile(r"\bmain\.(?=(?:txn|contains|published_as)\b)")
-OF_TRANSACTIONS = frozenset(name for name, relation in RELATIONS.items() if _ROWS.search(relation.sql))
-"""Relations over rows that are made of arrays first."""
+_BULKY = {
+    "txn": "dataset", "contains": "dataset", "published_as": "dataset", "cell": "scoring", "context": "scoring",
+    "related": "relatedness",
+}  # fmt: skip
+"""Tables whose rows are made of arrays and may not be there yet, and what owns those."""
+_TABLE = re.compile(r"\bmain\.(\w+)")
 
 
-def lent(sql: str, prefix: str) -> str:
-    """A relation's SQL over other tables of transactions, whose names begin so."""
-    return _ROWS.sub(prefix, sql)
+def owners(scope: Scope, relations: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """What must have rows where rules are to read relations: numbers by what they are of."""
+    behind = {
+        _BULKY.get(table) for name in relations if name in RELATIONS for table in _TABLE.findall(RELATIONS[name].sql)
+    }
+    return {owner: numbers for owner, numbers in scope.owners.items() if owner in behind}
+
+
+def lent(sql: str, tables: Collection[str], prefix: str) -> str:
+    """A relation's SQL where some tables are to be read from others, whose names begin so."""
+    return _TABLE.sub(lambda match: f"{prefix}{match[1]}" if match[1] in tables else match[0], sql)

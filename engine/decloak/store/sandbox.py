@@ -11,13 +11,14 @@ of its own (`sandbox_guard`), where a sandbox of this class does the same things
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from decloak.errors import DecloakError, nearest, shown
+from decloak.store.bulk import LENT
 from decloak.store.opening import connect_readonly
 from decloak.store.relations import RELATIONS, Scope, lent
 
@@ -46,7 +47,7 @@ _MOST_PAGES, _MOST_ROWS = 250_000, 10_000_000
 without rows), pages of temporary tables (1 GB), rows of a result that are all held at once."""
 
 
-Lend = Callable[[sqlite3.Connection], str]
+Lend = Callable[[sqlite3.Connection], Collection[str]]
 
 
 def is_denied(error: Exception) -> bool:
@@ -76,16 +77,16 @@ class Sandbox:
         self._foreign = _names_in(connection)
         connection.execute("pragma temp_store = memory")
         connection.execute(f"pragma temp.max_page_count = {_MOST_PAGES}")
-        prefix = "main." if lend is None else lend(connection)
+        lending = () if lend is None else lend(connection)
         connection.set_progress_handler(self._step, _STRIDE)
         connection.set_authorizer(self._authorize)
         if scope is not None:
             for name, relation in RELATIONS.items():
-                self.show(name, relation.columns, scope.narrow(lent(relation.sql, prefix)))
+                self.show(name, relation.columns, scope.narrow(lent(relation.sql, lending, f"temp.{LENT}")))
 
     @classmethod
     def of(cls, path: str | Path, scope: Scope, lend: Lend | None = None) -> "Sandbox":
-        """Open a store for rules; `lend` makes rows that it lacks, and says what their tables are called by."""
+        """Open a store for rules; `lend` makes rows that it lacks, and says of which tables."""
         return cls(connect_readonly(path), scope, lend)
 
     @classmethod

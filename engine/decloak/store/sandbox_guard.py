@@ -25,25 +25,24 @@ _SECONDS_EMPTY = 10
 """What a statement may take of the processor over relations without rows, where rules are checked and tested."""
 
 
-def open_sandbox(path: str | Path, scope: Scope, stranger: str | None, *, lends: bool = False) -> Sandbox:
+def open_sandbox(
+    path: str | Path, scope: Scope, stranger: str | None, *, lends: Mapping[str, Sequence[int]] | None = None
+) -> Sandbox:
     """Open a store for a rule; `stranger` is what errors call it, None when it came with decloak.
 
-    Rows that the store lacks are made for the while where it `lends` them; a stranger sees those of the store alone.
+    Rows that the store lacks of what it `lends`, by what that is of, are made for the while; a stranger sees those of
+    the store alone.
     """
     if stranger is None:
-        return Sandbox.of(path, scope, partial(_lend, datasets=scope.datasets) if lends else None)
+        return Sandbox.of(path, scope, partial(_lend, owners=lends) if lends else None)
     limits = Limits.current()
     return GuardedSandbox(stranger, limits, limits.seconds, "of", str(path), scope)
 
 
-def _lend(connection: sqlite3.Connection, datasets: Iterable[int]) -> str:
-    """Make the rows of transactions, where some are missing; what the tables that have them begin with."""
-    from decloak.store.transactions import LENT, lend_rows, pending_datasets  # arrays, which SQL needs not
+def _lend(connection: sqlite3.Connection, owners: Mapping[str, Sequence[int]]) -> frozenset[str]:
+    from decloak.store.showing import lend  # arrays, which SQL needs not
 
-    if not set(datasets).intersection(pending_datasets(connection)):
-        return "main."
-    lend_rows(connection, datasets)
-    return f"temp.{LENT}"
+    return lend(connection, owners)
 
 
 def empty_sandbox(relations: Mapping[str, Sequence[str]], stranger: str | None) -> Sandbox:

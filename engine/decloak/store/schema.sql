@@ -97,6 +97,51 @@ CREATE TABLE attack_array (
   PRIMARY KEY (attack, name, part)
 ) STRICT;
 
+-- How much the distance tables of a scoring hold, and whether rows show it: they are kept as arrays, from which the rows
+-- of cell and context are made when a run ends, or by `decloak rows` where a store is large.
+CREATE TABLE scoring_extent (
+  scoring INTEGER PRIMARY KEY REFERENCES scoring (id) ON DELETE CASCADE, -- the scoring
+  cells INTEGER NOT NULL,        -- how many cells its tables have
+  contexts INTEGER NOT NULL,     -- how many items the contexts of all rows have
+  pending TEXT                   -- null when its rows are there, else in words that they are not
+) STRICT;
+
+-- Cells and contexts of distance tables, as arrays of numbers: heights and widths of the tables in order, d (the
+-- distances of all, row after row, NaN for no score), context_lengths (items of the context of each row),
+-- context_codes (the items of all contexts, by place in context_items) and context_items. They are packed by zlib
+-- (version 2).
+CREATE TABLE scoring_array (
+  scoring INTEGER NOT NULL REFERENCES scoring (id) ON DELETE CASCADE, -- the scoring
+  name TEXT NOT NULL,            -- what the array holds
+  part INTEGER NOT NULL,         -- number of the part, from 0
+  version INTEGER NOT NULL,      -- how it is written
+  form TEXT NOT NULL,            -- what a value is
+  checksum INTEGER NOT NULL,     -- CRC-32 of the content
+  content BLOB NOT NULL,         -- the values
+  PRIMARY KEY (scoring, name, part)
+) STRICT;
+
+-- How many pairs of items a measure has scores of, and whether rows show them: they are kept as arrays, from which the
+-- rows of related are made when a run ends, or by `decloak rows` where a store is large.
+CREATE TABLE relatedness_extent (
+  relatedness INTEGER PRIMARY KEY REFERENCES relatedness (id) ON DELETE CASCADE, -- the measure
+  pairs INTEGER NOT NULL,        -- how many pairs it has
+  pending TEXT                   -- null when its rows are there, else in words that they are not
+) STRICT;
+
+-- Scores of pairs of items, as arrays of numbers: items, a and b (the context item and the other item of each pair, by
+-- place in items), and scores (NaN for none). They are packed by zlib (version 2).
+CREATE TABLE relatedness_array (
+  relatedness INTEGER NOT NULL REFERENCES relatedness (id) ON DELETE CASCADE, -- the measure
+  name TEXT NOT NULL,            -- what the array holds
+  part INTEGER NOT NULL,         -- number of the part, from 0
+  version INTEGER NOT NULL,      -- how it is written
+  form TEXT NOT NULL,            -- what a value is
+  checksum INTEGER NOT NULL,     -- CRC-32 of the content
+  content BLOB NOT NULL,         -- the values
+  PRIMARY KEY (relatedness, name, part)
+) STRICT;
+
 -- [node] A published form of some data set.
 CREATE TABLE release (
   id INTEGER PRIMARY KEY,        -- number of the release

@@ -1,48 +1,55 @@
 """Rows of what is kept as arrays, made for somebody who asks for them."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 
+from decloak.store.bulk import lend_rows, make_rows, pending_owners, rows_of, rows_of_all
+from decloak.store.distance_tables import STORED_TABLES
 from decloak.store.opening import Store, connect_readonly, open_store
+from decloak.store.pair_scores import STORED_PAIRS
 from decloak.store.sandbox import is_denied
-from decloak.store.strikes import make_strike_rows, pending_attacks, rows_of_attacks
-from decloak.store.transactions import make_rows, pending_datasets, rows_of_all
+from decloak.store.strikes import STORED_STRIKES
+from decloak.store.transactions import STORED_TRANSACTIONS
 
-__all__ = ["USUAL_ROWS", "show", "show_all", "show_if_usual", "show_named", "show_run"]
+__all__ = ["BULK", "USUAL_ROWS", "lend", "show", "show_all", "show_if_usual", "show_named", "show_run"]
 
 USUAL_ROWS = 2_000_000
 """Rows of a store of usual size: they are made when a run ends."""
-_ROWS = {"txn", "contains", "published_as", "truth_origin", "truth_marked", "finding", "struck", "spared"}
-"""The tables whose rows may not be there yet."""
+BULK = (STORED_TRANSACTIONS, STORED_PAIRS, STORED_TABLES, STORED_STRIKES)
+"""All that is kept as arrays and shown as rows."""
 
 
-def show(store: Store, datasets: Iterable[int], attacks: Iterable[int]) -> None:
-    """Make the rows of data sets and of attacks that have none yet."""
+def show(store: Store, owners: Mapping[str, Iterable[int]]) -> None:
+    """Make the rows that have not been made yet, of owners by what they are."""
     connection = store.connection
-    missing = (
-        sorted(set(datasets).intersection(pending_datasets(connection))),
-        sorted(set(attacks).intersection(pending_attacks(connection))),
-    )
-    if any(missing):
+    missing = {
+        bulk: sorted(set(owners.get(bulk.owner, ())).intersection(pending_owners(connection, bulk))) for bulk in BULK
+    }
+    if any(missing.values()):
         with store.stage(checked=False):
-            make_rows(connection, missing[0])
-            make_strike_rows(connection, missing[1])
+            for bulk, numbers in missing.items():
+                make_rows(connection, bulk, numbers)
+
+
+def lend(connection: sqlite3.Connection, owners: Mapping[str, Iterable[int]]) -> frozenset[str]:
+    """Make the rows of owners in temporary tables, where some are missing; the tables that are to be read so."""
+    return frozenset[str]().union(*(lend_rows(connection, bulk, owners.get(bulk.owner, ())) for bulk in BULK))
 
 
 def _is_whole(connection: sqlite3.Connection) -> bool:
-    return not pending_datasets(connection) and not pending_attacks(connection)
+    return not any(pending_owners(connection, bulk) for bulk in BULK)
 
 
 def _show_missing(store: Store) -> None:
-    show(store, pending_datasets(store.connection), pending_attacks(store.connection))
+    show(store, {bulk.owner: pending_owners(store.connection, bulk) for bulk in BULK})
 
 
 def show_if_usual(store: Store, most: int | None = None) -> bool:
     """Make all rows that are missing, unless the store would have more than `most`; whether all are there now."""
     connection = store.connection
-    if rows_of_all(connection) + rows_of_attacks(connection) <= (USUAL_ROWS if most is None else most):
+    if sum(rows_of_all(connection, bulk) for bulk in BULK) <= (USUAL_ROWS if most is None else most):
         _show_missing(store)
     return _is_whole(connection)
 
@@ -58,21 +65,11 @@ def show_all(path: Path) -> None:
 
 def show_run(path: Path, run: int) -> int:
     """Make the rows of a run: of its data, as they were and as they were published, and of its attacks; how many."""
-    datasets = (
-        "select l.dataset from run r join release l on l.id = r.release where r.id = ?1 union "
-        "select o.original from run r join truth_release o on o.release = r.release where r.id = ?1"
-    )
-    attacks = "select attack from run_attack where run = ?1"
     with open_store(path) as store:
         connection = store.connection
-        numbers = [[number for (number,) in connection.execute(sql, (run,))] for sql in (datasets, attacks)]
-        show(store, *numbers)
-        (count,) = connection.execute(
-            f"select coalesce((select sum(transactions + elements) from extent where dataset in ({datasets})), 0) + "
-            f"coalesce((select sum(2 * findings + spared) from attack_extent where attack in ({attacks})), 0)",
-            (run,),
-        ).fetchone()
-    return int(count)
+        owners = {bulk.owner: [n for (n,) in connection.execute(bulk.of_run, (run,))] for bulk in BULK}
+        show(store, owners)
+        return sum(rows_of(connection, bulk, set(owners[bulk.owner])) for bulk in BULK)
 
 
 def show_named(path: Path, sql: str) -> None:
@@ -81,7 +78,7 @@ def show_named(path: Path, sql: str) -> None:
         if _is_whole(connection):
             return
         read = _tables_read(connection, sql)
-    if read & _ROWS:
+    if any(read.intersection(bulk.tables) for bulk in BULK):
         show_all(path)
 
 

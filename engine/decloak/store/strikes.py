@@ -10,7 +10,7 @@ Findings are numbered in order from `first` on, whether rows show them or not.
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,17 +18,16 @@ from numpy.typing import NDArray
 
 from decloak.arrays import Floats, Ints
 from decloak.store.arrays import damaged, read_array, write_array
+from decloak.store.bulk import PENDING, Bulk
 from decloak.store.inserting import insert, insert_rows, next_number
 
 __all__ = [
-    "GROUPS", "GatheredStrikes", "Strikes", "TableStrikes", "findings_count", "gathered", "make_strike_rows",
-    "pending_attacks", "read_strikes", "rows_of_attacks", "write_strikes",
+    "GROUPS", "STORED_STRIKES", "GatheredStrikes", "Strikes", "TableStrikes", "findings_count", "gathered",
+    "read_strikes", "write_strikes",
 ]  # fmt: skip
 
 GROUPS = ("table", "row", "column")
 """What the store calls the kinds of groups."""
-PENDING = "not there yet: kept as arrays; `decloak rows` makes its rows"
-_INDEXES = {"finding_attack": "finding (attack)", "struck_cell": "struck (distance_table, row, col)"}
 
 
 class TableStrikes(NamedTuple):
@@ -139,48 +138,35 @@ def findings_count(connection: sqlite3.Connection, attack: int) -> int:
     return int(row[0])
 
 
-def pending_attacks(connection: sqlite3.Connection) -> list[int]:
-    """The attacks whose strikes no rows show yet."""
-    rows = connection.execute("select attack from attack_extent where pending is not null order by 1")
-    return [number for (number,) in rows]
-
-
-def rows_of_attacks(connection: sqlite3.Connection) -> int:
-    """How many rows show all strikes, and what they left, once they are made."""
-    (count,) = connection.execute("select coalesce(sum(2 * findings + spared), 0) from attack_extent").fetchone()
-    return int(count)
-
-
-def make_strike_rows(connection: sqlite3.Connection, attacks: Iterable[int]) -> None:
-    """Make the rows of attacks that have none yet; indexes are built afterwards where the new rows are the most."""
-    among = set(attacks)
-    waiting = [attack for attack in pending_attacks(connection) if attack in among]
-    marks = ", ".join("?" * len(waiting))
-    sql = f"select coalesce(sum(2 * findings + spared), 0) from attack_extent where attack in ({marks})"
-    (fresh,) = connection.execute(sql, waiting).fetchone()
-    anew = 2 * fresh > rows_of_attacks(connection)
-    for index in _INDEXES if anew else ():
-        connection.execute(f"drop index if exists {index}")
-    for attack in waiting:
-        _make(connection, attack)
-        connection.execute("update attack_extent set pending = null where attack = ?", (attack,))
-    for index, columns in _INDEXES.items() if anew else ():
-        connection.execute(f"CREATE INDEX {index} ON {columns}")
-
-
-def _make(connection: sqlite3.Connection, attack: int) -> None:
+def _show(connection: sqlite3.Connection, attack: int, into: str) -> None:
     strikes = read_strikes(connection, attack)
     assert strikes is not None
     (first,) = connection.execute("select first from attack_extent where attack = ?", (attack,)).fetchone()
     numbers = range(first, first + len(strikes.tables))
     rounds = zip(numbers, (attack for _ in numbers), strikes.rounds.tolist(), strict=True)
-    insert_rows(connection, "finding (id, attack, round)", rounds)
+    insert_rows(connection, f"{into}finding (id, attack, round)", rounds)
     groups = [GROUPS[group] for group in strikes.groups.tolist()]
     struck = (strikes.tables, strikes.rows, strikes.cols)
     told = (strikes.suspicions, strikes.thresholds, strikes.weights)  # SQLite reads NaN as null
     columns = (numbers, *(column.tolist() for column in struck), groups, *(column.tolist() for column in told))
-    into = 'struck (finding, distance_table, row, col, "group", suspicion, threshold, weight)'
-    insert_rows(connection, into, zip(*columns, strict=True))
+    names = 'struck (finding, distance_table, row, col, "group", suspicion, threshold, weight)'
+    insert_rows(connection, f"{into}{names}", zip(*columns, strict=True))
     spared = [column.tolist() for column in strikes[_STRUCK:]]
-    into = "spared (attack, distance_table, row, col, weight)"
-    insert_rows(connection, into, zip((attack for _ in spared[0]), *spared, strict=True))
+    names = "spared (attack, distance_table, row, col, weight)"
+    insert_rows(connection, f"{into}{names}", zip((attack for _ in spared[0]), *spared, strict=True))
+
+
+STORED_STRIKES = Bulk(
+    owner="attack",
+    extent="attack_extent",
+    rows="2 * findings + spared",
+    unlike=(
+        "(select count(*) from finding f where f.attack = e.attack) <> iif(e.pending is null, e.findings, 0) or exists "
+        "(select 1 from finding f where f.id >= e.first and f.id < e.first + e.findings and f.attack <> e.attack)"
+    ),
+    tables=("finding", "struck", "spared"),
+    of_run="select attack from run_attack where run = ?1",
+    show=_show,
+    indexes={"finding_attack": "finding (attack)", "struck_cell": "struck (distance_table, row, col)"},
+)
+"""What eliminate attacks struck and spared."""

@@ -8,7 +8,7 @@
     marked     truth: places of transactions, and items that somebody marked as original in them, by turns
 
 Transactions are numbered in the order of the data set from `first` on, whether rows show them or not. Rows are made
-when a run ends, unless the store is large; `make_rows` makes them whenever they are asked for.
+when a run ends, unless the store is large, or whenever they are asked for.
 """
 
 import sqlite3
@@ -21,18 +21,16 @@ from numpy.typing import NDArray
 from decloak.arrays import Ints
 from decloak.data.rows import CodedRows, Numbers
 from decloak.store.arrays import damaged, read_array, read_texts, write_array, write_texts
+from decloak.store.bulk import PENDING, Bulk
 from decloak.store.inserting import insert, insert_rows, next_number
 
 __all__ = [
-    "LENT", "Extent", "StoredTransactions", "dataset_of", "extent", "lend_rows", "make_rows", "pending_datasets",
-    "read_marked", "read_origin_places", "read_transactions", "rows_of_all", "write_marked", "write_origin_places",
-    "write_transactions",
+    "STORED_TRANSACTIONS", "Extent", "StoredTransactions", "dataset_of", "extent", "read_marked", "read_origin_places",
+    "read_transactions", "write_marked", "write_origin_places", "write_transactions",
 ]  # fmt: skip
 
 BLOCK = 1 << 18
 """Transactions whose rows are made at once."""
-PENDING = "not there yet: kept as arrays; `decloak rows` makes its rows"
-_INDEXES = {"contains_item": "contains (item)", "published_as_generalised": "published_as (generalised)"}
 
 T = TypeVar("T")
 
@@ -43,11 +41,6 @@ class Extent(NamedTuple):
     first: int
     transactions: int
     elements: int
-
-    @property
-    def rows(self) -> int:
-        """How many rows show it."""
-        return self.transactions + self.elements
 
 
 class StoredTransactions(NamedTuple):
@@ -137,53 +130,7 @@ def read_marked(connection: sqlite3.Connection, dataset: int) -> NDArray[Any]:
     return np.zeros((0, 2), np.int64) if marked is None else marked.astype(np.int64).reshape(-1, 2)
 
 
-def pending_datasets(connection: sqlite3.Connection) -> list[int]:
-    """The data sets that no rows show yet."""
-    return [
-        number for (number,) in connection.execute("select dataset from extent where pending is not null order by 1")
-    ]
-
-
-def rows_of_all(connection: sqlite3.Connection) -> int:
-    """How many rows show all data sets once they are made."""
-    (count,) = connection.execute("select coalesce(sum(transactions + elements), 0) from extent").fetchone()
-    return int(count)
-
-
-def make_rows(connection: sqlite3.Connection, datasets: Iterable[int]) -> None:
-    """Make the rows of data sets that have none yet; indexes are built afterwards where the new rows are the most."""
-    waiting = [dataset for dataset in pending_datasets(connection) if dataset in set(datasets)]
-    fresh = sum(extent(connection, dataset).rows for dataset in waiting)
-    anew = 2 * fresh > rows_of_all(connection)
-    if anew:
-        for index in _INDEXES:
-            connection.execute(f"drop index if exists {index}")
-    for dataset in waiting:
-        _make(connection, dataset)
-        connection.execute("update extent set pending = null where dataset = ?", (dataset,))
-    if anew:
-        for index, columns in _INDEXES.items():
-            connection.execute(f"CREATE INDEX {index} ON {columns}")
-
-
-def lend_rows(connection: sqlite3.Connection, datasets: Iterable[int]) -> None:
-    """Make the rows of data sets in temporary tables, which end with the connection."""
-    for table, columns in _LENT.items():
-        connection.execute(f"create temp table {LENT}{table} {columns}")
-    for dataset in datasets:
-        _show(connection, dataset, f"temp.{LENT}")
-
-
-LENT = "lent_"
-"""What the names of such tables begin with."""
-_LENT = {  # typed as those of the store: SQLite goes by an index only where types are alike
-    "txn": "(id integer primary key, dataset integer, position integer, label text)",
-    "contains": "(txn integer, position integer, item integer, primary key (txn, position)) without rowid",
-    "published_as": "(txn integer, position integer, generalised integer, primary key (txn, position)) without rowid",
-}
-
-
-def _show(connection: sqlite3.Connection, dataset: int, into: str = "") -> None:
+def _show(connection: sqlite3.Connection, dataset: int, into: str) -> None:
     """Make the rows of transactions and of what is in them."""
     first = extent(connection, dataset).first
     stored = read_transactions(connection, dataset)
@@ -199,9 +146,8 @@ def _show(connection: sqlite3.Connection, dataset: int, into: str = "") -> None:
             insert_rows(connection, f"{into}{table}", shown)
 
 
-def _make(connection: sqlite3.Connection, dataset: int) -> None:
+def _show_truth(connection: sqlite3.Connection, dataset: int) -> None:
     first = extent(connection, dataset).first
-    _show(connection, dataset)
     marked = read_marked(connection, dataset) + np.array((first, 0))
     insert_rows(connection, "truth_marked (txn, item)", marked.tolist())
     _make_origins(connection, dataset, first)
@@ -234,3 +180,30 @@ def _make_origins(connection: sqlite3.Connection, dataset: int, first: int) -> N
     start = extent(connection, original).first
     rows = zip(range(first, first + len(places)), (places.astype(np.int64) + start).tolist(), strict=True)
     insert_rows(connection, "truth_origin (txn, original)", rows)
+
+
+STORED_TRANSACTIONS = Bulk(
+    owner="dataset",
+    extent="extent",
+    rows="transactions + elements",
+    unlike=(
+        "(select count(*) from txn x where x.dataset = e.dataset) <> iif(e.pending is null, e.transactions, 0) "
+        "or exists (select 1 from txn x where x.id >= e.first and x.id < e.first + e.transactions "
+        "and x.dataset <> e.dataset)"
+    ),
+    tables=("txn", "contains", "published_as", "truth_origin", "truth_marked"),
+    of_run=(
+        "select l.dataset from run r join release l on l.id = r.release where r.id = ?1 union "
+        "select o.original from run r join truth_release o on o.release = r.release where r.id = ?1"
+    ),
+    show=_show,
+    show_more=_show_truth,
+    indexes={"contains_item": "contains (item)", "published_as_generalised": "published_as (generalised)"},
+    lent={  # typed as those of the store: SQLite goes by an index only where types are alike
+        "txn": "(id integer primary key, dataset integer, position integer, label text)",
+        "contains": "(txn integer, position integer, item integer, primary key (txn, position)) without rowid",
+        "published_as": "(txn integer, position integer, generalised integer, primary key (txn, position)) "
+        "without rowid",
+    },
+)
+"""The transactions of data sets."""

@@ -156,6 +156,9 @@ class EliminateOperator(Operator[EliminateRule]):
         heeded = {"threshold": free, "ratio": rule.compiled.threshold is not None}
         return frozenset(name for name, does in heeded.items() if does)
 
+    def handed(self, rule: RuleOf[EliminateRule]) -> frozenset[str]:
+        return frozenset({"distance"} if is_plain(rule) else ())
+
     def carried(self, rule: RuleOf[EliminateRule], sight: Sight) -> Mapping[str, Any] | None:
         distances = sight.distances() if is_plain(rule) and rule.model.learn is None else None
         return None if distances is None else {"distances": distances}

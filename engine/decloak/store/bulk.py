@@ -1,0 +1,84 @@
+"""What is bulky is kept as arrays and shown as rows: how many there are, whether they are there, and how to make them.
+
+owner      what has arrays of its own, such as a data set, by the name of the table that lists it
+extent     the table that says of each owner how much it has, and in `pending` whether rows show it
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["LENT", "PENDING", "Bulk", "lend_rows", "make_rows", "pending_owners", "rows_of", "rows_of_all"]
+
+PENDING = "not there yet: kept as arrays; `decloak rows` makes its rows"
+LENT = "lent_"
+"""What the names of temporary tables begin with that have rows which the store lacks."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bulk:
+    """A kind of what is bulky.
+
+    `rows` is SQL over an extent: how many rows show it; `unlike` a condition on the extent `e` whose rows are not those
+    that it says. `show` makes the rows of an owner in tables whose names begin as said; of those that rules read `lent`
+    has the columns, and `show_more` makes what rules do not read. `of_run` is SQL for the owners that a run `?1` has.
+    """
+
+    owner: str
+    extent: str
+    rows: str
+    unlike: str
+    tables: tuple[str, ...]
+    of_run: str
+    show: Callable[[sqlite3.Connection, int, str], None]
+    show_more: Callable[[sqlite3.Connection, int], None] = lambda connection, owner: None
+    indexes: Mapping[str, str] = field(default_factory=dict)
+    lent: Mapping[str, str] = field(default_factory=dict)
+
+
+def pending_owners(connection: sqlite3.Connection, bulk: Bulk) -> list[int]:
+    """Those whose arrays no rows show yet."""
+    rows = connection.execute(f"select {bulk.owner} from {bulk.extent} where pending is not null order by 1")
+    return [number for (number,) in rows]
+
+
+def rows_of_all(connection: sqlite3.Connection, bulk: Bulk) -> int:
+    """How many rows show all there is of a kind once they are made."""
+    (count,) = connection.execute(f"select coalesce(sum({bulk.rows}), 0) from {bulk.extent}").fetchone()
+    return int(count)
+
+
+def make_rows(connection: sqlite3.Connection, bulk: Bulk, owners: Iterable[int]) -> None:
+    """Make the rows of owners that have none yet; indexes are built afterwards where the new rows are the most."""
+    among = set(owners)
+    waiting = [owner for owner in pending_owners(connection, bulk) if owner in among]
+    anew = 2 * rows_of(connection, bulk, waiting) > rows_of_all(connection, bulk)
+    for index in bulk.indexes if anew else ():
+        connection.execute(f"drop index if exists {index}")
+    for owner in waiting:
+        bulk.show(connection, owner, "")
+        bulk.show_more(connection, owner)
+        connection.execute(f"update {bulk.extent} set pending = null where {bulk.owner} = ?", (owner,))
+    for index, columns in bulk.indexes.items() if anew else ():
+        connection.execute(f"CREATE INDEX {index} ON {columns}")
+
+
+def rows_of(connection: sqlite3.Connection, bulk: Bulk, owners: Iterable[int]) -> int:
+    """How many rows show what owners have once they are made."""
+    sql = f"select {bulk.rows} from {bulk.extent} where {bulk.owner} = ?"
+    return sum(count for owner in owners for (count,) in connection.execute(sql, (owner,)))
+
+
+def lend_rows(connection: sqlite3.Connection, bulk: Bulk, owners: Iterable[int]) -> frozenset[str]:
+    """Make the rows of owners in temporary tables, which end with the connection, if some of them have none yet.
+
+    The tables that are to be read so.
+    """
+    wanted = sorted(set(owners))
+    if not set(wanted).intersection(pending_owners(connection, bulk)):
+        return frozenset()
+    for table, columns in bulk.lent.items():
+        connection.execute(f"create temp table {LENT}{table} {columns}")
+    for owner in wanted:
+        bulk.show(connection, owner, f"temp.{LENT}")
+    return frozenset(bulk.lent)
