@@ -101,16 +101,26 @@ def _place(t: Lines, c: int, x: float) -> int:
 
 
 @inner
+def _roomy_place(t: Lines, c: int, x: float) -> int:
+    """The same, where there is room. A split may move a value equal to x by its last digit, and x into a full block."""
+    p = _place(t, c, x)
+    while t.blocks[c, t.places[c, p].block].count == t.items.shape[2]:
+        if t.lines[c].spare == 0:
+            repack(t, c)
+        else:
+            _split(t, c, p)
+        p = _place(t, c, x)
+    return p
+
+
+@inner
 def put_in(t: Lines, c: int, i: int) -> None:
     if t.lines[c].spare == 0:
         repack(t, c)
     x = t.a[i, c] * max(0.0, 1.0 - t.weight[i, c])
     if t.lines[c].blocks == 0:
         _open(t, c, 0)
-    p = _place(t, c, x)
-    if t.blocks[c, t.places[c, p].block].count == t.items.shape[2]:
-        _split(t, c, p)
-        p = _place(t, c, x)
+    p = _roomy_place(t, c, x)
     b = t.places[c, p].block
     block, items, values = t.blocks[c, b], t.items[c, b], t.values[c, b]
     j, high = 0, block.count
