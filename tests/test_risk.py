@@ -258,3 +258,22 @@ def test_what_is_expected_of_attacks_that_no_variant_has_together_is_told(ran):
     expected = "expect: ['precision(tba) > accuracy(aba)']\n"
     with pytest.raises(DecloakError, match="no attack 'aba'"):
         ran(SETS["sets"], "[tba, aba]", f"measure: [recovery, accuracy]\n{expected}{vary}")
+
+
+def test_what_an_attacker_takes_for_generalised_is_not_said_to_be_hidden(call, tmp_path):
+    (tmp_path / "raw.txt").write_text("".join(f"milk, bread, i{n % 7}, j{n % 3}\n" for n in range(30)))
+    text = (
+        "scenario: raw data, said to be published\nrelate: {measure: ngd, source: release}\nattack: [ra]\n"
+        "data: {file: raw.txt, format: basket, published: {file: raw.txt, marked: false}}\n"
+    )
+    (tmp_path / "s.yaml").write_text(text)
+    said = call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db")
+    assert "hold is not shown" not in said.out
+    assert "(100% of what records hold is taken for generalised, by an attacker to whom nothing is marked: " in said.out
+    assert "note: nothing is marked: what is in 2 transactions or more is taken for generalised, 12 of 12" in said.err
+    (card,) = json.loads(call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db", "--json").out)["cards"]
+    assert (card["hidden"], card["taken_for_hidden"]) == (None, 1.0)
+    (tmp_path / "s.yaml").write_text(f"{text}vary: {{attacker.k: [2, 5]}}\n")
+    lines = call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").out.splitlines()
+    assert sum(line.startswith("– hidden: ") and "nothing is marked" in line for line in lines) == 2
+    assert not any(line.startswith("k=2 ") and "100%" in line for line in lines)

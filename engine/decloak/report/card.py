@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from decloak.measure.kernels.lead import wilson
 from decloak.measure.kernels.statistics import Bounds, Interval, interval
 from decloak.releases.registry import form_of
-from decloak.report.study import Numbers, Study, flat
+from decloak.report.study import Numbers, Study, flat, setting
 from decloak.rules.load import parse_rule
 from decloak.store.reading import knows_originals
 from decloak.store.results import attacks_of, release_of
@@ -86,6 +86,8 @@ class RiskCard:
     """What the variant is called beside others."""
     data_sets: int = 1
     """Over how many data sets of a kind its figures are means, one for each."""
+    taken_for_hidden: float | None = None
+    """In place of `hidden` where nothing is marked: what the attacker takes for hidden, be it or not."""
 
     @property
     def sampled(self) -> bool:
@@ -119,7 +121,7 @@ class RiskCard:
     def as_json(self) -> dict[str, Any]:
         cells = {figure: self._plain(cell) for figure, cell in self.cells.items()}
         whose = {"variant": self.variant, "people": self.people, "records": self.records, "data_sets": self.data_sets}
-        return whose | {"hidden": self.hidden} | cells
+        return whose | {"hidden": self.hidden, "taken_for_hidden": self.taken_for_hidden} | cells
 
     def _plain(self, cell: Cell) -> dict[str, Any]:
         ways = {"before": self.around(cell.before), "after": self.around(cell.after)}
@@ -175,7 +177,11 @@ def risk_card(
     cells = {row.figure: _cell(study, runs, row.figure, attacks, of, known, apart) for row in ROWS}
     records = study.sizes.get(every[-1]) or of
     releases = frozenset(release_of(connection, run) for run in every)
-    return RiskCard(variant, of, records, cells, _published(study, runs, "hidden").mean, releases, variant)
+    hidden, taken = _published(study, runs, "hidden").mean, None
+    configs = [run.config for run in study.runs if run.run in every]
+    if any(setting(config, "data.published.marked") is False for config in configs):
+        hidden, taken = None, hidden
+    return RiskCard(variant, of, records, cells, hidden, releases, variant, taken_for_hidden=taken)
 
 
 def _published(study: Study, runs: Numbers, name: str, of: int | None = None) -> Interval:

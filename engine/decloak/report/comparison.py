@@ -27,6 +27,7 @@ Costs = Mapping[str, Mapping[str, float | None]]
 Table = tuple[list[str], list[list[str | None]]]
 
 RAW = "raw data"
+UNMARKED = "by an attacker to whom nothing is marked: what is hidden in truth that does not say"
 COSTS = ("ncp", "tkd", "suppressed", "tlost")
 """What a release loses, where it was measured: the figures by which those of several methods can be compared."""
 
@@ -65,6 +66,9 @@ def remark(cards: Sequence[RiskCard]) -> str | None:
     """What one card hides, of whom cards are where they are a sample, and what their intervals are about."""
     only = cards[0] if len(cards) == 1 else None
     parts = [_not_shown(only.hidden)] if only and only.hidden is not None else []
+    if only and only.taken_for_hidden is not None:
+        share = percent(only.taken_for_hidden)
+        parts.append(f"{share} of what records hold is taken for generalised, {UNMARKED}")
     sampled = {(card.people, card.records): card for card in cards if card.sampled}
     parts += [_drawn(card, brackets=card is only) for _, card in sorted(sampled.items())]
     ways = [way for card in cards for cell in card.cells.values() for way in (cell.before, cell.after)]
@@ -155,6 +159,9 @@ def reasons(cards: Sequence[RiskCard]) -> list[str]:
             cell = card.cells[row.figure]
             if cell.before is None and cell.reason is not None:
                 variants.setdefault(f"{row.title}: {cell.reason}", {})[card.name] = None
+        if card.taken_for_hidden is not None:
+            share = percent(card.taken_for_hidden)
+            variants.setdefault(f"hidden: {share} is taken for generalised, {UNMARKED}", {})[card.name] = None
         if card.untried:
             variants.setdefault(f"as published only: {NOBODY}", {})[card.name] = None
     return [

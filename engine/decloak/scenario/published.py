@@ -103,8 +103,9 @@ class _WithRelease(DataPart):
     def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease:
         """What the file publishes, and what it suppressed."""
         published = self.published_file.read(folder, attacker)
+        notes = [] if self.marked else [_taken_for_generalised(published, attacker)]
         if original is None:
-            return NewRelease(published, "unknown", {})
+            return NewRelease(published, "unknown", {}, notes=notes)
         try:
             suppressed = check_pair(original, published)
         except DecloakError as error:
@@ -112,7 +113,7 @@ class _WithRelease(DataPart):
             raise DecloakError(error.message, place, error.hint) from None
         place_of = {label: place for place, label in enumerate(original.labels)}
         truth = np.array([place_of[label] for label in published.labels], np.int64)
-        return NewRelease(published, "unknown", {"suppressed": len(suppressed)}, truth=truth)
+        return NewRelease(published, "unknown", {"suppressed": len(suppressed)}, truth=truth, notes=notes)
 
     def read_header(self, folder: Folder) -> Header | None:
         """What the release file says, None where it is text."""
@@ -121,6 +122,14 @@ class _WithRelease(DataPart):
             if self.published_file.is_release
             else None
         )
+
+
+def _taken_for_generalised(published: Published, attacker: Attacker) -> str:
+    """What an attacker makes of a file in which nothing is marked, who may be wrong."""
+    taken = len({item for members in published.generalised for item in members})
+    items = f"{taken:,} of {len(published.items):,} items"
+    rule = f"what is in {attacker.k} transactions or more is taken for generalised, {items}"
+    return f"nothing is marked: {rule}; that they are is not known"
 
 
 class PairData(_WithRelease, Original):
