@@ -50,7 +50,8 @@ def links(rule: str, kinds: int, often: float, largest: int, seed: int) -> Itera
         of_row = np.array(part.case.rows.of_row)
         for one, p in zip(part.assignments, part.values, strict=True):
             each = [one._replace(rows=(row,)) for row in one.rows]
-            right = among(behind.units(each) * behind.rows + behind.given(each).row, behind.true)
+            gifts = behind.given(each)
+            right = among(gifts.unit * behind.rows + gifts.row, behind.true)
             yield from zip(p[of_row[list(one.rows)]].tolist(), right.tolist(), strict=True)
 
 

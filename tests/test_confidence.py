@@ -101,8 +101,8 @@ def test_what_rows_are_given_is_right_as_often_as_it_says(name, disassociated):
     for release, near, behind, sure in disassociated:
         given_rows = reassociate(release, near, rule, closer="smaller", unrelated=1.0)
         each = [Assignment(c, chunk, unit, (row,)) for c, chunk, unit, rows in given_rows for row in rows]
-        place = behind.given(each).row
-        right += among(behind.units(each) * behind.rows + place, behind.true).tolist()
+        gifts = behind.given(each)
+        right += among(gifts.unit * behind.rows + gifts.row, behind.true).tolist()
         p += sure.of(given_rows).tolist()
     assert_calibrated(p, right, 4)
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import random
 from itertools import chain
 from pathlib import Path
 
@@ -21,14 +22,15 @@ from decloak.measure.kernels.transport import mean_distance
 from decloak.measure.kernels.true_rows import TrueRows
 from decloak.measure.kernels.utility import re_chunks, tkd_chunks, tlost
 from decloak.rules.load import Catalogue
+from decloak.rules.operators.reassociate import RankedAssignments
 from decloak.rules.reassociate.kernel import reassociate
-from decloak.store.assigned import read_assigned
+from decloak.store.assigned import as_read, read_assigned
 from decloak.store.attackers import read_knowledge
 from decloak.store.disassociated import read_clusters as read_torn
 from decloak.store.disassociated import write_clusters as write_torn
 from decloak.store.opening import open_store
 from decloak.store.origins import link_origins, read_origins
-from decloak.store.reading import read_pair_scores
+from decloak.store.pair_scores import read_pair_scores
 from decloak.store.writing import write_dataset
 from row_values import row_values
 
@@ -93,12 +95,27 @@ def test_a_run_finds_and_measures_what_the_kernels_do(clinic):
             rule, seed = Catalogue().rule(name).compiled, run.variants[0].seed
             given = reassociate(made.release, scores, rule, closer="smaller", seed=seed)
             expected = [one for one in given if one.rows]
-            assert sorted(read_assigned(store.connection, attacks[name]), key=str) == sorted(expected, key=str)
+            assert read_assigned(store.connection, attacks[name]) == as_read(reversed(expected))
             counts = accuracy_of(TrueRows(made.release, data.transactions, made.truth), expected)
             assert values["accuracy", name] == counts.accuracy
             assert values["chance", name] == counts.chance
     assert values["findings", "cover"] == len(decloak.cover_problems(made.release))
     assert values["breach", "cover"] == decloak.breach(made.release)
+
+
+def test_what_was_handed_over_is_measured_as_what_is_read(clinic, monkeypatch):
+    chance = random.Random(0)
+    drawn = [[item for item in "abcdefghié" if chance.random() < 0.35] or ["a"] for _ in range(16)]
+    Path("original.txt").write_text("\n".join(map(", ".join, drawn)))
+    scenario = SCENARIO.replace("{measure: ngd, source: scores, file: scores.csv}", "{measure: ngd, source: release}")
+    attacks = "[random, aba, assignment, bayes, expectation, exact, cover]"
+    Path("clinic.yaml").write_text(scenario.replace("[random, aba, rga, mra, assignment, bayes, cover]", attacks))
+    handed_over = decloak.run("clinic.yaml", store="handed.db")
+    with open_store("handed.db") as store:
+        chunks = {chunk for (chunk,) in store.connection.execute("select chunk from assigned")}
+    assert {chunk[0] for chunk in chunks} == {"1", "T", "S"}
+    monkeypatch.setattr(RankedAssignments, "assigned", lambda self: None)
+    assert decloak.run("clinic.yaml", store="read.db").measures == handed_over.measures
 
 
 @pytest.mark.parametrize("name", ["aba", "rga", "mra", "assignment", "bayes", "random"])

@@ -62,8 +62,9 @@ def _gifts(attacked: AttackedRelease[HeldRelease]) -> Iterator[tuple[float, bool
     rows = attacked.release.beside_truth(TrueRows) if gifts else None
     if rows is not None:
         assignments = [gift.assignment for gift in gifts]
-        place = rows.given(assignments).row
-        right = among(rows.units(assignments) * rows.rows + place, rows.true)
+        given = rows.given(assignments)
+        place = given.row
+        right = among(given.unit * rows.rows + place, rows.true)
         yield from zip([gift.probability for gift in gifts], right.tolist(), np.asarray(place).tolist(), strict=True)
 
 

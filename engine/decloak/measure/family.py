@@ -142,6 +142,8 @@ class AttackedRelease(Generic[Held]):
     folder: Folder
     held_out: Callable[[], Dataset | None] = lambda: None
     """Truth: records of people who are not in the data, where some were held out of it."""
+    assigned: Sequence[Assignment] | None = None
+    """Who got what, where whoever made the attack still has it."""
 
     @cached_property
     def idle(self) -> str | None:
@@ -149,5 +151,5 @@ class AttackedRelease(Generic[Held]):
         return idle(self.connection, self.number)
 
     @cached_property
-    def assignments(self) -> list[Assignment]:
-        return read_assigned(self.connection, self.number)
+    def assignments(self) -> Sequence[Assignment]:
+        return read_assigned(self.connection, self.number) if self.assigned is None else self.assigned

@@ -5,8 +5,9 @@ anchor shows and whatever its cluster publishes elsewhere; after an attack, its 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,6 @@ from decloak.measure.kernels.holders import Holders
 from decloak.measure.kernels.implied import implied_in_chunks
 from decloak.measure.kernels.put_back import (
     Released,
-    anchored,
     possible,
     put_back,
     reconstructed_at_random,
@@ -56,6 +56,7 @@ class _People:
     """Whom a release is of, as somebody sees it who knows a few of their items."""
 
     rows: TrueRows
+    _controls: dict[str, list[float]] = field(default_factory=dict)
 
     def risk(self, assignments: Sequence[Assignment]) -> Risk:
         """What the release tells, and what an attack made of it, if it gave anything."""
@@ -64,10 +65,9 @@ class _People:
         after = chance = None
         if assignments:
             given = self.rows.given(assignments)
-            after, chance = self._singled_after(given)
-            put = put_back(self.rows, given, self.rows.units(assignments))
-            ours = self._person_of_unit >= 0
-            tried = ours & ~np.isnan(put.attacked)
+            after, chance = self._singled(np.concatenate((self.rows.shown, given.added))), self._by_chance(given)
+            put = put_back(self.rows, given, self._true)
+            tried = ~np.isnan(put.attacked)
             joins = [expected_people(self._person_of_unit[tried], right[tried], len(self.crowd)) for right in put]
             guesses = [self._guessed(np.where(np.isnan(right), self._units.right, right)) for right in put]
             linked, inferred = Change(None, 0.0, *joins), Change(inferred.raw, inferred.before, *guesses)
@@ -143,23 +143,25 @@ class _People:
     def _singled(self, entries: Ints) -> list[float]:
         return Search(self._holders(entries), self.crowd).singled_out(self.rows.of_row)
 
-    def _singled_after(self, given: Given) -> tuple[list[float], list[float]]:
-        """The same of what an attack put together, and of what was put together at random."""
-        rng = np.random.default_rng([self.rows.rows, len(given.row), len(given.cluster)])
-        draws = [
-            self._singled(reconstructed_at_random(self.rows, given, rng)) for _ in range(draws_for(len(self.crowd)))
-        ]
-        after = self._singled(np.concatenate((self._anchored, given.added)))
-        return after, np.mean(draws, axis=0).tolist()
+    def _by_chance(self, given: Given) -> list[float]:
+        """The same of what is put together at random: once for all attacks that give the same to as many rows."""
+        key = sha256(b"".join(map(bytes, (given.cluster, given.times, given.begin, given.end, given.item)))).hexdigest()
+        if key not in self._controls:
+            rng = np.random.default_rng([self.rows.rows, len(given.row), len(given.cluster)])
+            number = draws_for(len(self.crowd))
+            draws = [self._singled(reconstructed_at_random(self.rows, given, rng)) for _ in range(number)]
+            self._controls[key] = np.mean(draws, axis=0).tolist()
+        return self._controls[key]
 
     @cached_property
-    def _anchored(self) -> Ints:
-        return anchored(self.rows)
+    def _true(self) -> Ints:
+        """What was cut off those people's records: rows of units."""
+        return self.rows.true[self._person[self.rows.true % max(1, self.rows.rows)] >= 0]
 
     @cached_property
     def _units(self) -> Released:
-        """What was cut off, as the release tells of it."""
-        return released(self.rows)
+        """The same as the release tells of it."""
+        return released(self.rows, self._true)
 
     @cached_property
     def _person_of_unit(self) -> Ints:
@@ -169,7 +171,7 @@ class _People:
     def _shown(self) -> Ints:
         """How many items the anchor shows, of each person."""
         ours = self._asked[self._all_known // self.rows.items] * self.rows.items + self._all_known % self.rows.items
-        shown = among(ours, np.sort(self._anchored))
+        shown = among(ours, np.sort(self.rows.shown))
         return np.bincount(self._all_known[shown] // self.rows.items, minlength=len(self._asked))
 
     @cached_property
@@ -184,8 +186,7 @@ class _People:
 
     def _guessed(self, right: Floats) -> float:
         """Of how many people a guess at an item is right, by the chances of what was cut off."""
-        ours = self._person_of_unit >= 0
-        person, items, right = self._person_of_unit[ours], self._units.items[ours], right[ours]
+        person, items = self._person_of_unit, self._units.items
         cut_off = np.bincount(person, items, len(self._held)).astype(np.int64)
         everybody = np.arange(len(self._held))
         return guessed(

@@ -11,6 +11,7 @@ from decloak.arrays import Floats
 from decloak.attack.controls import Control
 from decloak.attack.selftrained import Likeness, added_probabilities, likenesses
 from decloak.cells.shapes import ClusterError
+from decloak.data.assignment import Assignment
 from decloak.data.dataset import Dataset
 from decloak.data.rungs import Rung, step_name
 from decloak.data.tables import Pair
@@ -47,6 +48,8 @@ class Execution(Stages):
 
     memory: dict[str, Any] = field(default_factory=dict)
     """What attacks leave to each other."""
+    assigned: dict[str, Sequence[Assignment] | None] = field(default_factory=dict)
+    """Who got what by attacks that are not measured yet, by their digests."""
     of_release: dict[str, Measured] = field(default_factory=dict)
     """What is measured of the release alone, by family: worked out once for all attacks."""
 
@@ -80,6 +83,7 @@ class Execution(Stages):
                 reason = f"{rule.name} was not run: {error.message}"
                 result, took, sure = NotRun(rule.derives, (), reason, (reason,)), clock.seconds, unsure(reason)
 
+        self.assigned[planned.digest] = result.assigned()
         return partial(
             _write_attack,
             planned=planned, scope=scope, reads=reads, took=took,
@@ -150,7 +154,8 @@ class Execution(Stages):
         """An attack that is there, or about to be, for those who measure it."""
         number = self.number("attack", planned.digest)
         derives, folder = planned.rule.derives, self.inputs.folder
-        return AttackedRelease(self.connection, number, derives, self.held, folder, self._held_out)
+        assigned = self.assigned.get(planned.digest)
+        return AttackedRelease(self.connection, number, derives, self.held, folder, self._held_out, assigned)
 
     def _held_out(self) -> Dataset | None:
         """The records of people who are not in the data."""
@@ -162,6 +167,7 @@ class Execution(Stages):
         attacked = self.attacked(planned)
         for family, key, settings in planned.measures:
             self.ready("measurement", key, partial(self._measure, family, key, settings, attacked))
+        self.assigned.pop(planned.digest, None)
 
     def _measure(
         self, family: Family, key: str, settings: Mapping[str, Any], attacked: AttackedRelease[HeldRelease]

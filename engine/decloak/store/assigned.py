@@ -12,7 +12,7 @@ from decloak.store.inserting import insert_numbered, insert_rows
 from decloak.store.relations import Derives
 from decloak.store.sandbox import Sandbox
 
-__all__ = ["read_assigned", "show_assigned", "write_assigned"]
+__all__ = ["as_read", "read_assigned", "show_assigned", "write_assigned"]
 
 
 def write_assigned(
@@ -39,6 +39,17 @@ def write_assigned(
     findings = insert_numbered(connection, "finding (attack, round)", [(attack, 1)] * len(rows))
     numbered = ((finding, *row) for finding, row in zip(findings, rows, strict=True))
     insert_rows(connection, "assigned (finding, txn, chunk, unit, value)", numbered)
+
+
+def as_read(assignments: Iterable[Assignment]) -> list[Assignment]:
+    """Assignments as they are read once they are written: who measures them finds the same either way.
+
+    >>> as_read([Assignment(0, "T", ("b",), (2, 0)), Assignment(0, 1, ("a",), (1,))])[1].rows
+    (0, 2)
+    """
+    text_of = cache(lambda unit: json.dumps(unit, ensure_ascii=False))
+    ordered = sorted(assignments, key=lambda assigned: (assigned[0], str(assigned[1]), text_of(assigned[2])))
+    return [assigned._replace(rows=tuple(sorted(assigned.rows))) for assigned in ordered]
 
 
 def read_assigned(connection: sqlite3.Connection, attack: int) -> list[Assignment]:

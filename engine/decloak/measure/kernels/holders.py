@@ -112,12 +112,14 @@ class Holders:
             for some in window.pieces():
                 candidates = window.candidates(some)
                 word = np.bitwise_or.reduce(candidates, axis=1)
-                hit = np.flatnonzero(word)
-                word, there = word[hit], candidates[hit] != 0
-                alone = (word & (word - _ONE) == 0) & (np.count_nonzero(there, axis=1) == 1)
-                count[some[hit]] += np.where(alone, 1, 2)
-                bit = np.log2(word[alone]).astype(np.int64)
-                place[some[hit[alone]]] = (window.first + there[alone].argmax(axis=1)) * 64 + bit
+                of_bit = np.flatnonzero((word != 0) & (word & (word - _ONE) == 0))  # one record, or one bit of several
+                there = candidates[of_bit] != 0
+                alone = np.count_nonzero(there, axis=1) == 1
+                number = np.where(word == 0, 0, 2)
+                number[of_bit[alone]] = 1
+                count[some] += number
+                bit = np.log2(word[of_bit[alone]]).astype(np.int64)
+                place[some[of_bit[alone]]] = (window.first + there[alone].argmax(axis=1)) * 64 + bit
                 going[some] = count[some] < 2
         return np.where(count == 1, place, -1)
 

@@ -7,7 +7,7 @@ have in common; a third item is implied where it follows in every cluster that m
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from itertools import combinations
+from itertools import chain, combinations
 
 from decloak.data.disassociated import Cluster, Disassociated
 
@@ -39,20 +39,22 @@ class _Clusters:
     """Clusters by what they publish."""
 
     def __init__(self, release: Disassociated) -> None:
-        shared: list[set[str]] = [set() for _ in release.clusters]
+        self._clusters = release.clusters
+        self._shared: list[set[str]] = [set() for _ in release.clusters]
         for joint in release.joints:
             for number in joint.clusters:
-                shared[number].update(item for chunk in joint.shared_chunks for item in chunk.items)
-        self._chunks = [_chunks(*both) for both in zip(release.clusters, shared, strict=True)]
+                self._shared[number].update(item for chunk in joint.shared_chunks for item in chunk.items)
         self._having: dict[str, set[int]] = {}
-        for number, chunks in enumerate(self._chunks):
-            for item in chunks:
+        for number, (cluster, shared) in enumerate(zip(release.clusters, self._shared, strict=True)):
+            for item in chain(*(chunk.items for chunk in cluster.record_chunks), cluster.term_chunk, shared):
                 self._having.setdefault(item, set()).add(number)
+        self._chunks = cache(lambda number: _chunks(self._clusters[number], self._shared[number]))
+        self._beside = cache(lambda number, item: _common(self._chunks(number)[item], (item,)))
         self._follow = cache(self._followed)
 
     def implies(self, pair: Pair, first: int) -> bool:
         """Whether a third item follows from two wherever they may be, a cluster that may hold both first."""
-        common = self._follow(first, pair) if self._chunks[first].keys() >= {*pair} else None
+        common = self._follow(first, pair) if self._chunks(first).keys() >= {*pair} else None
         if common is not None and not common:
             return False  # most pairs tell of nothing there already
         for number in sorted(self._having.get(pair[0], set()) & self._having.get(pair[1], set()) - {first}):
@@ -65,16 +67,19 @@ class _Clusters:
 
     def _followed(self, number: int, pair: Pair) -> frozenset[str] | None:
         """What follows from two items in a cluster, None where it cannot hold both."""
-        chunks = self._chunks[number]
-        first, second = chunks[pair[0]], chunks[pair[1]]
-        parts = [[*pair]] if first is second else [[pair[0]], [pair[1]]]
-        following: set[str] = set()
-        for part, chunk in zip(parts, (first, second), strict=False):
-            holding = [subrecord for subrecord in chunk if subrecord.issuperset(part)]
-            if not holding:
-                return None
-            following |= frozenset.intersection(*holding)
-        return frozenset(following.difference(pair))
+        chunks = self._chunks(number)
+        if (chunk := chunks[pair[0]]) is chunks[pair[1]]:
+            following = _common(chunk, pair)
+        else:
+            first, second = (self._beside(number, item) for item in pair)
+            following = None if first is None or second is None else first | second
+        return None if following is None else following.difference(pair)
+
+
+def _common(chunk: Iterable[frozenset[str]], items: tuple[str, ...]) -> frozenset[str] | None:
+    """What all sub-records have that have some items, None where none has them."""
+    holding = [subrecord for subrecord in chunk if subrecord.issuperset(items)]
+    return frozenset.intersection(*holding) if holding else None
 
 
 def _chunks(cluster: Cluster, shared: set[str]) -> Mapping[str, list[frozenset[str]]]:

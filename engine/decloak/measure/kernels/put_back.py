@@ -15,7 +15,7 @@ from decloak.counting.ascending import places_in
 from decloak.data.disassociated import Disassociated
 from decloak.measure.kernels.true_rows import Given, TrueRows, Unit, crossed
 
-__all__ = ["PutBack", "Released", "anchored", "possible", "put_back", "reconstructed_at_random", "released"]
+__all__ = ["PutBack", "Released", "possible", "put_back", "reconstructed_at_random", "released"]
 
 
 class Released(NamedTuple):
@@ -37,33 +37,40 @@ class PutBack(NamedTuple):
     by_chance: Floats
 
 
-def released(rows: TrueRows) -> Released:
-    """How surely the release alone tells of every unit."""
-    unit, row = np.divmod(rows.true, max(1, rows.rows))
-    chances = _published(rows.release)
-    right = np.array([chances[name] for name in rows.named_units], np.float64)
-    items = np.array([len(names) for *_, names in rows.named_units], np.int64)
-    return Released(row, items[unit], right[unit])
+def released(rows: TrueRows, true: Ints) -> Released:
+    """How surely the release alone tells of some of the units that rows truly have."""
+    unit, row = np.divmod(true, max(1, rows.rows))
+    chances = _published(rows.release, set(rows.cluster[row].tolist()))
+    numbers, of_number = np.unique(unit, return_inverse=True)
+    named = [rows.named_units[number] for number in numbers.tolist()]
+    right = np.array([chances[name] for name in named], np.float64)
+    items = np.array([len(names) for *_, names in named], np.int64)
+    return Released(row, items[of_number], right[of_number])
 
 
-def put_back(rows: TrueRows, given: Given, of_assignment: Ints) -> PutBack:
-    """How surely an attack puts every unit back, by what it gave, and the unit of every assignment."""
-    unit, row = np.divmod(rows.true, max(1, rows.rows))
+def put_back(rows: TrueRows, given: Given, true: Ints) -> PutBack:
+    """How surely an attack puts these back, by what it gave."""
+    unit, row = np.divmod(true, max(1, rows.rows))
     classes = len(rows.class_sizes)
-    key, a = np.unique(of_assignment[given.assignment] * classes + rows.of_row[given.row], return_counts=True)
+    looked_at = np.zeros(classes, np.bool_)
+    looked_at[rows.of_row[row]] = True
+    of_row = rows.of_row[given.row]
+    asked_for = looked_at[of_row]
+    key, a = np.unique(given.unit[given.assignment[asked_for]] * classes + of_row[asked_for], return_counts=True)
     share = a / rows.class_sizes[key % max(1, classes)]
     place, there = places_in(key, unit * classes + rows.of_row[row])
     attacked = np.where(there, np.append(share, 0.0)[place], 0.0)
     by_chance = np.full(len(rows.named_units) + 1, np.nan)
-    by_chance[of_assignment] = given.times / rows.sizes[given.cluster]
+    by_chance[given.unit] = given.times / rows.sizes[given.cluster]
     by_chance = by_chance[:-1][unit] if len(unit) else np.zeros(0)
     return PutBack(np.where(np.isnan(by_chance), np.nan, attacked), by_chance)
 
 
-def _published(release: Disassociated) -> dict[Unit, float]:
-    """The chance that a row has a unit, by the number of rows that it is of and that it may be of."""
+def _published(release: Disassociated, clusters: set[int]) -> dict[Unit, float]:
+    """The chance that a row of some clusters has a unit, by the number of rows that it is of and that it may be of."""
     chances: dict[Unit, float] = {}
-    for number, cluster in enumerate(release.clusters):
+    for number in clusters:
+        cluster = release.clusters[number]
         for j, chunk in enumerate(cluster.record_chunks):
             for items, times in Counter(tuple(sorted(subrecord)) for subrecord in chunk.subrecords).items():
                 chances[number, j, items] = times / cluster.size
@@ -73,15 +80,9 @@ def _published(release: Disassociated) -> dict[Unit, float]:
         size = sum(release.clusters[number].size for number in joint.clusters)
         for j, chunk in enumerate(joint.shared_chunks):
             for items, times in Counter(tuple(sorted(subrecord)) for subrecord in chunk.subrecords).items():
-                for number in joint.clusters:
+                for number in clusters.intersection(joint.clusters):
                     chances[number, f"S{at}.{j}", items] = times / size
     return chances
-
-
-def anchored(rows: TrueRows) -> Ints:
-    start = np.searchsorted(rows.anchors, np.arange(len(rows.class_sizes) + 1) * rows.items)
-    of_row = rows.of_row
-    return crossed(np.arange(rows.rows), start[of_row], start[of_row + 1], rows.anchors % rows.items, rows.items)
 
 
 def possible(rows: TrueRows) -> Ints:
@@ -98,7 +99,7 @@ def possible(rows: TrueRows) -> Ints:
     end = np.cumsum(list(map(len, further)), dtype=np.int64)
     begin = np.append(0, end)[:-1]
     elsewhere = crossed(np.arange(rows.rows), begin[rows.cluster], end[rows.cluster], item, rows.items)
-    return np.concatenate((anchored(rows), elsewhere))
+    return np.concatenate((rows.shown, elsewhere))
 
 
 def reconstructed_at_random(rows: TrueRows, given: Given, rng: np.random.Generator) -> Ints:
@@ -111,4 +112,4 @@ def reconstructed_at_random(rows: TrueRows, given: Given, rng: np.random.Generat
     chosen = order[within < given.times[assignment]]  # after the sort the n-th of an assignment stands where it stood
     drawn = assignment[chosen]
     row = rows.first[given.cluster[drawn]] + within[chosen]
-    return np.concatenate((anchored(rows), crossed(row, given.begin[drawn], given.end[drawn], given.item, rows.items)))
+    return np.concatenate((rows.shown, crossed(row, given.begin[drawn], given.end[drawn], given.item, rows.items)))

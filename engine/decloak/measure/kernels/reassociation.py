@@ -111,7 +111,8 @@ def accuracy_of(rows: TrueRows, assignments: Sequence[Assignment]) -> Accuracy:
     >>> won_back.accuracy, won_back.accuracy_row, won_back.accuracy_class
     (0.5, 0.0, 1.0)
     """
-    given, unit = rows.given(assignments), rows.units(assignments)
+    given = rows.given(assignments)
+    unit = given.unit
     right = among(unit[given.assignment] * rows.rows + given.row, rows.true)
     _, a, t, size = _by_class(rows, given, unit)
     correct_exp = _summed(a * t, size)
@@ -126,7 +127,8 @@ def accuracy_by_cluster(rows: TrueRows, assignments: Sequence[Assignment]) -> li
     """Count it in each of the clusters where something was or could be given, identical anchors told apart by
     chance.
     """
-    given, unit = rows.given(assignments), rows.units(assignments)
+    given = rows.given(assignments)
+    unit = given.unit
     assignment, a, t, size = _by_class(rows, given, unit)
     clusters = len(rows.sizes)
     assigned = np.bincount(given.cluster, given.times, clusters)

@@ -16,6 +16,7 @@ from decloak.arrays import Ints, Mask
 from decloak.counting.ascending import distinct, places_in
 from decloak.data.assignment import Assignment, ChunkNumber
 from decloak.data.disassociated import Cluster, Disassociated
+from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError
 from decloak.rules.reassociate.shared import is_shared, shared_places
 from decloak.rules.reassociate.units import rows_of_cluster
@@ -35,11 +36,13 @@ shared chunk; those of further ones lie below.
 
 
 class Given(NamedTuple):
-    """What an attack gave: the cluster of every assignment and to how many rows; the row and the assignment of every
-    single gift, and the items of rows that are given; the items of every assignment, from `begin` to `end` of `item`.
+    """What an attack gave: the cluster of every assignment, its unit (-1 for one that no row truly has) and to how many
+    rows it went; the row and the assignment of every single gift, and the items of rows that are given; the items of
+    every assignment, from `begin` to `end` of `item`.
     """
 
     cluster: Ints
+    unit: Ints
     times: Ints
     row: Ints
     assignment: Ints
@@ -60,12 +63,13 @@ class TrueRows:
         self.release = release
         self.sizes = np.array([cluster.size for cluster in release.clusters], np.int64)
         self.first = np.append(0, np.cumsum(self.sizes))
-        self.names = sorted(set().union(*records, *map(_published, release.clusters)))
+        coded = CodedRows.of(records).compact
+        self.names = sorted(set(coded.names).union(*map(_published, release.clusters)))
         self.items = max(1, len(self.names))
         self._code = {name: code for code, name in enumerate(self.names)}
         self.cluster = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        behind = [records[number] for number in chain.from_iterable(truth)]
-        self.held = distinct(self._coded(behind))
+        behind = coded.take(np.array(list(chain.from_iterable(truth)), np.int64))
+        self.held = distinct(behind.row * self.items + self._codes(coded.names)[behind.codes])
         self._given: tuple[Sequence[Assignment], Given] | None = None
 
     @property
@@ -95,6 +99,13 @@ class TrueRows:
     @property
     def anchors(self) -> Ints:
         return self._classes[1]
+
+    @cached_property
+    def shown(self) -> Ints:
+        """The items that rows show, those of their anchors."""
+        start = np.searchsorted(self.anchors, np.arange(len(self.class_sizes) + 1) * self.items)
+        begin, end = start[self.of_row], start[self.of_row + 1]
+        return crossed(np.arange(self.rows), begin, end, self.anchors % self.items, self.items)
 
     def in_class(self, entries: Ints) -> Ints:
         row, item = np.divmod(entries, self.items)
@@ -245,7 +256,7 @@ class TrueRows:
 
     def _gifts(self, listed: Sequence[Assignment]) -> Given:
         clusters, _, units, receivers = zip(*listed, strict=True) if listed else ((),) * 4
-        cluster = np.array(clusters, np.int64)
+        cluster, unit = np.array(clusters, np.int64), self.units(listed)
         times = np.array(list(map(len, receivers)), np.int64)
         row = np.array(list(chain.from_iterable(receivers)), np.int64) + np.repeat(self.first[cluster], times)
         assignment = np.repeat(np.arange(len(listed)), times)
@@ -253,7 +264,7 @@ class TrueRows:
         begin = np.append(0, end)[:-1]
         item = self._codes(chain.from_iterable(units))
         added = crossed(row, begin[assignment], end[assignment], item, self.items)
-        return Given(cluster, times, row, assignment, distinct(added), begin, end, item)
+        return Given(cluster, unit, times, row, assignment, distinct(added), begin, end, item)
 
 
 def crossed(row: Ints, begin: Ints, end: Ints, item: Ints, items: int) -> Ints:

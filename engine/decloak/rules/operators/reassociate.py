@@ -63,6 +63,9 @@ class RankedAssignments(Result):
     def write(self, connection: sqlite3.Connection, attack: int, release: int) -> None:
         assigned.write_assigned(connection, attack, release, self.ranked)
 
+    def assigned(self) -> Sequence[Assignment]:
+        return assigned.as_read(assignment for assignment, _ in self.ranked)
+
     def as_tested(self, case: TestCase) -> Sequence[dict[str, Any]]:
         return [
             {"cluster": cluster, "chunk": chunk, "unit": as_written(unit), "rows": as_written(rows)}
