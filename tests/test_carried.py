@@ -57,6 +57,14 @@ def test_no_transaction_of_a_hidden_item_tells_of_it():
     assert beside.distances(pairs) != pytest.approx(shown)
 
 
+def test_where_all_that_is_shown_is_hidden_nothing_is_carried_over():
+    rng, names = np.random.default_rng(2), [f"i{number}" for number in range(300)]
+    shown = names[::7]
+    rows = [set(rng.choice(shown, 9)) for _ in range(99)]
+    release = carrier(rows, names, rng.normal(size=(300, 40)))
+    assert {*release.distances([(a, "i1") for a in names], set(shown)).values()} == {0.0}
+
+
 def products(block):
     return block @ block.T
 

@@ -11,6 +11,7 @@ tables are never seen beside anything either.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from decloak.lazy import sparse
 __all__ = ["Carrier", "carrier"]
 
 RIDGE = 5.0
+DUST = 1e-9
+"""Deviations that are left by rounding where all is hidden."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Carrier:
     """The transactions by their plain items, and the traits of all items."""
 
     place: Mapping[str, int]
-    held: "sparse.csr_array[np.float64]"
+    held: "sparse.csc_array[np.float64]"
     traits: Floats
 
     def distances(self, pairs: Sequence[Pair], hidden: Iterable[str] = ()) -> dict[Pair, float]:
@@ -42,23 +45,33 @@ class Carrier:
         row, column = ({item: at for at, item in enumerate(side)} for side in (firsts, seconds))
         d = -lean[[row[a] for a, _ in pairs], [column[b] for _, b in pairs]]
         deviation = float(d.std()) if len(d) else 0.0
-        return dict(zip(pairs, (d / deviation if deviation > 0 else d).tolist(), strict=True))
+        d = d / deviation if deviation > DUST else np.zeros_like(d)
+        return dict(zip(pairs, d.tolist(), strict=True))
 
     def _traits_of(self, items: Sequence[str]) -> Floats:
         return np.asarray(self.traits[[self.place[item] for item in items]])
 
     def _weights(self, hidden: Iterable[str]) -> Floats:
-        support: Floats = np.asarray(self.held.sum(axis=0)).ravel()
-        support[[self.place[item] for item in hidden]] = 0
-        shown, n = support > 0, max(1, self.held.shape[0])
-        root = np.sqrt(support)
-        t = np.where(shown[:, None], self.traits, 0.0)
-        together = self.held @ np.divide(t, root[:, None], out=np.zeros_like(t), where=shown[:, None])
-        usual = root @ t
-        itself = (t * (1 - support / n)[:, None]).T @ t
-        lean = together.T @ together - np.outer(usual, usual) / n - itself
-        held_back = t.T @ t + RIDGE * np.eye(t.shape[1])
+        every, without = self._sums, self._sums_of(sorted({self.place[item] for item in hidden}))
+        together, usual, itself, squares = (whole - part for whole, part in zip(every, without, strict=True))
+        lean = together.T @ together - np.outer(usual, usual) / max(1, self.held.shape[0]) - itself
+        held_back = squares + RIDGE * np.eye(len(squares))
         return np.asarray(np.linalg.solve(held_back, np.linalg.solve(held_back, lean).T).T)
+
+    @cached_property
+    def _sums(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Those of all items, once: what is hidden is little, and is taken off them."""
+        return self._sums_of(list(range(len(self.traits))))
+
+    def _sums_of(self, places: Sequence[int]) -> tuple[Floats, Floats, Floats, Floats]:
+        """What shown items add up to: T / sqrt(f) in each transaction, T sqrt(f), Y of each to itself, T'T."""
+        held = self.held[:, places]
+        support: Floats = np.asarray(held.sum(axis=0)).ravel()
+        shown = support > 0
+        t, root = np.where(shown[:, None], self.traits[places], 0.0), np.sqrt(support)
+        together = held @ np.divide(t, root[:, None], out=np.zeros_like(t), where=shown[:, None])
+        share = support / max(1, self.held.shape[0])
+        return together, root @ t, (t * (1 - share)[:, None]).T @ t, t.T @ t
 
 
 def carrier(transactions: Sequence[Iterable[str]], items: Sequence[str], traits: Floats) -> Carrier:
@@ -67,4 +80,5 @@ def carrier(transactions: Sequence[Iterable[str]], items: Sequence[str], traits:
     rows = [sorted({place[item] for item in transaction}) for transaction in transactions]
     starts = np.cumsum([0, *map(len, rows)])
     where = np.array([item for row in rows for item in row], np.int64)
-    return Carrier(place, sparse.csr_array((np.ones(len(where)), where, starts), (len(rows), len(items))), traits)
+    held = sparse.csr_array((np.ones(len(where)), where, starts), (len(rows), len(items)))
+    return Carrier(place, held.tocsc(), traits)

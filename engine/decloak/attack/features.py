@@ -9,7 +9,7 @@ of its table, or that of the measure in all tables.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, product
 from typing import NamedTuple
 
 import numpy as np
@@ -33,14 +33,12 @@ class Occurrences(NamedTuple):
 
 def pairs_of(tables: Sequence[Occurrences]) -> list[Pair]:
     """Every pair of a context item and a member that the features need, once."""
-    return list(
-        dict.fromkeys(
-            (item, member)
-            for table in tables
-            for item in dict.fromkeys(chain.from_iterable(table.contexts))
-            for member in table.members
-        )
-    )
+    of_table = (product(_items_of(table), table.members) for table in tables)
+    return list(dict.fromkeys(chain.from_iterable(of_table)))
+
+
+def _items_of(table: Occurrences) -> list[str]:
+    return list(dict.fromkeys(chain.from_iterable(table.contexts)))
 
 
 def words_of(items: Iterable[str]) -> dict[str, frozenset[str]]:
@@ -77,39 +75,38 @@ def _usual(scores: Scores) -> float:
 def _of_table(
     table: Occurrences, measures: Sequence[Scores], usual: Sequence[float], words: Mapping[str, frozenset[str]]
 ) -> Floats:
-    items = list(dict.fromkeys(chain.from_iterable(table.contexts)))
+    items = _items_of(table)
     place = {item: at for at, item in enumerate(items)}
     picked = np.array([place[item] for context in table.contexts for item in context])
     starts = np.cumsum([0, *map(len, table.contexts[:-1])])
-    columns = []
-    for scores, mean in zip(measures, usual, strict=True):
-        d = np.array([[scores.get((item, member)) for member in table.members] for item in items], float)
-        d = np.where(np.isfinite(d), d, np.nan)
-        columns += [part for kind in _distances(d, picked, starts, mean) for part in _centred(kind)]
+    pairs = list(product(items, table.members))
+    d = np.array([list(map(scores.get, pairs)) for scores in measures], float)
+    d = d.reshape(len(measures), len(items), len(table.members))
     shares = np.array([[bool(words[item] & words[member]) for member in table.members] for item in items], float)
-    columns += _centred(np.add.reduceat(shares[picked], starts, axis=0))
-    shape = len(table.contexts), len(table.members)
-    columns += [np.full(shape, np.log(side)) for side in shape]
-    return np.stack(columns, axis=-1).reshape(-1, len(columns))
+    kinds = [*_distances(d, picked, starts, np.repeat(usual, 2)), np.add.reduceat(shares[picked], starts, axis=0)]
+    cells = _centred(np.array(kinds)).reshape(len(table.contexts) * len(table.members), -1)
+    logs = np.log([len(table.contexts), len(table.members)])
+    return np.column_stack([cells, np.broadcast_to(logs, (len(cells), 2))])
 
 
-def _distances(d: Floats, picked: Ints, starts: Ints, usual: float) -> tuple[Floats, Floats]:
-    """The mean and the least distance of every cell."""
+def _distances(d: Floats, picked: Ints, starts: Ints, usual: Floats) -> Floats:
+    """The mean and the least distance of every cell, by one measure after the other."""
     there = np.isfinite(d)
-    counts = np.add.reduceat(there[picked].astype(float), starts, axis=0)
-    totals = np.add.reduceat(np.where(there, d, 0.0)[picked], starts, axis=0)
-    least = np.minimum.reduceat(np.where(there, d, np.inf)[picked], starts, axis=0)
+    counts = np.add.reduceat(there[:, picked].astype(float), starts, axis=1)
+    totals = np.add.reduceat(np.where(there, d, 0.0)[:, picked], starts, axis=1)
+    least = np.minimum.reduceat(np.where(there, d, np.inf)[:, picked], starts, axis=1)
     mean = np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0)
-    return _filled(mean, usual), _filled(np.where(np.isfinite(least), least, np.nan), usual)
+    both = np.stack([mean, least], axis=1).reshape(-1, *mean.shape[1:])
+    seen = np.isfinite(both)
+    counts, totals = seen.sum(axis=(1, 2)), np.where(seen, both, 0.0).sum(axis=(1, 2))
+    of_table = np.divide(totals, counts, out=np.array(usual, float), where=counts > 0)
+    return np.where(seen, both, of_table[:, None, None])
 
 
-def _filled(d: Floats, usual: float) -> Floats:
-    seen = np.isfinite(d)
-    return np.where(seen, d, d[seen].mean() if seen.any() else usual)
-
-
-def _centred(d: Floats) -> list[Floats]:
-    by_row = d - d.mean(axis=1, keepdims=True)
-    by_column = d - d.mean(axis=0, keepdims=True)
-    rank = np.argsort(np.argsort(d, axis=1, kind="stable"), axis=1) / max(1, d.shape[1] - 1)
-    return [d, by_row, by_column, by_row - by_row.mean(axis=0, keepdims=True), rank]
+def _centred(kinds: Floats) -> Floats:
+    """Of every cell of tables of rows and columns all kinds, and of each what it is less the means, and its rank."""
+    by_row = kinds - kinds.mean(axis=2, keepdims=True)
+    by_column = kinds - kinds.mean(axis=1, keepdims=True)
+    by_both = by_row - by_row.mean(axis=1, keepdims=True)
+    rank = np.argsort(np.argsort(kinds, axis=2, kind="stable"), axis=2) / max(1, kinds.shape[2] - 1)
+    return np.stack([kinds, by_row, by_column, by_both, rank], axis=-1).transpose(1, 2, 0, 3)

@@ -49,7 +49,9 @@ def traits(
     spelling: bool = True,
 ) -> Floats:
     """A row per item; `others` are the other transactions."""
-    blocks = [_resemblance(items, landmarks, scores) for scores in measures]
+    pairs = landmark_pairs(items, landmarks) if measures else []
+    distances = (np.array(list(map(scores.get, pairs)), float) for scores in measures)
+    blocks = [_resemblance(d.reshape(len(items), len(landmarks))) for d in distances]
     if spelling:
         words = words_of(items)
         blocks.append(_block(_weighed([sorted(set(_runs(words[item]))) for item in items])))
@@ -58,9 +60,8 @@ def traits(
     return np.concatenate([np.zeros((len(items), 0)), *blocks], axis=1)
 
 
-def _resemblance(items: Sequence[str], landmarks: Sequence[str], scores: Scores) -> Floats:
-    d = np.array([scores.get(pair) for pair in landmark_pairs(items, landmarks)], float)
-    d = d.reshape(len(items), len(landmarks))
+def _resemblance(d: Floats) -> Floats:
+    """The block of distances of items to landmarks."""
     there = np.isfinite(d)
     usual = np.where(there, d, 0.0).sum(axis=0) / np.maximum(1, there.sum(axis=0))
     return _block(sparse.csr_array(np.where(there, usual - d, 0.0)))
