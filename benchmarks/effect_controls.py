@@ -1,6 +1,6 @@
 """Which attacks that learn survive their controls, on every data set and in every form: as a run of decloak judges it.
 
-    python benchmarks/effect_controls.py FOLDER [--seeds N] [--only NAME] [--records N]
+    python benchmarks/effect_controls.py FOLDER [--seeds N] [--only NAME] [--form FORM] [--records N]
 
 FOLDER has groceries.tsv.gz, recipes.tsv.gz, mtsamples_keywords.tsv.gz, bms_webview1.dat.gz and bms_webview2.dat.gz;
 the clinic is generated. Of each, for every seed, other records are published: 600 under COAT with k = 5 and 30 sets
@@ -101,10 +101,10 @@ def line(cells: Sequence[str]) -> str:
     )
 
 
-def rows(folder: Path, only: str | None, seeds: int, most: int) -> Iterator[list[str]]:
+def rows(folder: Path, only: str | None, forms: Sequence[str], seeds: int, most: int) -> Iterator[list[str]]:
     for name in [only] if only else FILES:
         records = records_of(folder, name)
-        for form, attack in ATTACKS.items():
+        for form, attack in ((form, ATTACKS[form]) for form in forms):
             with TemporaryDirectory() as place:
                 lead, shares = row(ran(Path(place), form, name, records, seeds, most), attack, seeds)
             mean, low, high, *_ = lead.interval
@@ -120,10 +120,12 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seeds", type=int, default=5, help="samples of each data set")
     parser.add_argument("--only", choices=list(FILES))
+    parser.add_argument("--form", choices=list(ATTACKS))
     parser.add_argument("--records", type=int, default=CHUNKS, help="disassociated at most")
     arguments = parser.parse_args()
+    forms = [arguments.form] if arguments.form else list(ATTACKS)
     print(line(["data", "form", "chance", "attack", *CONTROLS, "flagged by", "lead"]))
-    for cells in rows(arguments.folder, arguments.only, arguments.seeds, arguments.records):
+    for cells in rows(arguments.folder, arguments.only, forms, arguments.seeds, arguments.records):
         print(line(cells), flush=True)
 
 

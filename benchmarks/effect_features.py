@@ -1,16 +1,20 @@
 """What each source of knowledge brings to `selftrained`: F with all of them, and with each left out.
 
-    python benchmarks/effect_features.py INPUTS.json.gz FOLDER INDEX WORDNET
+    python benchmarks/effect_features.py INPUTS.json.gz FOLDER INDEX WORDNET [--only TITLE]
 
 INPUTS, FOLDER and INDEX are those of effect_selftrained.py; WORDNET is the folder of WordNet's files. Language is NGD
-by the corpus, GloVe and WordNet; spelling the number of words that items share. A row is the mean over the samples with
-half of its 95% interval, and the mean difference from all, sample by sample.
+by the corpus, GloVe, wordllama and WordNet; spelling the number of words that items share, and traits by their letters.
+Without `together` nothing is carried over of what stands together in the release. A row is the mean over the samples
+with half of its 95% interval, and the mean difference from all, sample by sample.
 """
 
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import patch
 
+from decloak.attack import selftrained
+from decloak.attack.carried import carrier
 from decloak.attack.controls import Control
 from decloak.attack.selftrained import added_probabilities
 from decloak.attack.tables import needed_pairs, tables
@@ -20,12 +24,12 @@ from decloak.measure.kernels.statistics import interval, paired_difference
 from decloak.relate.corpus_index import Corpus
 from decloak.relate.similar import apart
 from decloak.relate.wordnet_similarity import WordNet
-from effect_selftrained import Measure, glove, ngd, samples, struck_well, vectors
+from effect_selftrained import Measure, by_cosine, ngd, remembered, samples, struck_well, vectors, wordllama
 
 
 def by_wordnet(folder: Path) -> Measure:
     nouns = WordNet.read(folder)
-    return lambda pairs: apart(nouns.scores(pairs)).distances
+    return remembered(lambda pairs: apart(nouns.scores(pairs)).distances)
 
 
 def figures(published: Published, truth: list[frozenset[str]], language: dict[str, Measure]) -> dict[str, float]:
@@ -40,21 +44,27 @@ def figures(published: Published, truth: list[frozenset[str]], language: dict[st
 
     f = {"all": learned(list(language))}
     f |= {f"without {name}": learned([other for other in language if other != name]) for name in language}
-    return f | {"without spelling": learned(list(language), "words"), "spelling alone": learned([])}
+    f |= {"without spelling": learned(list(language), "words"), "spelling, together": learned([])}
+    with patch.object(selftrained, "carrier", lambda rows, *further: carrier((), *further)):
+        return f | {"without together": learned(list(language)), "spelling alone": learned([])}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name in ("inputs", "folder", "index", "wordnet"):
         parser.add_argument(name, type=Path)
+    parser.add_argument("--only", metavar="TITLE", help="one of these alone, such as 'mts k=3'")
     arguments = parser.parse_args()
     with Corpus.open(arguments.index) as index:
         language = {
             "ngd": ngd(index),
-            "glove": glove(vectors(arguments.folder)),
+            "glove": by_cosine(vectors(arguments.folder)),
+            "wordllama": by_cosine(wordllama()),
             "wordnet": by_wordnet(arguments.wordnet),
         }
         for name, k in (("mts", "k=3"), ("mts", "k=5"), ("recipes", "k=3")):
+            if arguments.only not in (None, f"{name} {k}"):
+                continue
             given = samples(arguments.inputs, arguments.folder, name, k)
             report(f"{name} {k}", [figures(published, truth, language) for published, truth, _ in given])
 

@@ -4,12 +4,14 @@
 
 INPUTS has samples of MTSamples' keywords and of recipes (numbers of lines) and what COAT made of them; FOLDER the files
 these lines are of (mtsamples_keywords.tsv.gz, recipes.tsv.gz) and word vectors (glove100_i8_150k.npz with its words in
-glove100_vocab_150k.txt.gz); INDEX is the corpus that build_reference_corpus.py makes. Contexts are all plain items.
+glove100_vocab_150k.txt.gz); INDEX is the corpus that build_reference_corpus.py makes. The vectors of wordllama come
+with the extra 'embeddings'. Contexts are all plain items.
 
 Every member is struck but the best of each row, in the order of what an attack goes by, the last of a column excepted.
-`language` goes by distances, `combined` by the mean of both, `centred` by that less the means of row and column; the
-rest is learned from the release itself (`selftrained`), by one measure, both or none, and by both with each control. A
-sample of the population has other lines of the file, 1,770 and 3,000; what is counted there is taken for NGD.
+`language` goes by distances, `combined` by the mean of NGD and GloVe, `centred` by that less the means of row and
+column; the rest is learned from the release itself (`selftrained`), by one measure, these two, all three or none, and
+by the two with each control. A sample of the population has other lines of the file, 1,770 and 3,000; what is counted
+there is taken for NGD.
 The last lines compare `selftrained` with `combined` over the samples, and say how often cells of each probability were
 added members indeed.
 """
@@ -36,6 +38,7 @@ from decloak.relate.corpus_index import Corpus
 from decloak.relate.counting import Counted
 from decloak.relate.ngd import distances
 from decloak.relate.observed import Observed
+from decloak.relate.packaged import PackagedVectors
 
 FILES = {"mts": "mtsamples_keywords.tsv.gz", "recipes": "recipes.tsv.gz"}
 SAMPLE = {"mts": 1_770, "recipes": 3_000}
@@ -56,7 +59,17 @@ def vectors(folder: Path) -> Callable[[str], Floats]:
     return vector
 
 
-def glove(vector: Callable[[str], Floats]) -> Measure:
+def wordllama() -> Callable[[str], Floats]:
+    packaged = PackagedVectors.load()
+
+    def vector(term: str) -> Floats:
+        (of_term,) = packaged.embed([term]).vectors
+        return np.asarray(of_term / np.linalg.norm(of_term))
+
+    return vector
+
+
+def by_cosine(vector: Callable[[str], Floats]) -> Measure:
     cache: dict[str, Floats] = {}
 
     def measure(pairs: Sequence[Pair]) -> dict[Pair, float | None]:
@@ -130,11 +143,15 @@ def measured(
     published: Published,
     truth: list[frozenset[str]],
     language: Mapping[str, Measure],
+    beside: Mapping[str, Measure],
     others: Sequence[tuple[str, ...]],
 ) -> tuple[dict[str, float], Floats, Floats]:
-    """F of every attacker, and of `selftrained` the probability of every cell and whether its member was added."""
+    """F of every attacker, and of `selftrained` the probability of every cell and whether its member was added.
+
+    `beside` are measures of language that only the last rows add to those of `language`.
+    """
     sample = counted(others)
-    pairs, known = needed_pairs(published, None), dict(language) | {"sample": sample}
+    pairs, known = needed_pairs(published, None), {**language, **beside, "sample": sample}
     attacked = tables(published, dict.fromkeys(pairs, 0.0), None)
     scores = {name: measure(pairs) for name, measure in language.items()}
     both = by_distance(published, combined(list(scores.values())), attacked)
@@ -151,16 +168,20 @@ def measured(
             published,
             attacked,
             by(names),
-            resemble=by([name for name in names if name in language]),
+            resemble=by([name for name in names if name != "sample"]),
             others=others if "sample" in names else (),
             control=control,
         )
 
     ranks |= {f"selftrained by {name}": learned([name]) for name in language}
     ranks |= {"sample": by_distance(published, sample(pairs), attacked), "selftrained by sample": learned(["sample"])}
-    ranks |= {"selftrained by all": learned(list(known))}
+    ranks |= {"selftrained by both, sample": learned([*language, "sample"])}
     ranks |= {"selftrained": learned(list(language)), "selftrained by nothing": learned([])}
     ranks |= {f"control: {control}": learned(list(language), control) for control in CONTROLS}
+    ranks |= {
+        "selftrained by three": learned([*language, *beside]),
+        "selftrained by three, sample": learned(list(known)),
+    }
     added = [np.array([[m not in truth[n] for m in table.columns] for n in table.transactions]) for table in attacked]
     p, kind = (np.concatenate([part.ravel() for part in parts]) for parts in (ranks["selftrained"], added))
     return {name: struck_well(rank, attacked, truth) for name, rank in ranks.items()}, p, kind
@@ -199,22 +220,23 @@ def main() -> None:
     parser.add_argument("--only", metavar="TITLE", help="one of these alone, such as 'mts k=3'")
     arguments = parser.parse_args()
     with Corpus.open(arguments.index) as index:
-        language = {"ngd": ngd(index), "glove": glove(vectors(arguments.folder))}
+        language = {"ngd": ngd(index), "glove": by_cosine(vectors(arguments.folder))}
+        beside = {"wordllama": by_cosine(wordllama())}
         for name, k in (("mts", "k=3"), ("mts", "k=5"), ("recipes", "k=3"), ("recipes", "k=5")):
             if arguments.only not in (None, f"{name} {k}"):
                 continue
             results = []
             for published, truth, others in samples(arguments.inputs, arguments.folder, name, k):
                 sample_of = random.Random(1).sample(others, min(len(others), SAMPLE[name]))
-                results.append(measured(published, truth, language, sample_of))
+                results.append(measured(published, truth, language, beside, sample_of))
             report(f"{name} {k}", results)
 
 
 def report(title: str, results: Sequence[tuple[dict[str, float], Floats, Floats]]) -> None:
-    print(f"{title}, {len(results)} samples")
+    print(f"{title}, {len(results)} samples", flush=True)
     for name in results[0][0]:
         mean, _, high, *_ = interval([figures[name] for figures, *_ in results])
-        print(f"  {name:22} {mean or 0:.3f} ±{(high or 0) - (mean or 0):.3f}")
+        print(f"  {name:27} {mean or 0:.3f} ±{(high or 0) - (mean or 0):.3f}")
     ours, theirs = ([figures[name] for figures, *_ in results] for name in ("selftrained", "combined"))
     mean, low, high, *_ = paired_difference(ours, theirs)
     print(f"  selftrained minus combined {mean or 0:+.3f}, 95% {low or 0:+.3f} to {high or 0:+.3f}")
