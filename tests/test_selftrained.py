@@ -10,11 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import decloak
+from decloak.attack import selftrained
 from decloak.attack.features import Occurrences, features, pairs_of
 from decloak.attack.logistic import learn
 from decloak.attack.selftrained import added_probabilities, likeness_tables
 from decloak.attack.tables import tables
 from decloak.data.published import Published
+from decloak.data.tables import AttackTable
 from decloak.errors import DecloakError
 from decloak.relate.combined import combined
 from decloak.rules.load import Catalogue
@@ -200,6 +202,22 @@ def test_likeness_tables_are_of_plain_items_and_of_the_same_shapes():
         assert meant.any(axis=1).all()
         assert all(not set(context) & set(occurrences_.members) for context in occurrences_.contexts)
     assert np.mean([len(one.contexts) for one, meant in made if len(one.members) == 3]) == pytest.approx(90, rel=0.35)
+
+
+@pytest.mark.parametrize(("cells", "times"), [(90, 24), (1_000, 20), (2_400, 8), (90_000, 8)])
+def test_the_fewer_cells_are_attacked_the_more_tables_teach(monkeypatch, cells, times):
+    rows, _ = themed()
+    asked = []
+
+    def drawn(published, shapes, rng, nearest, times):
+        asked.append(times)
+        return []
+
+    monkeypatch.setattr(selftrained, "likeness_tables", drawn)
+    members, contexts = ("a", "b"), (("c",),) * (cells // 2)
+    table = AttackTable(members, np.arange(cells // 2), members, contexts, np.zeros((cells // 2, 2)))
+    added_probabilities(generalised(rows), [table], lambda pairs: [])
+    assert asked == [times]
 
 
 def test_the_nearest_items_are_those_around_what_would_be_generalised():

@@ -37,7 +37,12 @@ __all__ = ["Likeness", "added_probabilities", "likeness_tables", "likenesses"]
 
 
 LIKENESSES = 8
-"""Tables of plain items for each table that is attacked."""
+"""Tables of plain items for each table that is attacked, at least."""
+
+MOST_LIKENESSES = 24
+
+ENOUGH = 20_000
+"""Cells of tables of plain items, about, for which there are more of them than LIKENESSES."""
 
 TRIES = 20
 """How often plain items are drawn for one of them until all differ."""
@@ -128,7 +133,7 @@ def _learned(
 ) -> list[Floats]:
     """What is learned of the tables as they stand."""
     shapes = [(len(table.members), len(table.contexts)) for table in attacked]
-    draws = likeness_tables(published, shapes, rng, nearest)
+    draws = likeness_tables(published, shapes, rng, nearest, _times(shapes))
     taught = [occurrences for draw in draws for occurrences, _ in draw]
     meant = np.concatenate([np.zeros(0), *(kind.ravel() for draw in draws for _, kind in draw)])
     if min(meant.sum(), len(meant) - meant.sum()) < FEWEST:
@@ -152,6 +157,12 @@ def _learned(
         p = learn_calibrated(np.concatenate(known), 1 - meant, half).probability(asked)
     ends = np.cumsum([rows * columns for columns, rows in shapes])[:-1]
     return [part.reshape(shape[::-1]) for part, shape in zip(np.split(p, ends), shapes, strict=True)]
+
+
+def _times(shapes: Sequence[tuple[int, int]]) -> int:
+    """How many tables of plain items there are for each that is attacked: the fewer cells, the more."""
+    cells = sum(columns * rows for columns, rows in shapes)
+    return max(LIKENESSES, min(MOST_LIKENESSES, ENOUGH // max(1, cells)))
 
 
 class Likeness(NamedTuple):
