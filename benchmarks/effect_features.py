@@ -19,12 +19,11 @@ from decloak.attack.controls import Control
 from decloak.attack.selftrained import added_probabilities
 from decloak.attack.tables import needed_pairs, tables
 from decloak.data.published import Published
-from decloak.data.tables import Pair
 from decloak.measure.kernels.statistics import interval, paired_difference
 from decloak.relate.corpus_index import Corpus
 from decloak.relate.similar import apart
 from decloak.relate.wordnet_similarity import WordNet
-from effect_selftrained import Measure, by_cosine, ngd, remembered, samples, struck_well, vectors, wordllama
+from effect_selftrained import Measure, by_cosine, kept, ngd, remembered, samples, struck_well, vectors, wordllama
 
 
 def by_wordnet(folder: Path) -> Measure:
@@ -34,12 +33,16 @@ def by_wordnet(folder: Path) -> Measure:
 
 def figures(published: Published, truth: list[frozenset[str]], language: dict[str, Measure]) -> dict[str, float]:
     attacked = tables(published, dict.fromkeys(needed_pairs(published, None), 0.0), None)
+    resembling = {name: kept(measure) for name, measure in language.items()}
 
     def learned(names: Sequence[str], control: Control | None = None) -> float:
-        def relate(asked: Sequence[Pair]) -> list[object]:
-            return [language[name](asked) for name in names]
-
-        p = added_probabilities(published, attacked, relate, control=control)  # type: ignore[arg-type]
+        p = added_probabilities(
+            published,
+            attacked,
+            lambda asked: [language[name](asked) for name in names],
+            resemble=lambda asked: [resembling[name](asked) for name in names],
+            control=control,
+        )
         return struck_well(p, attacked, truth)
 
     f = {"all": learned(list(language))}

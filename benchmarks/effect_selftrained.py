@@ -42,6 +42,8 @@ from decloak.relate.packaged import PackagedVectors
 
 FILES = {"mts": "mtsamples_keywords.tsv.gz", "recipes": "recipes.tsv.gz"}
 SAMPLE = {"mts": 1_770, "recipes": 3_000}
+PART = 50_000
+"""Pairs whose vectors are held at a time."""
 Measure = Callable[[Sequence[Pair]], Mapping[Pair, float | None]]
 
 
@@ -75,8 +77,12 @@ def by_cosine(vector: Callable[[str], Floats]) -> Measure:
     def measure(pairs: Sequence[Pair]) -> dict[Pair, float | None]:
         for item in {item for pair in pairs for item in pair} - cache.keys():
             cache[item] = vector(item)
-        cosines = ((pair, float(cache[pair[0]] @ cache[pair[1]])) for pair in pairs)
-        return {pair: None if np.isnan(cosine) else 1 - cosine for pair, cosine in cosines}
+        place = {item: at for at, item in enumerate(cache)}
+        table, sides = np.array(list(cache.values())), [[place[pair[side]] for pair in pairs] for side in (0, 1)]
+        parts = (slice(at, at + PART) for at in range(0, len(pairs), PART))
+        cosines = [np.einsum("ij,ij->i", table[sides[0][part]], table[sides[1][part]]) for part in parts]
+        scores = (None if cosine != cosine else 1 - cosine for cosine in np.concatenate([[], *cosines]).tolist())
+        return dict(zip(pairs, scores, strict=True))
 
     return measure
 
@@ -93,6 +99,19 @@ def remembered(measure: Measure) -> Measure:
     def recalled(pairs: Sequence[Pair]) -> dict[Pair, float | None]:
         scores.update(measure([pair for pair in pairs if pair not in scores]))
         return {pair: scores[pair] for pair in pairs}
+
+    return recalled
+
+
+def kept(measure: Measure) -> Measure:
+    """The same, the last pairs not worked out anew."""
+    last: tuple[Sequence[Pair], Mapping[Pair, float | None]] = ((), {})
+
+    def recalled(pairs: Sequence[Pair]) -> Mapping[Pair, float | None]:
+        nonlocal last
+        if last[0] != pairs:
+            last = pairs, measure(pairs)
+        return last[1]
 
     return recalled
 
@@ -152,6 +171,7 @@ def measured(
     """
     sample = counted(others)
     pairs, known = needed_pairs(published, None), {**language, **beside, "sample": sample}
+    resembling = {name: kept(measure) for name, measure in {**language, **beside}.items()}
     attacked = tables(published, dict.fromkeys(pairs, 0.0), None)
     scores = {name: measure(pairs) for name, measure in language.items()}
     both = by_distance(published, combined(list(scores.values())), attacked)
@@ -161,14 +181,11 @@ def measured(
     ranks |= {"combined": both, "centred": [centred(d) for d in both]}
 
     def learned(names: Sequence[str], control: Control | None = None) -> list[Floats]:
-        def by(part: Sequence[str]) -> Callable[[Sequence[Pair]], list[Mapping[Pair, float | None]]]:
-            return lambda asked: [known[name](asked) for name in part]
-
         return added_probabilities(
             published,
             attacked,
-            by(names),
-            resemble=by([name for name in names if name != "sample"]),
+            lambda asked: [known[name](asked) for name in names],
+            resemble=lambda asked: [resembling[name](asked) for name in names if name in resembling],
             others=others if "sample" in names else (),
             control=control,
         )
