@@ -178,7 +178,7 @@ def attacked(published: Published, names: Sequence[str]) -> list[Batch]:
     release = published.release
     strategy = Catalogue().rule("expectation").compiled
     items = sorted({item for cluster in release.clusters for item in cluster.items})
-    coded = fitted_scores(release, coded_scores(by_clusters(release), "smaller", items, 1.0))
+    coded = fitted_scores(release, [coded_scores(by_clusters(release), "smaller", items, 1.0)])
     chunks = [(one.size, chunk.subrecords) for one in release.clusters for chunk in one.record_chunks]
     makers = {
         "triples": Counts([rows for _, rows in chunks], [size for size, _ in chunks]),

@@ -1,13 +1,14 @@
 """What a disassociated release tells of itself, beside what half of the population tells.
 
-    python benchmarks/effect_clusters.py RECORDS.dat.gz [--seeds N] [--refine]
+    python benchmarks/effect_clusters.py RECORDS.dat.gz [--seeds N] [--refine] [--without-yardsticks]
 
 A file has one record a line, its items apart by blanks, or in a .tsv.gz behind an id and a tab, apart by |. k = 3,
 m = 2, clusters of at most 50; of the records a random half is published, and every seed draws another one.
 `clusters` is `bayes` by the relatedness that `measure: clusters`
 finds in the release, `expectation` the attack that learns from the release, `half` is `bayes` by the log odds ratios in
-the other half. `minus half` is the difference from it in accuracy, seed by seed. `labels`, `contexts` and `order` are
-the controls of `expectation`. A mean stands with half of its 95% interval.
+the other half, `both` is `expectation` with these beside the relatedness by clusters: who has the release and half of
+the population. `minus half` and `minus both` are the differences from them in accuracy, seed by seed. `labels`,
+`contexts` and `order` are the controls of `expectation`. A mean stands with half of its 95% interval.
 
 The yardstick is the rule `exact`, the exact posterior of all that a small cluster may have been: `exact` by what
 `expectation` learns, `counting` where all items are alike, `told` by the log odds ratios in the published records
@@ -29,7 +30,7 @@ import numpy as np
 from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.attack.controls import Control
 from decloak.counting.ascending import among
-from decloak.data.assignment import Assignment
+from decloak.data.assignment import Assignment, PairScores
 from decloak.data.disassociated import Disassociated
 from decloak.measure.kernels.reassociation import accuracy_of
 from decloak.measure.kernels.statistics import paired_difference
@@ -41,7 +42,7 @@ from effect_reassociate import Records, asked, cell, knowledge, load
 
 EDGES = (0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.001)
 Pair = tuple[str, str]
-KNOWN = ("clusters", "expectation", "half", "labels", "contexts", "order")
+KNOWN = ("clusters", "expectation", "half", "both", "labels", "contexts", "order")
 YARDSTICKS = ("exact", "counting", "told")
 
 
@@ -64,24 +65,30 @@ def outcomes(
             yield from zip(p[of_row].tolist(), mine, truth[number], strict=True)
 
 
-def run(records: Records, seed: int, refine: bool) -> tuple[dict[str, float], float, list[tuple[float, bool, int]]]:
+def run(
+    records: Records, seed: int, refine: bool, measured: bool
+) -> tuple[dict[str, float], float, list[tuple[float, bool, int]]]:
     mixed = random.Random(seed).sample(records, len(records))
     known, others = mixed[: len(mixed) // 2], mixed[len(mixed) // 2 :]
     made = disassociate(others, k=3, m=2, max_cluster=50, refine=refine)
     catalogue, release, scores = Catalogue(), made.release, by_clusters(made.release)
     bayes, learned = (catalogue.rule(name).compiled for name in ("bayes", "expectation"))
     parts = list(attack(release, scores, learned, closer="smaller", unrelated=1.0))
+    half = knowledge(known, release)
+    both = PairScores(scores, "smaller", 1.0), PairScores(half, unrelated=0.0)
     attacks: dict[str, list[Assignment]] = {
         "clusters": _given(attack(release, scores, bayes, closer="smaller", unrelated=1.0)),
         "expectation": _given(parts),
-        "half": _given(attack(release, knowledge(known, release), bayes, unrelated=0.0)),
+        "half": _given(attack(release, half, bayes, unrelated=0.0)),
+        "both": _given(attack(release, {}, learned, measures=both)),
     }
     controls: tuple[Control, ...] = ("labels", "contexts", "order")
     attacks |= {
         control: _given(attack(release, scores, learned, closer="smaller", unrelated=1.0, control=control, seed=seed))
         for control in controls
     }
-    exact = {name: list(one) for name, one in yardsticks(release, scores, knowledge(others, release)).items()}
+    going_through = yardsticks(release, scores, knowledge(others, release)) if measured else {}
+    exact = {name: list(one) for name, one in going_through.items()}
     attacks |= {name: _given(clusters) for name, clusters in exact.items()}
     rows = TrueRows(release, others, made.truth)
     right = {name: accuracy_of(rows, given) for name, given in attacks.items()}
@@ -126,17 +133,19 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--seeds", type=int, default=10, help="how many halves are drawn")
     parser.add_argument("--refine", action="store_true", help="with joint clusters and their shared chunks")
+    parser.add_argument("--without-yardsticks", action="store_true", help="they take longest")
     arguments = parser.parse_args()
-    records = load(arguments.file)
-    runs = [run(records, seed, arguments.refine) for seed in range(arguments.seeds)]
+    records, measured = load(arguments.file), not arguments.without_yardsticks
+    named = YARDSTICKS if measured else ()
+    runs = [run(records, seed, arguments.refine, measured) for seed in range(arguments.seeds)]
     print(f"{arguments.file.name}: {len(records):,} records, {arguments.seeds} seeds, 95% intervals")
     figures = [one for one, *_ in runs]
-    for name, other in [*((name, "half") for name in KNOWN), *((name, "expectation") for name in YARDSTICKS)]:
-        ours, theirs = ([run[one] for run in figures] for one in (name, other))
-        chance = cell([run[f"chance of {name}"] for run in figures])
-        against = "" if name == other else _minus(ours, theirs, other)
-        print(f"{name:12} accuracy {cell(ours)}  by chance {chance}  {against}")
-    for name in YARDSTICKS:
+    against = dict.fromkeys(KNOWN, ("half", "both")) | dict.fromkeys(named, ("expectation",))
+    for name, others in against.items():
+        ours, chance = ([run[key] for run in figures] for key in (name, f"chance of {name}"))
+        minus = [_minus(ours, [run[other] for run in figures], other) for other in others if other != name]
+        print(f"{name:12} accuracy {cell(ours)}  by chance {cell(chance)}  {'  '.join(minus)}")
+    for name in named:
         shares = (f"{cell([run[f'{of} of {name}'] for run in figures])} of the {of}" for of in ("clusters", "units"))
         ours, theirs = ([run[f"brier of {one}"] for run in figures] for one in (name, "expectation"))
         print(

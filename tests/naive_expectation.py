@@ -30,7 +30,7 @@ def lift(release, a, b, without=None):
     return math.log((sum(t for t, _ in counts) + 2) / (sum(e for _, e in counts) + 2))
 
 
-def examples(release, theta):
+def examples(release, *thetas):
     """(unit, features, had it) of every record of a cluster and every item torn off one of its chunks."""
     for number, (size, items, subrecords) in enumerate(chunks(release)):
         for y in items:
@@ -41,7 +41,7 @@ def examples(release, theta):
                 yield (
                     (number, y),
                     (
-                        sum(theta.get(frozenset({a, y}), 0.0) for a in anchor) / root,
+                        *(sum(theta.get(frozenset({a, y}), 0.0) for a in anchor) / root for theta in thetas),
                         sum(lift(release, a, y, number) for a in anchor) / root,
                         len(anchor) / root,
                     ),
@@ -52,7 +52,7 @@ def examples(release, theta):
 def likelihood(weights, every):
     """ln of how likely it is that items go back to who had them, with the prior of the weights."""
     features = [x for _, x, _ in every]
-    scale = [math.sqrt(sum(x[side] ** 2 for x in features) / max(1, len(features))) for side in range(3)]
+    scale = [math.sqrt(sum(x[side] ** 2 for x in features) / max(1, len(features))) for side in range(len(weights))]
     z = [sum(w * x for w, x in zip(weights, one, strict=True)) for one in features]
     units = Counter(unit for unit, _, had in every if had)
     mass = Counter()

@@ -17,7 +17,7 @@ from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.attack.selftrained import likenesses
 from decloak.attack.tables import tables
 from decloak.counting.ascending import among
-from decloak.data.assignment import Assignment
+from decloak.data.assignment import Assignment, PairScores
 from decloak.data.disassociated import Disassociated
 from decloak.data.generators.clinic import generate
 from decloak.measure.kernels.true_rows import TrueRows
@@ -91,7 +91,7 @@ def disassociated():
             (a, b): 1 - float(vectors[a] @ vectors[b]) for a, b in DisassociatedForm().pairs(Held(made.release), None)
         }
         releases.append((made.release, near, TrueRows(made.release, records, made.truth)))
-    return [(*release, posterior(*release[:2], "smaller", 1.0)) for release in releases]
+    return [(*release, posterior(release[0], [PairScores(release[1], "smaller", 1.0)])) for release in releases]
 
 
 @pytest.mark.parametrize("name", ["random", "aba", "bayes", "expectation"])

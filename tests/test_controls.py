@@ -182,9 +182,9 @@ def test_spoilt_labels_teach_nothing():
     vectors = company([one.items for one in made.release.clusters], [one.size for one in made.release.clusters], 20)
     near = {(a, b): 1 - float(vectors[a] @ vectors[b]) for a in vectors for b in vectors if a < b}
     coded = coded_scores(near, "smaller", sorted(vectors), 1.0)
-    chunks = list(fitted._by_width(made.release, coded))
+    chunks = list(fitted._by_width(made.release, coded.code))
     pairs = fitted._pairs(chunks, len(vectors))
-    learned, spoilt = (fitted._weights(chunks, pairs, coded, Spoiler(control)) for control in (None, "labels"))
+    learned, spoilt = (fitted._weights(chunks, pairs, [coded], Spoiler(control)) for control in (None, "labels"))
     assert np.abs(spoilt).max() < np.abs(learned).max() / 4
 
 

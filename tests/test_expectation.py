@@ -1,6 +1,7 @@
 """The attack that learns from a disassociated release: its weights, its expected counts, its probabilities."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,8 +10,9 @@ from hypothesis import strategies as st
 
 import naive_expectation as naive
 from decloak.anonymisers.kernels.disassociation import disassociate
-from decloak.data.assignment import Assignment
+from decloak.data.assignment import Assignment, PairScores
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
+from decloak.data.generators.clinic import generate
 from decloak.errors import DecloakError
 from decloak.relate.clusters import company
 from decloak.rules.load import Catalogue
@@ -26,49 +28,46 @@ from decloak.rules.reassociate.units import AnchoredRows, Unit
 from disassociated_releases import ITEMS, accuracy, releases, scores
 
 EXPECTATION = Catalogue().rule("expectation").compiled
+COUNTING = replace(EXPECTATION, combine="bayes")
 
 
 @settings(max_examples=40)
-@given(releases(most_records=6), scores())
-def test_fitted_scores_are_the_weighted_sum_of_scores_and_lifts(made, known):
+@given(releases(most_records=6), scores(), scores())
+def test_fitted_scores_are_the_weighted_sum_of_scores_and_lifts(made, known, more):
     release = made[0]
     items = sorted({item for cluster in release.clusters for item in cluster.items})
-    coded = coded_scores(known, "larger", items, 0.3)
-    combined = fitted_scores(release, coded)
-    learned = fitted._weights(
-        chunks := list(fitted._by_width(release, coded)), fitted._pairs(chunks, len(items)), coded, Spoiler(None)
-    )
-    weights = [max(0.0, weight) for weight in learned]
-    for a in range(len(items)):
-        for b in range(a + 1, len(items)):
-            pair = items[a], items[b]
-            score = known.get(pair)
-            value = weights[0] * ((0.3 if score is None else score) - 0.3) + weights[1] * naive.lift(release, *pair)
-            assert np.nan_to_num(combined.of(np.array(a), np.array(b))) == pytest.approx(value, abs=1e-9)
+    measures = [coded_scores(one, "larger", items, 0.3) for one in (known, more)]
+    combined = fitted_scores(release, measures)
+    pairs = [(a, b) for a in items for b in items if a < b]
+    chunk_pairs = {pair for _, shown, _ in naive.chunks(release) for pair in pairs if set(pair) <= set(shown)}
+    thetas = [{pair: score - 0.3 for pair, score in one.items() if score is not None and pair in pairs}
+              for one in (known, more)]  # fmt: skip
+    thetas.append({pair: naive.lift(release, *pair) for pair in chunk_pairs})
+    deviations = [math.sqrt(sum(x * x for x in theta.values()) / max(1, len(theta))) for theta in thetas]
+    learned = learned_weights(release, measures)
+    weights = [max(w, 0.01 / s) if s else 0 for w, s in zip(learned[:-1], deviations, strict=True)]
+    for a, b in pairs:
+        value = sum(weight * theta.get((a, b), 0) for weight, theta in zip(weights, thetas, strict=True))
+        at = np.array(items.index(a)), np.array(items.index(b))
+        assert np.nan_to_num(combined.of(*at)) == pytest.approx(value, abs=1e-9)
+
+
+def learned_weights(release, measures):
+    chunks = list(fitted._by_width(release, measures[0].code))
+    return fitted._weights(chunks, fitted._pairs(chunks, len(measures[0].code)), measures, Spoiler(None))
 
 
 @settings(max_examples=40)
-@given(releases(most_records=6), scores())
-def test_no_other_weights_make_torn_items_more_likely_to_go_back(made, known):
+@given(releases(most_records=6), scores(), scores())
+def test_no_other_weights_make_torn_items_more_likely_to_go_back(made, known, more):
     release = made[0]
     items = sorted({item for cluster in release.clusters for item in cluster.items})
-    coded = coded_scores(known, "larger", items, 0.3)
-    chunks = list(fitted._by_width(release, coded))
-    weights = fitted._weights(chunks, fitted._pairs(chunks, len(items)), coded, Spoiler(None))
-    theta = {frozenset(pair): score - 0.3 for pair, score in known.items() if score is not None}
-    every = list(naive.examples(release, theta))
+    weights = learned_weights(release, [coded_scores(one, "larger", items, 0.3) for one in (known, more)])
+    thetas = [{frozenset(pair): score - 0.3 for pair, score in one.items() if score is not None}
+              for one in (known, more)]  # fmt: skip
+    every = list(naive.examples(release, *thetas))
     best = naive.likelihood(weights, every)
-    for step in (
-        (1, 0, 0),
-        (-1, 0, 0),
-        (0, 1, 0),
-        (0, -1, 0),
-        (0, 0, 1),
-        (0, 0, -1),
-        (1, 1, 1),
-        (-1, 1, 0),
-        (1, 0, -1),
-    ):
+    for step in [*np.eye(4), *-np.eye(4), (1, 1, 1, 1), (-1, 0, 1, 0), (1, 0, 0, -1), (-1, 1, 0, 0)]:
         assert naive.likelihood(weights + 0.05 * np.array(step), every) <= best + 1e-9
 
 
@@ -91,9 +90,7 @@ def test_nearness_does_not_count_against_an_item_where_records_are_short(seed):
     made = disassociate(records, k=3, m=2, max_cluster=25)
     vectors = company([one.items for one in made.release.clusters], [one.size for one in made.release.clusters], 20)
     near = {(a, b): 1 - float(vectors[a] @ vectors[b]) for a in vectors for b in vectors if a < b}
-    coded = coded_scores(near, "smaller", sorted(vectors), 1.0)
-    chunks = list(fitted._by_width(made.release, coded))
-    weights = fitted._weights(chunks, fitted._pairs(chunks, len(vectors)), coded, Spoiler(None))
+    weights = learned_weights(made.release, [coded_scores(near, "smaller", sorted(vectors), 1.0)])
     assert weights[2] < 0  # pairs that stand in a chunk are mostly never together
     assert weights[0] > 0
 
@@ -114,10 +111,83 @@ def test_many_chunks_are_learned_from_by_a_sample_of_them(monkeypatch):
         for _ in range(1200)
     ]
     release = Disassociated(tuple(clusters), k=2, m=2)
-    coded = coded_scores({("a", "b"): 0.2, ("b", "c"): 0.9}, "larger", ["a", "b", "c"], 0.0)
+    coded = [coded_scores({("a", "b"): 0.2, ("b", "c"): 0.9}, "larger", ["a", "b", "c"], 0.0)]
     whole = fitted_scores(release, coded)
     monkeypatch.setattr(fitted, "ENTRIES", 5400)
     assert fitted_scores(release, coded).values == pytest.approx(whole.values, abs=0.5)
+
+
+def by_clusters(release):
+    vectors = company([one.items for one in release.clusters], [one.size for one in release.clusters], 20)
+    return PairScores({(a, b): 1 - float(vectors[a] @ vectors[b]) for a in vectors for b in vectors if a < b},
+                      "smaller", 1.0)  # fmt: skip
+
+
+def published(records):
+    """A release, the records, and which stands where."""
+    made = disassociate(records, k=3, m=2, max_cluster=50)
+    return made.release, records, made.truth
+
+
+def visits(seed):
+    return published([tuple(record) for record in generate(1500, seed).transactions])
+
+
+def independent_items(seed):
+    """Records of which nothing can be learned: each item is in them whatever else is."""
+    rng = np.random.default_rng(seed)
+    drawn = rng.random((1500, 30)) < rng.uniform(0.02, 0.25, 30)
+    records = [tuple(f"i{item}" for item in np.flatnonzero(row)) for row in drawn]
+    return published([record for record in records if record])
+
+
+def noise_of(pairs, seed):
+    rng = np.random.default_rng(seed)
+    return PairScores({pair: float(rng.random()) for pair in pairs}, unrelated=0.5)
+
+
+def test_a_measure_that_says_nothing_takes_nothing_from_one_that_does():
+    release, *_ = visits(1)
+    near = by_clusters(release)
+    items = sorted({item for cluster in release.clusters for item in cluster.items})
+    measures = (near, noise_of(near.scores, 1))
+    coded = [coded_scores(one.scores, one.closer, items, one.unrelated) for one in measures]
+    alone, both = learned_weights(release, coded[:1]), learned_weights(release, coded)
+    assert both[0] == pytest.approx(alone[0], rel=0.1)
+    assert abs(both[1]) * coded[1].values.std() < both[0] * coded[0].values.std() / 3
+
+
+def test_what_cannot_be_weighed_still_decides_where_all_else_is_equal():
+    torn = Cluster(6, (Chunk(("a", "b"), (("a",),) * 3 + (("b",),) * 3),), ("x",))
+    release = Disassociated((torn,) * 4, k=3, m=2)
+    scored = {("a", "x"): 0.1, ("b", "x"): 0.2}
+    (rows,) = {one.rows for one in reassociate(release, scored, EXPECTATION, unrelated=0.0) if one.chunk == "T"}
+    assert set(rows) <= {3, 4, 5}
+
+
+def right(release, records, truth, **settings):
+    rows = [one for part in attack(release, {}, EXPECTATION, **settings) for one in part.assignments]
+    return accuracy(release, records, truth, rows).accuracy
+
+
+def test_spoilt_labels_leave_no_more_than_counting_has():
+    ahead, left = [], []
+    for case in map(visits, (1, 2)):
+        counting = accuracy(*case, reassociate(case[0], {}, COUNTING, unrelated=0.0)).accuracy
+        measures = [by_clusters(case[0])]
+        ahead.append(right(*case, measures=measures) - counting)
+        left += [right(*case, measures=measures, control="labels", seed=seed) - counting for seed in range(3)]
+    assert min(ahead) > 0.02
+    assert np.mean(left) < 0.005
+
+
+def test_who_can_learn_nothing_is_not_ahead_of_spoilt_labels():
+    ahead = []
+    for case in map(independent_items, range(4)):
+        measures = [by_clusters(case[0])]
+        alone = right(*case, measures=measures)
+        ahead += [alone - right(*case, measures=measures, control="labels", seed=seed) for seed in range(3)]
+    assert abs(np.mean(ahead)) < 0.01
 
 
 def test_what_is_the_same_in_all_rows_gets_no_weight():

@@ -11,6 +11,7 @@ import pytest
 import decloak
 from decloak.data.text.documents import Documents, TextOptions
 from decloak.relate.corpus_build import build
+from decloak.rules.reassociate.fitted import fitted_scores
 from decloak.store.opening import connect_readonly
 from loopback import serving
 
@@ -314,3 +315,20 @@ def test_what_is_named_and_is_no_file_is_refused_before_the_run(folder, call):
         assert (found.code, found.out) == (2, "")
         assert said in found.err
         assert not (folder / "store.db").exists()
+
+
+def test_who_learns_from_a_disassociated_release_weighs_each_measure_by_itself(folder, monkeypatch):
+    seen = []
+
+    def spied(release, measures, spoiler):
+        seen.append([len(one.values) for one in measures])
+        return fitted_scores(release, measures, spoiler)
+
+    monkeypatch.setattr("decloak.rules.reassociate.kernel.fitted_scores", spied)
+    path = scenario(folder, "[{measure: clusters}, {measure: ngd, source: counts, file: counts.csv}]", "disassociated")
+    path.write_text(path.read_text().replace("attack: [aba]", "attack: [expectation]"))
+    assert decloak.run(path, store="store.db").ok
+    (first, *_) = seen
+    assert len(first) == 2
+    assert first[0] > first[1] > 0  # clusters know every pair, counts some
+    assert all(one == first for one in seen)  # its controls as well

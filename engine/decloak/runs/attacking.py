@@ -11,7 +11,7 @@ from decloak.arrays import Floats
 from decloak.attack.controls import Control
 from decloak.attack.selftrained import Likeness, added_probabilities, likenesses
 from decloak.cells.shapes import ClusterError
-from decloak.data.assignment import Assignment
+from decloak.data.assignment import Assignment, PairScores
 from decloak.data.dataset import Dataset
 from decloak.data.rungs import Rung, step_name
 from decloak.data.tables import Pair
@@ -105,7 +105,20 @@ class Execution(Stages):
         )
         if relate is None:
             return sight
-        return replace(sight, closer=relate.closer, unrelated=relate.unrelated, added=self._added)
+        return replace(
+            sight, closer=relate.closer, unrelated=relate.unrelated, apart=lambda: self.apart, added=self._added
+        )
+
+    @cached_property
+    def apart(self) -> Sequence[PairScores]:
+        """The scores of each measure that the attacker has, where there are several."""
+        relate = self.scenario.related_by
+        if relate is None or len(relate.parts) < 2:
+            return ()
+        pairs = self.form.pairs(self.held, self.scenario.nearest)
+        return [
+            PairScores(part.related(pairs, self.supplies).scores, part.closer, part.unrelated) for part in relate.parts
+        ]
 
     @cached_property
     def likenesses(self) -> Sequence[Likeness] | str:

@@ -16,7 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, get_args
 from decloak.arrays import Floats
 from decloak.attack.controls import Control
 from decloak.attack.selftrained import Likeness
-from decloak.data.assignment import Assignment, Closer
+from decloak.data.assignment import Assignment, Closer, PairScores
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.forms import FormName
@@ -45,12 +45,12 @@ class Sight:
     """What an attack may see; the release and the scores are read only by an attack that calls for them.
 
     The scores are of pairs of items, `closer` says whether smaller or larger ones are of closer items, `unrelated`
-    which one items have that have nothing in common, where that is known. `shown` is the relation of that name as
-    transactions, `distances` the relation distance by table, None where they have to be asked for. `added` learns from
-    the release, and gives the probability of every cell of its distance tables, by their numbers, that the member was
-    added. `likenesses` are distance tables of plain items, of which it is known which cells are meant, or why there are
-    none; `elsewhere` is a sandbox of nothing to try a rule on them in. `memory` is what attacks on one release leave
-    to each other.
+    which one items have that have nothing in common, where that is known; `apart` are the several measures that the
+    scores were made of. `shown` is the relation of that name as transactions, `distances` the relation distance by
+    table, None where they have to be asked for. `added` learns from the release, and gives the probability of every
+    cell of its distance tables, by their numbers, that the member was added. `likenesses` are distance tables of plain
+    items, of which it is known which cells are meant, or why there are none; `elsewhere` is a sandbox of nothing to try
+    a rule on them in. `memory` is what attacks on one release leave to each other.
     """
 
     sandbox: Sandbox
@@ -58,6 +58,7 @@ class Sight:
     scores: Callable[[], Mapping[tuple[str, str], float | None]] = dict
     closer: Closer = "smaller"
     unrelated: float | None = None
+    apart: Callable[[], Sequence[PairScores]] = tuple
     shown: Callable[[], Dataset | None] = lambda: None
     added: Callable[[Control | None], Mapping[int, Floats]] = lambda control: {}
     distances: Callable[[], Sequence[Floats] | None] = lambda: None
@@ -65,8 +66,12 @@ class Sight:
     elsewhere: Callable[[], AbstractContextManager[Sandbox]] = lambda: nullcontext(Sandbox.empty({}))
     memory: dict[str, Any] = field(default_factory=dict)
 
+    def measures(self) -> Sequence[PairScores]:
+        """The measures of the attacker, each by itself."""
+        return self.apart() or [PairScores(self.scores(), self.closer, self.unrelated)]
 
-_CALLED = ("release", "scores", "shown", "distances")
+
+_CALLED = ("release", "scores", "apart", "shown", "distances")
 """What of a sight is read when it is called for."""
 
 

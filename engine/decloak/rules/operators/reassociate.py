@@ -115,6 +115,8 @@ class ReassociateOperator(Operator[ReassociateRule]):
 
     def carried(self, rule: RuleOf[ReassociateRule], sight: Sight) -> Mapping[str, Any]:
         values = {"release": sight.release(), "scores": sight.scores()}
+        if self.by_release(rule):
+            values["apart"] = sight.apart()
         return {**values, "closer": sight.closer, "unrelated": sight.unrelated}
 
     def run(self, rule: RuleOf[ReassociateRule], sight: Sight, settings: Settings) -> RankedAssignments:
@@ -131,6 +133,7 @@ class ReassociateOperator(Operator[ReassociateRule]):
             seed=settings.seed,
             unrelated=sight.unrelated,
             control=settings.control,
+            measures=sight.measures() if self.by_release(rule) else (),
         )
         # Clusters are attacked in batches of a size; findings are numbered as the release numbers its clusters.
         in_order = sorted(clusters, key=lambda attacked: attacked.case.number)
@@ -148,7 +151,7 @@ class ReassociateOperator(Operator[ReassociateRule]):
         if release.k is None:
             return unsure("the release does not say its k, without which nobody knows how many records have a term")
         if "posterior" not in sight.memory:
-            sight.memory["posterior"] = posterior(release, sight.scores(), sight.closer, sight.unrelated)
+            sight.memory["posterior"] = posterior(release, sight.measures())
         return known(sight.memory["posterior"].of(assignment for assignment, _ in result.ranked))
 
     def show(self, sandbox: Sandbox, attack: int, derives: Derives) -> None:

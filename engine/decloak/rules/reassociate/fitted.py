@@ -1,10 +1,10 @@
 """What scores are worth, learned from the release itself: its record chunks show what they have not torn apart.
 
 For two items a and y of the same record chunks, seen together in T records where their supports would give E if they
-were independent within each chunk, lift(a, y) = ln((T + 2) / (E + 2)); theta(a, y) is how far their score is above that
-of unrelated items. A row with the anchor A has a unit u with odds proportional to exp(z),
+were independent within each chunk, lift(a, y) = ln((T + 2) / (E + 2)); theta_i(a, y) is how far their score by measure
+i is above that of unrelated items. A row with the anchor A has a unit u with odds proportional to exp(z),
 
-    z(u | A) = sum over a in A and y in u of (w1 theta(a, y) + w2 lift(a, y)) / sqrt(|A|)
+    z(u | A) = sum over a in A and y in u of (w1 theta_1(a, y) + w2 theta_2(a, y) + ... + w lift(a, y)) / sqrt(|A|)
 
 The root, because the items of an anchor are no independent witnesses. w is learned by tearing: each item of a record
 chunk is taken off its sub-records in turn, and w makes it most likely that it goes back to those that had it (softmax
@@ -12,12 +12,13 @@ over the records of the cluster; the lift is then without that chunk, and w has 
 standard deviation of what it is for). So what tells nothing gets a weight near 0, and nobody needs the truth.
 
 Record chunks are no fair sample of pairs: what one or two records have is torn, so that in sparse data most of what is
-left is never together, however near. A third weight, of sqrt|A|, takes that up and is dropped, since it does not hold
+left is never together, however near. One more weight, of sqrt|A|, takes that up and is dropped, since it does not hold
 for what is torn. Without it nearness came to count against an item where records are short. Nearness cannot speak
-against an item: a weight below 0 is taken for 0.
+against an item: a weight below next to nothing (LEAST) is taken for that, so that it decides where all else is equal.
 """
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,9 @@ from decloak.rules.reassociate.scores import Scores
 from decloak.rules.reassociate.spoilt import Spoiler
 
 __all__ = ["fitted_scores", "softmax_weights"]
+
+LEAST = 0.01
+"""What nearness is worth at least: log odds for a standard deviation of theta, or of the lifts."""
 
 PRIOR = 2.0
 """Added to the records of a pair, seen and expected, as in each of as many records."""
@@ -63,24 +67,31 @@ class _Pairs(NamedTuple):
         return self.together[index], self.expected[index]
 
 
-def fitted_scores(release: Disassociated, scores: Scores, spoiler: Spoiler | None = None) -> Scores:
-    """Scores and lifts in one, weighted by what the release's own record chunks say they are worth."""
-    chunks = list(_by_width(release, scores))
-    pairs = _pairs(chunks, len(scores.code))
-    lifts = _lift(pairs.together, pairs.expected)
-    weights = np.maximum(_weights(chunks, pairs, scores, spoiler or Spoiler(None)), 0)
-    keys = np.union1d(scores.keys, pairs.keys)
+def fitted_scores(release: Disassociated, measures: Sequence[Scores], spoiler: Spoiler | None = None) -> Scores:
+    """Scores by each measure and lifts in one, weighted by what the release's own record chunks say they are worth."""
+    spoiler, code = spoiler or Spoiler(None), measures[0].code
+    chunks = list(_by_width(release, code))
+    pairs = _pairs(chunks, len(code))
+    weighed = [(one.keys, one.values - one.neutral) for one in measures]
+    weighed.append((pairs.keys, _lift(pairs.together, pairs.expected)))
+    keys = np.unique(np.concatenate([own for own, _ in weighed]))
     values = np.zeros(len(keys))
-    values[np.searchsorted(keys, scores.keys)] += weights[0] * (scores.values - scores.neutral)
-    values[np.searchsorted(keys, pairs.keys)] += weights[1] * lifts
-    return Scores(scores.code, keys, values, 0.0)
+    for weight, (own, theta) in zip(_weights(chunks, pairs, measures, spoiler).tolist()[:-1], weighed, strict=True):
+        values[np.searchsorted(keys, own)] += max(weight, _least(theta)) * spoiler.scores(theta)
+    return Scores(code, keys, values, 0.0)
+
+
+def _least(theta: Floats) -> float:
+    """The weight that makes a standard deviation worth next to nothing."""
+    deviation = math.sqrt(float(np.mean(theta**2))) if len(theta) else 0.0
+    return LEAST / deviation if deviation > 0 else 0.0
 
 
 def _lift(together: Floats, expected: Floats) -> Floats:
     return np.asarray(np.log((together + PRIOR) / (expected + PRIOR)))
 
 
-def _by_width(release: Disassociated, scores: Scores) -> Iterator[_Chunks]:
+def _by_width(release: Disassociated, code: Mapping[str, int]) -> Iterator[_Chunks]:
     """The record chunks of two items or more that show something, those of as many items and about as many rows."""
     alike: dict[tuple[int, int], list[tuple[int, Chunk]]] = {}
     for cluster in release.clusters:
@@ -91,10 +102,10 @@ def _by_width(release: Disassociated, scores: Scores) -> Iterator[_Chunks]:
     for (width, bits), chunks in alike.items():
         most = max(1, ENTRIES // (width << bits))
         for low in range(0, len(chunks), most):
-            yield _chunks(chunks[low : low + most], width, scores)
+            yield _chunks(chunks[low : low + most], width, code)
 
 
-def _chunks(chunks: Sequence[tuple[int, Chunk]], width: int, scores: Scores) -> _Chunks:
+def _chunks(chunks: Sequence[tuple[int, Chunk]], width: int, code: Mapping[str, int]) -> _Chunks:
     longest = max(len(chunk.subrecords) for _, chunk in chunks)
     holds = np.zeros((len(chunks), longest, width), np.bool_)
     for number, (_, chunk) in enumerate(chunks):
@@ -102,7 +113,7 @@ def _chunks(chunks: Sequence[tuple[int, Chunk]], width: int, scores: Scores) -> 
         lengths = [len(subrecord) for subrecord in chunk.subrecords]
         rows = np.repeat(np.arange(len(lengths)), lengths)
         holds[number, rows, [place[item] for subrecord in chunk.subrecords for item in subrecord]] = True
-    codes = np.array([[scores.code[item] for item in chunk.items] for _, chunk in chunks], np.int64)
+    codes = np.array([[code[item] for item in chunk.items] for _, chunk in chunks], np.int64)
     return _Chunks(codes, np.array([size for size, _ in chunks], np.int64), holds)
 
 
@@ -137,12 +148,12 @@ def _pairs(chunks: Sequence[_Chunks], items: int) -> _Pairs:
     return _Pairs(distinct, t, e)
 
 
-def _weights(chunks: Sequence[_Chunks], pairs: _Pairs, scores: Scores, spoiler: Spoiler) -> Floats:
-    """w of the scores, of the lifts, and of standing in an anchor at all."""
+def _weights(chunks: Sequence[_Chunks], pairs: _Pairs, measures: Sequence[Scores], spoiler: Spoiler) -> Floats:
+    """w of the scores by each measure, of the lifts, and of standing in an anchor at all."""
     step = max(1, -(-sum(some.holds.size for some in chunks) // ENTRIES))
-    torn = [_torn(some.every(step), pairs, scores) for some in chunks]
+    torn = [_torn(some.every(step), pairs, measures) for some in chunks]
     if not torn:
-        return np.zeros(3)
+        return np.zeros(len(measures) + 2)
     features, alike, chosen, units = zip(*torn, strict=True)
     torn_from = spoiler.features(np.concatenate(features))
     return softmax_weights(torn_from, np.concatenate(alike), np.concatenate(chosen), _numbered(units))
@@ -157,27 +168,29 @@ def _numbered(units: Sequence[Ints]) -> Ints:
     return np.concatenate(numbered)
 
 
-def _torn(chunks: _Chunks, pairs: _Pairs, scores: Scores) -> tuple[Floats, Floats, Floats, Ints]:
+def _torn(chunks: _Chunks, pairs: _Pairs, measures: Sequence[Scores]) -> tuple[Floats, Floats, Floats, Ints]:
     """Features, how many records are alike, how many of them had the item, and the unit, of every candidate row."""
     count, _, width = chunks.holds.shape
-    keys, (own_t, own_e) = _keys(chunks, len(scores.code)), _counts(chunks)
+    keys, (own_t, own_e) = _keys(chunks, len(measures[0].code)), _counts(chunks)
     apart = ~np.eye(width, dtype=np.bool_)
-    theta = np.nan_to_num(scores.of(chunks.codes[:, :, None], chunks.codes[:, None, :]) - scores.neutral) * apart
-    lift = np.zeros(theta.shape)
+    by_measure = (one.of(chunks.codes[:, :, None], chunks.codes[:, None, :]) - one.neutral for one in measures)
+    thetas = [np.nan_to_num(theta) * apart for theta in by_measure]
+    lift = np.zeros(keys.shape)
     t, e = pairs.of(keys[:, apart])
     # Rounding may leave a sum without one of its parts a little below 0.
     lift[:, apart] = _lift(np.maximum(t - own_t[:, apart], 0), np.maximum(e - own_e[:, apart], 0))
     held = chunks.holds.astype(np.float64)
     others = held.sum(axis=2, keepdims=True) - held
     length = np.sqrt(np.maximum(others, 1))
-    features = np.stack([held @ theta / length, held @ lift / length, others / length], axis=-1)
+    near = [held @ theta / length for theta in (*thetas, lift)]
+    features = np.stack([*near, others / length], axis=-1)
     shown: Mask = np.asarray(chunks.holds.any(axis=2))
     alike = np.repeat(shown[:, :, None].astype(np.float64), width, axis=2)
     unit = np.broadcast_to(np.arange(count)[:, None, None] * width + np.arange(width), alike.shape)
     # The records of a cluster that show nothing in the chunk, as one row.
     silent = np.repeat((chunks.records - shown.sum(axis=1))[:, None].astype(np.float64), width, axis=1)
     return (
-        np.concatenate([features.reshape(-1, 3), np.zeros((count * width, 3))]),
+        np.concatenate([features.reshape(-1, features.shape[-1]), np.zeros((count * width, features.shape[-1]))]),
         np.concatenate([alike.ravel(), silent.ravel()]),
         np.concatenate([held.ravel(), np.zeros(count * width)]),
         np.concatenate([unit.ravel(), np.arange(count * width)]),

@@ -5,15 +5,16 @@ of the row's anchor in the first record chunk, never from what the attack has gi
 rows are matched as the strategy says (`match`, `expected`, `exact`), and made consistent if it says so.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from decloak.arrays import Floats
 from decloak.attack.controls import Control
-from decloak.data.assignment import Assignment, Closer
+from decloak.data.assignment import Assignment, Closer, PairScores
 from decloak.data.disassociated import Disassociated
+from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.rules.reassociate.consistent import RuledOut, consistent, limits
 from decloak.rules.reassociate.exact import exact
@@ -27,8 +28,6 @@ from decloak.rules.reassociate.strategy import Reassociation
 from decloak.rules.reassociate.units import rows_of_cluster, units_of
 
 __all__ = ["AttackedCluster", "attack", "reassociate"]
-
-PairScores = Mapping[tuple[str, str], float | None]
 
 
 class AttackedCluster(NamedTuple):
@@ -54,7 +53,7 @@ class AttackedCluster(NamedTuple):
 
 def reassociate(
     release: Disassociated,
-    scores: PairScores,
+    scores: Mapping[Pair, float | None],
     strategy: Reassociation,
     *,
     closer: Closer = "larger",
@@ -83,7 +82,7 @@ def reassociate(
 
 def attack(
     release: Disassociated,
-    scores: PairScores,
+    scores: Mapping[Pair, float | None],
     strategy: Reassociation,
     *,
     closer: Closer = "larger",
@@ -92,12 +91,20 @@ def attack(
     seed: int = 0,
     unrelated: float | None = None,
     control: Control | None = None,
+    measures: Sequence[PairScores] = (),
 ) -> Iterator[AttackedCluster]:
-    """The same with the values, cluster by cluster in any order; `control` spoils what is learned from."""
+    """The same with the values, cluster by cluster in any order; `control` spoils what is learned from.
+
+    `measures` are those that the scores were made of, for who learns what each is worth.
+    """
     spoiler = Spoiler(control, seed)
-    coded = coded_scores(scores, closer, _items(release, strategy), unrelated)
+    items = _items(release, strategy)
     if strategy.combine == "fitted":
-        coded = fitted_scores(release, coded, spoiler)
+        each = measures or [PairScores(scores, closer, unrelated)]
+        by_measure = [coded_scores(one.scores, one.closer, items, one.unrelated) for one in each]
+        coded = fitted_scores(release, by_measure, spoiler)
+    else:
+        coded = coded_scores(scores, closer, items, unrelated)
     k = release.k if k is None else k
     ruled_out = _limits(release, k) if strategy.consistent else None
     supports = term_supports(release, _known(k)) if strategy.give == "expected" else None

@@ -4,13 +4,13 @@ The probabilities of `expectation` add up to what is published and are right as 
 gives to a row is as likely right as they have it, on the scores that the attacker has.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from decloak.arrays import Floats
-from decloak.data.assignment import Assignment, ChunkNumber, Closer
+from decloak.data.assignment import Assignment, ChunkNumber, PairScores
 from decloak.data.disassociated import Disassociated
 from decloak.rules.reassociate.kernel import attack
 from decloak.rules.reassociate.strategy import Reassociation
@@ -36,15 +36,10 @@ class Posterior(NamedTuple):
         return np.concatenate([np.zeros(0), *parts])
 
 
-def posterior(
-    release: Disassociated,
-    scores: Mapping[tuple[str, str], float | None],
-    closer: Closer,
-    unrelated: float | None,
-) -> Posterior:
+def posterior(release: Disassociated, measures: Sequence[PairScores]) -> Posterior:
     """Work out the probability of every row of every unit."""
     rows = {}
-    for part in attack(release, scores, EXPECTATION, closer=closer, unrelated=unrelated):
+    for part in attack(release, {}, EXPECTATION, measures=measures):
         of_row = np.array(part.case.rows.of_row)
         for unit, p in zip(part.case.units, part.values, strict=True):
             rows[part.case.number, unit.chunk, unit.items] = p[of_row]

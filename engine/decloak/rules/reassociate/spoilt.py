@@ -1,7 +1,9 @@
 """Controls of an attack that learns from a disassociated release: the same attack with what it goes by spoilt.
 
-`labels` weighs scores by records that had the torn items in another order (`fitted`), `contexts` deals the anchors of
-a cluster out anew among its rows, `order` numbers its rows anew, which must change nothing.
+`labels` gives every pair of items the score of another pair, and weighs scores by records that had the torn items in
+another order (`fitted`): weights alone leave too much, for any that are positive rank rows as the right ones do.
+`contexts` deals the anchors of a cluster out anew among its rows, `order` numbers its rows anew, which must change
+nothing.
 """
 
 from collections.abc import Sequence
@@ -27,6 +29,10 @@ class Spoiler:
     def features(self, features: Floats) -> Floats:
         """What torn items have to go by, of other records where labels are spoilt."""
         return self._rng.permutation(features) if self.control == "labels" else features
+
+    def scores(self, scores: Floats) -> Floats:
+        """How near pairs of items are, of other pairs where labels are spoilt."""
+        return self._rng.permutation(scores) if self.control == "labels" else scores
 
     def cases(self, cases: Sequence[ClusterCase]) -> list[ClusterCase]:
         """Clusters, their rows in another order where that is spoilt."""
