@@ -8,6 +8,7 @@ import re
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
@@ -18,9 +19,10 @@ from decloak.report import charts
 from decloak.report.card import risk_cards
 from decloak.report.page import Card, Drawn, Findings, Page, Section, Table, rendered
 from decloak.report.risk_section import grouped
+from decloak.report.sections import sweep_section
 from decloak.report.study import Point, Series, Study
 from decloak.store.opening import connect_readonly
-from decloak.store.studies import chosen_runs
+from decloak.store.studies import chosen_runs, read_runs
 
 HOSTILE = (
     "</script><script>document.title='owned'</script>",
@@ -360,3 +362,48 @@ def test_a_point_is_the_mean_over_repetitions_beside_chance(sweep):
     assert line.points[0].value == pytest.approx(values[0])
     assert line.points[0].n == 2
     assert line.points[0].chance is not None
+
+
+KIND = (
+    "scenario: clinics of a kind\ndata: {generate: clinic, transactions: 40, seed: 7}\n"
+    "anonymise: {method: sets, size: 2, share: 0.2}\nrelate: {measure: ngd, source: clinic-counts}\n"
+    "attack: [ra, tba]\nrepeat: {times: 2}\n"
+)
+
+
+def study_of_kind(tmp_path, vary):
+    (tmp_path / "s.yaml").write_text(f"{KIND}vary: {vary}\n")
+    done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+    with closing(connect_readonly(tmp_path / "s.db")) as connection:
+        return done, Study.of(connection, read_runs(connection))
+
+
+def test_over_data_sets_there_is_a_panel_for_each_attack_and_a_value_for_each_data_set(tmp_path):
+    done, study = study_of_kind(tmp_path, "{data.seed: [1, 2, 3], anonymise.size: [2, 4]}")
+    section = sweep_section(study)
+    assert [len(drawn.panels) for drawn in section.figures] == [2]
+    assert section.title == "What changes with anonymise.size, over data sets"
+    (line,) = [line for line in study.over_data.series("anonymise.size", "precision", ["attack"]) if line.by == "tba"]
+    for point in line.points:
+        means = [
+            fmean(
+                run.measures["precision", "tba"]
+                for run in done.variants
+                if run.name == f"data.seed={seed}, anonymise.size={point.x}"
+            )
+            for seed in (1, 2, 3)
+        ]
+        assert (point.value, point.n) == (pytest.approx(fmean(means)), 3)
+
+
+def test_where_data_sets_alone_differ_attacks_lie_across(tmp_path):
+    _, study = study_of_kind(tmp_path, "{data.seed: [1, 2, 3]}")
+    (drawn,) = sweep_section(study).figures
+    assert (drawn.caption, len(drawn.panels)) == ("precision with attack", 1)
+    assert [row[1] for row in drawn.table.rows] == ["ra", "tba"]
+
+
+def test_runs_of_one_data_set_are_drawn_as_they_are(tmp_path):
+    _, study = study_of_kind(tmp_path, "{anonymise.size: [2, 4]}")
+    assert study.over_data is None
+    assert sweep_section(study).title == "What changes with anonymise.size"

@@ -173,11 +173,12 @@ def _bounds(pair: AttackPair) -> str:
     return f" ({_points(pair.ahead.low)} to {_points(pair.ahead.high)})"
 
 
-def basis(pairs: Sequence[AttackPair]) -> str:
-    """What the numbers of some pairs are, and what their intervals are about and allow for."""
+def basis(pairs: Sequence[AttackPair], of: int | None = None) -> str:
+    """What the numbers of some pairs are, and what their intervals are about and allow for: these, or so many."""
+    count = len(pairs) if of is None else of
     abouts = dict.fromkeys(pair.about for pair in pairs)
     if len(abouts) > 1:  # each has its own number of parts
         abouts = dict.fromkeys("the parts of a release resampled" if "parts of" in one else one for one in abouts)
-    all_pairs = "one pair" if len(pairs) == 1 else f"all {spelt(len(pairs))} pairs"
+    all_pairs = {1: "one pair", 2: "both pairs"}.get(count, f"all {spelt(count)} pairs")
     considered = f"with 95% confidence, {all_pairs} considered"
     return f"points of all there is to win back, beyond chance; {considered}, {' or '.join(abouts)}"

@@ -31,11 +31,11 @@ def risk_parts(connection: sqlite3.Connection, study: Study) -> RiskParts:
     chosen = pooled or cards
     said = advice(chosen) if len(chosen) > 1 else ""
     groups = grouped(chosen[0]) if len(chosen) == 1 else []
-    tables = [some for some in (cards, pooled) if len(some) > 1]
+    tables = [some for some in (pooled, cards) if len(some) > 1]
     notes = [*(note for some in tables for note in _notes(some)), unpooled(study, cards, pooled)]
     section = Section(
         "people", "Whom these releases tell of",
-        tables=[_comparison(study, some) for some in tables],
+        tables=[_comparison(study, some)._replace(folded=some is cards and len(tables) > 1) for some in tables],
         items=list(dict.fromkeys(note for note in notes if note)),
     )  # fmt: skip
     return RiskParts(groups, section if tables else None, [said] if said else [])

@@ -15,7 +15,7 @@ from decloak.report.beside import AttackPair, all_pairs, basis
 from decloak.report.knowledge import listed
 from decloak.report.page import Drawn, Section, Table
 from decloak.report.study import Numbers, Point, Series, Study, flat
-from decloak.scenario.plots import Plot, Plots
+from decloak.scenario.plots import ATTACK, Plot, Plots
 from decloak.scenario.sweep import compact
 from decloak.version import __version__
 
@@ -51,28 +51,45 @@ def attacks_section(study: Study, pairs: Sequence[AttackPair]) -> Section:
     telling = [title for title in measured if title.name in TELLING]
     if not any(title.name in SHARES for title in telling):
         telling = [title for title in measured if title.column]
-    means = _means(study)
     lines = []
     if any(title.name in SHARES for title in telling):
         lines = ["The bar is the share that was right, the tick what chance alone would have had right of as many."]
-    tables = [_attack_table(study, f"What was right{means}", telling, bars=True), *_pair_table(pairs)]
-    if len(measured) > len(telling):
-        tables.append(_attack_table(study, f"All figures{means}", measured)._replace(folded=True))
+    first = study.pools or study.variants
+    right, whole = (f"{title}{_means(study, groups)}" for title, groups in
+                    (("What was right", first), ("All figures", study.groups)))  # fmt: skip
+    tables = [_attack_table(study, first, right, telling, bars=True), *_pair_tables(study, pairs)]
+    if study.pools or len(measured) > len(telling):
+        tables.append(_attack_table(study, study.groups, whole, measured)._replace(folded=True))
     return Section("attacks", "Attacks beside chance", lines, tables=tables)
 
 
-def _pair_table(pairs: Sequence[AttackPair]) -> Iterator[Table]:
-    """How far attacks are ahead of each other, folded where that is long."""
-    if pairs:
-        heads, rows = all_pairs(pairs)
-        caption = f"Attacks beside each other: {basis(pairs)}"
+def _pair_tables(study: Study, pairs: Sequence[AttackPair]) -> Iterator[Table]:
+    """How far attacks are ahead of each other: over data sets where there are several, and all, folded where that is
+    long.
+    """
+    if not pairs:
+        return
+    pooled = {name for name, _ in study.pools}
+    of_kind = [pair for pair in pairs if pair.variant in pooled]
+    several = 0 < len(of_kind) < len(pairs)
+    for chosen in (of_kind, pairs) if several else (pairs,):
+        heads, rows = all_pairs(chosen)
+        title = "Attacks beside each other" + ", all variants" * (several and chosen is pairs)
+        caption = f"{title}: {basis(chosen, len(pairs))}"
         yield Table(caption, heads, rows, frozenset({len(heads) - 2}), folded=len(rows) > FEW_PAIRS)
 
 
-def _attack_table(study: Study, caption: str, titles: Sequence[FigureTitle], *, bars: bool = False) -> Table:
+def _attack_table(
+    study: Study,
+    groups: Sequence[tuple[str, Numbers]],
+    caption: str,
+    titles: Sequence[FigureTitle],
+    *,
+    bars: bool = False,
+) -> Table:
     placed = [
         (name, runs, attack)
-        for name, runs in study.groups
+        for name, runs in groups
         for attack in study.attacks
         if any((title.name, attack) in study.figures[run] for run in flat(runs) for title in titles)
     ]
@@ -97,15 +114,21 @@ def _mean(study: Study, runs: Numbers, attack: str | None, measure: str | None) 
 
 
 def sweep_section(study: Study) -> Section | None:
-    """A figure for everything that varies, or those that the scenario lists; None where nothing varies."""
-    listed = Plots.model_validate_json(json.dumps(study.runs[0].config.get("report") or {})).plot
-    plots = listed or [Plot(x=x, y=y) for x, y in _usual(study)]
-    figures = [_figure(study, plot.x, plot.y, study.panel_keys(plot)) for plot in plots]
+    """A figure for everything that varies, or those that the scenario lists; None where nothing varies.
+
+    Of several data sets of a kind the usual ones are means over these: a panel for each would say little of any.
+    """
+    listed_plots = Plots.model_validate_json(json.dumps(study.runs[0].config.get("report") or {})).plot
+    pooled = None if listed_plots else study.over_data
+    seen, over = (study, "repetitions") if pooled is None else (pooled, "data sets")
+    plots = listed_plots or [Plot(x=x, y=y) for x, y in _usual(seen, pooled is not None)]
+    figures = [_figure(seen, plot.x, plot.y, seen.panel_keys(plot), over) for plot in plots]
     if not figures:
         return None
-    band = "The band is the 95% interval over repetitions, the" if _most_repetitions(study) > 1 else "The"
+    band = f"The band is the 95% interval over {over}, the" if _most_repetitions(seen) > 1 else "The"
     lines = [f"{band} dashed line is what chance reaches, where there is such a level."]
-    return Section("sweep", f"What changes with {' and '.join(study.varied)}", lines, figures)
+    varied = " and ".join(seen.varied) or "the attack"
+    return Section("sweep", f"What changes with {varied}{', over data sets' * (pooled is not None)}", lines, figures)
 
 
 def costs_section(study: Study) -> Section | None:
@@ -132,9 +155,10 @@ def costs_section(study: Study) -> Section | None:
 
 def _frontier(study: Study, costs: Sequence[FigureTitle]) -> Drawn | None:
     """What each variant costs beside what comes back of it; None where there is one variant, or nothing to compare."""
-    reached = [(name, *_strongest(study, runs)) for name, runs in study.variants]
+    groups = study.pools or study.variants
+    reached = [(name, *_strongest(study, runs)) for name, runs in groups]
     for cost in costs:
-        losses = {name: _mean(study, runs, None, cost.name) for name, runs in study.variants}
+        losses = {name: _mean(study, runs, None, cost.name) for name, runs in groups}
         places = [
             (name, loss, lead) for name, _, lead in reached if (loss := losses[name]) is not None and lead is not None
         ]
@@ -156,7 +180,7 @@ def _frontier_drawn(places: Sequence[tuple[str, float, float]], cost: str, attac
     return Drawn(caption, [charts.drawn(spec, "svg").decode()], table)
 
 
-def _strongest(study: Study, runs: Sequence[int]) -> tuple[str, float | None]:
+def _strongest(study: Study, runs: Numbers) -> tuple[str, float | None]:
     """The attack that wins most back beyond chance, of all there is to win back."""
     leads = {attack: lead for attack in study.attacks if (lead := _beyond_chance(study, runs, attack)) is not None}
     return max(leads.items(), key=lambda pair: pair[1]) if leads else ("", None)
@@ -205,15 +229,16 @@ def _said(value: Any) -> Any:
     return {key: part for key, part in inner.items() if part not in (None, {}, [])}
 
 
-def _usual(study: Study) -> Iterator[tuple[str, str]]:
+def _usual(study: Study, pooled: bool) -> Iterator[tuple[str, str]]:
     headline = next((name for name in HEADLINES if name in study.measures), None)
     if study.measures >= set(SHARES):  # of several published forms: what says the same of all of them
         headline = "gain"
     if headline is not None:
-        yield from ((key, headline) for key in study.varied)
+        # Where data sets alone differ, attacks are what is left to lie across.
+        yield from ((key, headline) for key in study.varied or ([ATTACK] if pooled else ()))
 
 
-def _figure(study: Study, x: str, y: str, by: Sequence[str]) -> Drawn:
+def _figure(study: Study, x: str, y: str, by: Sequence[str], over: str) -> Drawn:
     series = study.series(x, y, by)
     title = figure_titles()[y].title if y in figure_titles() else y
     try:
@@ -222,12 +247,12 @@ def _figure(study: Study, x: str, y: str, by: Sequence[str]) -> Drawn:
         specs = []
     panels = [charts.drawn(spec, "svg").decode() for spec in specs[:PANELS]]
     left_out = f", the first {PANELS} of {len(specs)}" if len(specs) > PANELS else ""
-    return Drawn(f"{title} with {x}{left_out}", panels, _series_table(series, x, title, ", ".join(by)))
+    return Drawn(f"{title} with {x}{left_out}", panels, _series_table(series, x, title, ", ".join(by), over))
 
 
-def _series_table(series: Sequence[Series], x: str, y: str, by: str) -> Table:
+def _series_table(series: Sequence[Series], x: str, y: str, by: str, over: str) -> Table:
     rows = [[line.by, _place(point.x), *_point(point)] for line in series for point in line.points]
-    heads = [by or "all", x, y, "low", "high", "chance", "repetitions"]
+    heads = [by or "all", x, y, "low", "high", "chance", over]
     return Table(f"{y} with {x}", heads, rows, frozenset(range(2, len(heads))))
 
 
@@ -251,10 +276,11 @@ def _cells(
         yield number(mean.mean, title.count) + around
 
 
-def _means(study: Study) -> str:
-    """What the figures of a table are, where they are of several repetitions."""
+def _means(study: Study, groups: Sequence[tuple[str, Numbers]]) -> str:
+    """What the figures of a table are, where they are of several repetitions, or over data sets."""
     most = _most_repetitions(study)
-    means = [f"means over {most} repetitions of one data set"] if most > 1 else []
+    one_set = any(name in dict(study.variants) for name, _ in groups)
+    means = [f"means over {most} repetitions of one data set"] if most > 1 and one_set else []
     if study.pools:
         sizes = sorted({len(runs) for _, runs in study.pools})
         means.append(f"over data sets means of {listed(list(map(str, sizes)))}, about further ones of the kind")

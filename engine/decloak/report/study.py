@@ -15,7 +15,7 @@ from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import figure_titles
 from decloak.scenario.plots import ATTACK, Plot
 from decloak.scenario.sweep import compact, short_names
-from decloak.scenario.variant import pools
+from decloak.scenario.variant import OF_A_KIND, data_set_keys, pools
 from decloak.store.results import attacks_of, pooled_figures, records_of
 from decloak.store.studies import StudyRun
 
@@ -87,6 +87,25 @@ class Study:
         variants = dict(self.variants)
         settings = {run.variant: {key: setting(run.config, key) for key in run.keys} for run in self.runs}
         return [(name, [tuple(variants[one]) for one in names]) for name, names in pools(settings).items()]
+
+    @cached_property
+    def over_data(self) -> "Study | None":
+        """The same with a run for each data set of a kind, of the means over its repetitions: what it does not vary
+        with any more is the data set. None where data sets alone make no difference.
+        """
+        runs, figures = {run.run: run for run in self.runs}, {}
+        which = data_set_keys([{key: setting(run.config, key) for key in run.keys} for run in self.runs])
+        left_out = {*which, *(f"data.{name}" for name in OF_A_KIND if "data" in which)}
+        pooled = []
+        for name, data_sets in self.pools:
+            for numbers in data_sets:
+                run = runs[numbers[0]]
+                data = {key: value for key, value in run.config["data"].items() if f"data.{key}" not in left_out}
+                variant = name.rpartition("over ")[0].removesuffix(", ")
+                pooled.append(run._replace(variant=variant, config={**run.config, "data": data}))
+                keys = dict.fromkeys(key for number in numbers for key in self.figures[number])
+                figures[run.run] = {key: interval(self.values(numbers, *key)).mean for key in keys}
+        return Study(tuple(pooled), figures, self.sizes, self.knows) if pooled else None
 
     @property
     def groups(self) -> list[tuple[str, Numbers]]:

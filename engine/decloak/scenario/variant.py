@@ -16,7 +16,7 @@ from decloak.scenario.document import Document
 from decloak.scenario.model import Scenario
 from decloak.scenario.sweep import compact, short_names
 
-__all__ = ["DataOf", "Variant", "pools", "seed_of", "variants"]
+__all__ = ["OF_A_KIND", "DataOf", "Variant", "data_set_keys", "pools", "seed_of", "variants"]
 
 DataOf = Callable[[Scenario], Mapping[str, Any]]
 
@@ -72,7 +72,7 @@ def pools(variants: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
     """
     cases = list(variants.values())
     keys = list(cases[0]) if cases else []
-    which = [key for key in keys if key in {f"data.{name}" for name in OF_A_KIND} or _of_a_kind(key, cases)]
+    which = data_set_keys(cases)
     groups: dict[str, list[str]] = {}
     for name in variants:
         groups.setdefault(_without(name, keys, which), []).append(name)
@@ -81,6 +81,12 @@ def pools(variants: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
         for rest, names in groups.items()
         if which and len(names) > 1
     }
+
+
+def data_set_keys(cases: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The keys that say which data set of a kind a variant is of, by the settings of all variants."""
+    named = {f"data.{name}" for name in OF_A_KIND}
+    return [key for key in (cases[0] if cases else ()) if key in named or _of_a_kind(key, cases)]
 
 
 def _without(name: str, keys: Sequence[str], left_out: Sequence[str]) -> str:
