@@ -1,6 +1,7 @@
 """Links an attack is nearly certain of: the counting, and what a run tells of it."""
 
 import re
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -9,9 +10,12 @@ from hypothesis import strategies as st
 
 import decloak
 from decloak.measure.kernels.certainty import brier, certain, miscalibration, tenths
+from decloak.report.reliability import reliability_panels
+from decloak.report.study import Study
 from decloak.store.opening import connect_readonly
 from decloak.store.probabilities import probabilities, probable_gifts, probable_strikes
 from decloak.store.results import sureness_of
+from decloak.store.studies import chosen_runs
 
 SETS = """\
 scenario: How many members is it sure of?
@@ -141,3 +145,67 @@ def test_miscalibration_is_the_mean_over_tenths_of_how_far_they_are_off(drawn):
     p, right = zip(*drawn, strict=True)
     assert miscalibration(p, right) == pytest.approx(off / len(drawn), abs=1e-9)
     assert miscalibration([], []) is None
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory):
+    """A store in which k varies, every variant twice."""
+    folder = tmp_path_factory.mktemp("swept")
+    (folder / "s.yaml").write_text(CHUNKS + "repeat: {times: 2, seed: 1}\nvary: {anonymise.k: [2, 3]}\n")
+    assert decloak.run(folder / "s.yaml", store=folder / "s.db").ok
+    return folder / "s.db"
+
+
+@pytest.mark.parametrize(
+    ("by", "runs_of"), [([], {"": [1, 2, 3, 4]}), (["anonymise.k"], {"k = 2": [1, 2], "k = 3": [3, 4]})]
+)
+def test_panels_of_reliability_have_the_curves_of_the_runs_they_name(swept, by, runs_of):
+    with closing(connect_readonly(swept)) as connection:
+        study = Study.of(connection, chosen_runs(connection, ["last"]))
+        panels = {one["title"]["text"]: one for one in reliability_panels(connection, study, by)}
+        kept = {run: sureness_of(connection, run) for run in (1, 2, 3, 4)}
+    attacks = ("random", "expectation")
+    assert list(panels) == [", ".join(filter(None, (attack, name))) for attack in attacks for name in runs_of]
+    for attack in attacks:
+        for name, runs in runs_of.items():
+            mine = [one for run in runs for one in kept[run] if one.attack == attack]
+            by_tenth = [[one[2:] for one in mine if one.tenth == tenth] for tenth in range(10)]
+            sums = [[sum(part) for part in zip(*parts, strict=True)] for parts in by_tenth if parts]
+            drawn = panels[", ".join(filter(None, (attack, name)))]["data"]["values"]
+            assert drawn == [
+                {"x": pytest.approx(p / n), "y": pytest.approx(right / n), "few": n < 30} for n, p, right in sums
+            ]
+
+
+@pytest.mark.parametrize("by", [[], ["--by", "attack"], ["--by", "anonymise.k"]])
+def test_reliability_is_drawn_as_a_picture(swept, call, tmp_path, by):
+    done = call("plot", "--of", "reliability", *by, "-o", tmp_path / "p.svg", "--store", swept)
+    assert done.code == 0, done.err
+    text = (tmp_path / "p.svg").read_text()
+    assert text.count("share right") >= (4 if "anonymise.k" in by else 2)
+    assert "expectation_labels" not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--of", "reliability", "--x", "attack"], "--x: a plot of reliability takes no --x; leave it out"),
+        (["--of", "reliabilty"], "--of: there is no plot of 'reliabilty'; figure: a figure (--y)"),
+        (["--of", "reliability", "--by", "anonymise.kk"], "did you mean 'anonymise.k'?"),
+        (["--y", "accuracy"], "--x: a plot of figure needs --x"),
+    ],
+)
+def test_what_no_plot_is_made_of_is_said_in_a_line(swept, call, tmp_path, arguments, said):
+    done = call("plot", *arguments, "-o", tmp_path / "p.svg", "--store", swept)
+    assert done.code == 2
+    assert said in done.err
+    assert done.err.count("\n") == 1
+    assert not (tmp_path / "p.svg").exists()
+
+
+def test_there_is_no_curve_where_nobody_measured_how_sure_attacks_are(tmp_path, call):
+    (tmp_path / "s.yaml").write_text(CHUNKS.replace("accuracy, certain", "accuracy"))
+    assert decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db").ok
+    done = call("plot", "--of", "reliability", "-o", tmp_path / "p.svg", "--store", tmp_path / "s.db")
+    assert done.code == 2
+    assert "nobody measured how sure these attacks are; add certain to the list under measure" in done.err

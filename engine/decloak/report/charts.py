@@ -138,20 +138,27 @@ def scatter(places: Sequence[tuple[str, float, float]], x: str, y: str, about: s
     }
 
 
-def reliability(points: Sequence[tuple[float, float]], title: str, about: str) -> dict[str, Any]:
-    """The share that is right along the probability that was said; who is as right as said lies on the dashed line."""
+def reliability(points: Sequence[tuple[float, float, bool]], title: str, about: str) -> dict[str, Any]:
+    """The share that is right along the probability that was said, and whether that is of few findings: then the point
+    is hollow. Who is as right as said lies on the dashed line.
+    """
     field: dict[str, Any] = {"type": "quantitative", "scale": {"domain": [0, 1]}}
     across, up = field | {"field": "x", "title": "probability"}, field | {"field": "y", "title": "share right"}
     even: dict[str, Any] = {"mark": {"type": "line", "color": GREY, "strokeDash": [4, 3]}}
     even |= {"data": {"values": [{"x": 0, "y": 0}, {"x": 1, "y": 1}]}, "encoding": {"x": across, "y": up}}
-    curve = {"mark": {"type": "line", "color": BLUE, "point": {"color": BLUE}}, "encoding": {"x": across, "y": up}}
+    curve = {"mark": {"type": "line", "color": BLUE}, "encoding": {"x": across, "y": up}}
+    filled = {"condition": {"test": "datum.few", "value": "none"}, "value": BLUE}
+    marked = {
+        "mark": {"type": "point", "stroke": BLUE, "opacity": 1, "size": 40},
+        "encoding": {"x": across, "y": up, "fill": filled},
+    }
     return {
         "title": {"text": title, "limit": WIDTH},
         "description": about,
         "width": WIDTH,
         "height": WIDTH,
-        "data": {"values": [{"x": x, "y": y} for x, y in points]},
-        "layer": [even, curve],
+        "data": {"values": [{"x": x, "y": y, "few": few} for x, y, few in points]},
+        "layer": [even, curve, marked],
     }
 
 

@@ -1,26 +1,40 @@
-"""How sure attacks were, and how right: the section of a page, from the reliability curves that `certain` measures.
+"""How sure attacks were, and how right: the section of a page, and panels, from the curves that `certain` measures.
 
 Repetitions and variants are pooled by summing counts, for a probability says the same whatever it is of.
 """
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+from decloak.errors import DecloakError
 from decloak.measure.kernels.statistics import interval
 from decloak.report import charts
 from decloak.report.page import Drawn, Section, Table
 from decloak.report.sections import PANELS, number
 from decloak.report.study import Study
+from decloak.scenario.plots import ATTACK
 from decloak.store.results import Sureness, attacks_of, sureness_of
 
-__all__ = ["reliability_section"]
+__all__ = ["reliability_panels", "reliability_section"]
 
 LEVELS = (50, 80, 90, 95)
+FEW = 30
+"""Findings below which the share that is right says little."""
 ABOUT = (
     "An attack that is as right as it says lies on the dashed line; below it it is too sure. The probabilities were "
-    "worked out without the originals."
+    f"worked out without the originals. Hollow points are of fewer than {FEW} findings."
 )
 Curve = Sequence[Sureness]
+
+
+def reliability_panels(connection: sqlite3.Connection, study: Study, by: Sequence[str]) -> list[dict[str, Any]]:
+    """A panel for each attack, and for each value of what `by` names."""
+    study.check_keys("--by", by)
+    curves = _curves(connection, study, [key for key in by if key != ATTACK])
+    if not curves:
+        raise DecloakError("nobody measured how sure these attacks are", hint="add certain to the list under measure")
+    return [charts.reliability(_points(curve), title, _said(title, curve)) for title, curve in curves.items()]
 
 
 def reliability_section(connection: sqlite3.Connection, study: Study) -> Section | None:
@@ -28,10 +42,7 @@ def reliability_section(connection: sqlite3.Connection, study: Study) -> Section
     curves = _curves(connection, study)
     if not curves:
         return None
-    panels = [
-        charts.drawn(charts.reliability(_points(curve), attack, _said(attack, curve)), "svg").decode()
-        for attack, curve in list(curves.items())[:PANELS]
-    ]
+    panels = [charts.drawn(panel, "svg").decode() for panel in reliability_panels(connection, study, ())[:PANELS]]
     rows = [[attack, *_tenth(one)] for attack, curve in curves.items() for one in curve]
     caption = "Findings by the probability they were given"
     table = Table(caption, ["attack", "p", "findings", "mean p", "right"], rows, frozenset({2, 3, 4}))
@@ -39,22 +50,23 @@ def reliability_section(connection: sqlite3.Connection, study: Study) -> Section
     return Section("sure", "How sure the attacks are", [ABOUT], [drawn], [_certain(study, list(curves))])
 
 
-def _curves(connection: sqlite3.Connection, study: Study) -> Mapping[str, Curve]:
-    """The curve of every attack but controls, over all runs."""
-    sums: dict[str, dict[int, Sureness]] = {}
+def _curves(connection: sqlite3.Connection, study: Study, by: Sequence[str] = ()) -> Mapping[str, Curve]:
+    """The curve of every attack but controls, over all runs that have the same of what `by` names."""
+    sums: dict[tuple[str, ...], dict[int, Sureness]] = {}
     for run in study.runs:
         controls = {attack.label for attack in attacks_of(connection, run.run) if attack.control}
         for one in sureness_of(connection, run.run):
             if one.attack not in controls:
-                tenths = sums.setdefault(one.attack, {})
+                tenths = sums.setdefault((one.attack, *study.panel(run, one.attack, by)), {})
                 before = tenths.get(one.tenth, Sureness(one.attack, one.tenth, 0, 0, 0))
                 counts = (mine + more for mine, more in zip(before[2:], one[2:], strict=True))
                 tenths[one.tenth] = Sureness(one.attack, one.tenth, *counts)
-    return {attack: [sums[attack][n] for n in sorted(sums[attack])] for attack in study.attacks if attack in sums}
+    in_order = sorted(sums, key=lambda panel: study.attacks.index(panel[0]))
+    return {", ".join(panel): [sums[panel][n] for n in sorted(sums[panel])] for panel in in_order}
 
 
-def _points(curve: Curve) -> list[tuple[float, float]]:
-    return [(one.p / one.findings, one.right / one.findings) for one in curve]
+def _points(curve: Curve) -> list[tuple[float, float, bool]]:
+    return [(one.p / one.findings, one.right / one.findings, one.findings < FEW) for one in curve]
 
 
 def _said(attack: str, curve: Curve) -> str:

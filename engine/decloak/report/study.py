@@ -148,7 +148,7 @@ class Study:
         for run in self.runs:
             for attack in having:
                 figures = self.figures[run.run]
-                panel = tuple(_named(key, self.named(run, attack, key)) for key in by)
+                panel = self.panel(run, attack, by)
                 across = self.named(run, attack, x)
                 row = across, figures.get((y, attack)), figures.get(("chance", attack))
                 cells.setdefault(panel, {}).setdefault(compact(across), []).append(row)
@@ -156,6 +156,10 @@ class Study:
             Series(", ".join(panel), tuple(_point(rows, y) for rows in along.values()))
             for panel, along in cells.items()
         ]
+
+    def panel(self, run: StudyRun, attack: str, by: Sequence[str]) -> tuple[str, ...]:
+        """What an attack and the settings of a run are called in the title of a panel, of those that `by` names."""
+        return tuple(_named(key, self.named(run, attack, key)) for key in by)
 
     def named(self, run: StudyRun, attack: str, key: str) -> Any:
         """Where a figure of a run lies on an axis: a number, or what a value is called among the others."""
@@ -171,17 +175,26 @@ class Study:
             for key, values in self.varied.items()
         }
 
+    @property
+    def _several(self) -> list[str]:
+        """What differs between the runs."""
+        return [*self.varied, *([ATTACK] if len(self.attacks) > 1 else [])]
+
+    def check_keys(self, flag: str, keys: Iterable[str]) -> None:
+        """Refuse keys that do not differ."""
+        for key in keys:
+            if key not in (*self._several, ATTACK):
+                hint = nearest(key, self._several) or f"what differs: {', '.join(self._several) or 'nothing'}"
+                raise DecloakError(f"{shown(key)} does not differ between these runs", flag, hint)
+
     def _check(self, x: str, y: str, by: Sequence[str]) -> None:
         if y not in self.measures:
             hint = nearest(y, self.measures) or f"what was measured: {', '.join(sorted(self.measures))}"
             raise DecloakError(f"no figure {shown(y)} was measured", "--y", hint)
-        several = [*self.varied, *([ATTACK] if len(self.attacks) > 1 else [])]
-        for flag, key in (("--x", x), *(("--by", key) for key in by)):
-            if key not in (*several, ATTACK):
-                hint = nearest(key, several) or f"what differs: {', '.join(several) or 'nothing'}"
-                raise DecloakError(f"{shown(key)} does not differ between these runs", flag, hint)
+        self.check_keys("--x", [x])
+        self.check_keys("--by", by)
         # A mean over what somebody varied on purpose would look like one over repetitions.
-        left = next((key for key in several if key not in (x, *by)), None)
+        left = next((key for key in self._several if key not in (x, *by)), None)
         if left is not None:
             raise DecloakError(f"{shown(left)} differs as well", "--by", f"add --by {left}")
 
