@@ -217,3 +217,23 @@ def test_knowledge_that_is_no_list_is_refused_in_a_line():
     release = decloak.anonymise([["a", "b"], ["a", "b"]], "disassociation", k=2, m=1, max_cluster=2)
     with pytest.raises(decloak.DecloakError, match="the knowledge is '5'; give a list of itemsets"):
         decloak.breach(release, knowledge=5)
+
+
+def test_what_a_notebook_prints_of_many_records_and_figures_is_a_line(tmp_path):
+    few = decloak.Dataset.of([["a", "b"], ["a"]])
+    assert eval(repr(few), {"Dataset": decloak.Dataset}) == few
+    assert repr(decloak.Dataset.of([["secret", "b"]] * 1200)) == (
+        "<Dataset of 1,200 transactions, 2 items, from 'memory'>"
+    )
+    text = "scenario: s\ndata: {generate: clinic, transactions: 12, seed: 3}\nattack: [km_violation]\n"
+    (tmp_path / "s.yaml").write_text(f"{text}anonymise: {{method: cut, k: 2, m: 1, hierarchy: {{by: names}}}}\n")
+    done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+    assert repr(done).startswith("<Run of 's' in ")
+    assert repr(done).endswith(f"s.db': 1 run, {len(done.measures)} figures, ok=True>")
+
+
+def test_first_mistakes_in_a_notebook_are_told_in_a_line(tmp_path):
+    with pytest.raises(DecloakError, match="unknown format 'csv'; long has an item in each row, onehot"):
+        decloak.read(tmp_path / "visits.csv", "csv")
+    with pytest.raises(DecloakError, match=r"the scenario is .*, not a path; write it into a YAML file"):
+        decloak.run({"scenario": "s"})

@@ -16,6 +16,10 @@ from decloak.errors import DecloakError, shown
 __all__ = ["Dataset", "rows_of"]
 
 
+FEW = 10
+"""Transactions that are printed whole."""
+
+
 @dataclass(frozen=True)
 class Dataset:
     """Original transactions: one set of items per person, in the order of the file.
@@ -27,6 +31,12 @@ class Dataset:
     transactions: Sequence[tuple[str, ...]]
     labels: Sequence[str]
     origin: str = "memory"
+
+    def __repr__(self) -> str:
+        """All of it where it is small: a notebook prints what a cell ends in, no place for people's records."""
+        if len(self.transactions) <= FEW:
+            return f"Dataset({self.transactions!r}, {self.labels!r}, {self.origin!r})"
+        return f"<Dataset of {len(self.transactions):,} transactions, {len(self.items):,} items, from {self.origin!r}>"
 
     @cached_property
     def rows(self) -> CodedRows[str]:

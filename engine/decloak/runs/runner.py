@@ -96,6 +96,11 @@ class Run:
     shown: bool = True
     """Whether rows show all transactions of the store."""
 
+    def __repr__(self) -> str:
+        """What it came to in a line: a notebook prints what a cell ends in, and figures are thousands."""
+        runs = "1 run" if len(self.variants) == 1 else f"{len(self.variants)} runs"
+        return f"<Run of {self.scenario!r} in {str(self.store)!r}: {runs}, {len(self.measures)} figures, ok={self.ok}>"
+
     @property
     def ok(self) -> bool:
         """Whether every variant has a release, and every expectation holds in it."""

@@ -57,6 +57,11 @@ class Document:
 
 def load(path: str | Path, overrides: Sequence[str] = ()) -> Document:
     """Read a scenario file with `overrides` ("key=value", dotted keys) put on top; raise `Faults`."""
+    try:
+        parent = Path(path).parent
+    except TypeError:
+        hint = "write it into a YAML file, and give its path"
+        raise DecloakError(f"the scenario is {shown(path)}, not a path", hint=hint) from None
     source, places = _overridden(read_source(path), overrides)
     try:
         plan = check(source, Varying)
@@ -66,7 +71,7 @@ def load(path: str | Path, overrides: Sequence[str] = ()) -> Document:
         raise
     _check_effect(places, plan.vary)
     variants = tuple(combinations(source, plan.repeat.times))
-    folder = Folder(Path(path).parent)
+    folder = Folder(parent)
     fitted = split_by_form(variants, folder)
     checked = [validated(variant, Scenario, context={"folder": folder}) for variant in fitted]
     cases = tuple(

@@ -18,6 +18,9 @@ from decloak.formula import Call, Name, Number, Operation, Term, parse, walk
 __all__ = ["Expectation", "MeasuredValues"]
 
 EPSILON = 1e-9
+FEW = 20
+"""Measures that an error lists."""
+FIGURES = "`decloak show --help` lists the figures"
 DEEPEST = 50
 """Levels an expression may be nested."""
 
@@ -81,7 +84,8 @@ class Expectation:
             yield DecloakError(f"{shown(name)} stands alone", hint=_of_an_attack(name, measures, plain) + advice)
         for measure, attack in self.measures():
             if measure not in measures:
-                hint = nearest(measure, measures) or f"known here: {', '.join(measures)}"
+                known = f"known here: {', '.join(measures)}" if len(measures) <= FEW else FIGURES
+                hint = nearest(measure, measures) or known
                 yield DecloakError(f"no measure {shown(measure)}", hint=hint)
             elif attack not in attacks:
                 hint = nearest(attack, plain) or f"known here: {', '.join(plain) or 'none'}{advice}"

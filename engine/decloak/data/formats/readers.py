@@ -15,6 +15,10 @@ from decloak.errors import DecloakError, nearest, shown
 
 __all__ = ["FORMATS", "find_format", "read"]
 
+SPREADSHEETS = {"csv", "tsv", "txt", "text"}
+"""What files are called that may hold any of several formats."""
+TABULAR = "long has an item in each row, onehot a column for each item, basket a list; `decloak look FILE` tells;"
+
 
 def _entries() -> list[Format]:
     """The entry of every module of the folder, text first, and of that separated values, which most people have."""
@@ -34,7 +38,7 @@ def find_format(name: str, options: Options) -> Format:
     if name == "published":
         raise DecloakError("published transactions are set-generalised, not plain ones", hint=formats)
     if name not in FORMATS:
-        near = nearest(name, FORMATS)
+        near = TABULAR if name.lower() in SPREADSHEETS else nearest(name, FORMATS)
         raise DecloakError(f"unknown format {shown(name)}", hint=f"{near} {formats}" if near else formats)
     for option, value, unset in zip(Options._fields, options, Options(), strict=True):
         if value != unset and option not in FORMATS[name].options:
