@@ -1,8 +1,9 @@
 """Whether three items together, or latent topics, tell more of a disassociated release than its pairs do.
 
-    python benchmarks/effect_beyond_pairs.py RECORDS.dat.gz [--seeds N]
+    python benchmarks/effect_beyond_pairs.py RECORDS.dat.gz [--seeds N] [--records N]
 
-Files, halves, parameters and intervals are those of effect_clusters.py. `expectation` values a unit and an anchor by
+Files, halves, parameters and intervals are those of effect_clusters.py; with `--records` no more than so many of a half
+are published. `expectation` values a unit and an anchor by
 pairs of their items. Added to that value, with a weight:
 
 `triples`   two items of the anchor and one of the unit: how often record chunks show all three, over what their pairs
@@ -273,9 +274,9 @@ def _examples(
     return np.column_stack([*features, more[where]]), share[where], rows[where], half[where], where
 
 
-def run(records: Records, seed: int) -> Iterator[tuple[str, float]]:
+def run(records: Records, seed: int, most: int | None) -> Iterator[tuple[str, float]]:
     mixed = random.Random(seed).sample(records, len(records))
-    others = mixed[len(mixed) // 2 :]
+    others = mixed[len(mixed) // 2 :][:most]
     made = disassociate(others, k=K, m=2, max_cluster=50)
     published = Published(
         made.release, TrueRows(made.release, others, made.truth), term_counts(term_supports(made.release, K))
@@ -293,9 +294,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--seeds", type=int, default=5, help="how many halves are drawn")
+    parser.add_argument("--records", type=int, help="published at most")
     arguments = parser.parse_args()
     records = load(arguments.file)
-    runs = [dict(run(records, seed)) for seed in range(arguments.seeds)]
+    runs = [dict(run(records, seed, arguments.records)) for seed in range(arguments.seeds)]
     print(f"{arguments.file.name}: {len(records):,} records, {arguments.seeds} seeds, 95% intervals")
     for name in runs[0]:
         ours = [figures[name] for figures in runs]

@@ -1,14 +1,14 @@
 """What a disassociated release tells of itself, beside what half of the population tells.
 
-    python benchmarks/effect_clusters.py RECORDS.dat.gz [--seeds N] [--refine] [--without-yardsticks]
+    python benchmarks/effect_clusters.py RECORDS.dat.gz [--seeds N] [--refine] [--records N] [--without-yardsticks]
 
-A file has one record a line, its items apart by blanks, or in a .tsv.gz behind an id and a tab, apart by |. k = 3,
-m = 2, clusters of at most 50; of the records a random half is published, and every seed draws another one.
-`clusters` is `bayes` by the relatedness that `measure: clusters`
-finds in the release, `expectation` the attack that learns from the release, `half` is `bayes` by the log odds ratios in
-the other half, `both` is `expectation` with these beside the relatedness by clusters: who has the release and half of
-the population. `minus half` and `minus both` are the differences from them in accuracy, seed by seed. `labels`,
-`contexts` and `order` are the controls of `expectation`. A mean stands with half of its 95% interval.
+A file has one record a line, its items apart by blanks, or in a .tsv.gz behind an id and a tab, apart by |. k = 3, m
+= 2, clusters of at most 50; of the records a random half is published (`--records`: so many of it at most), and every
+seed draws another one. `clusters` is `bayes` by the relatedness that `measure: clusters` finds in the release,
+`expectation` the attack that learns from the release, `half` is `bayes` by the log odds ratios in the other half,
+`both` is `expectation` with these beside the relatedness by clusters: who has the release and half of the population.
+`minus half` and `minus both` are the differences from them in accuracy, seed by seed. `labels`, `contexts` and
+`order` are the controls of `expectation`. A mean stands with half of its 95% interval.
 
 The yardstick is the rule `exact`, the exact posterior of all that a small cluster may have been: `exact` by what
 `expectation` learns, `counting` where all items are alike, `told` by the log odds ratios in the published records
@@ -66,10 +66,10 @@ def outcomes(
 
 
 def run(
-    records: Records, seed: int, refine: bool, measured: bool
+    records: Records, seed: int, refine: bool, measured: bool, most: int | None
 ) -> tuple[dict[str, float], float, list[tuple[float, bool, int]]]:
     mixed = random.Random(seed).sample(records, len(records))
-    known, others = mixed[: len(mixed) // 2], mixed[len(mixed) // 2 :]
+    known, others = mixed[: len(mixed) // 2], mixed[len(mixed) // 2 :][:most]
     made = disassociate(others, k=3, m=2, max_cluster=50, refine=refine)
     catalogue, release, scores = Catalogue(), made.release, by_clusters(made.release)
     bayes, learned = (catalogue.rule(name).compiled for name in ("bayes", "expectation"))
@@ -133,11 +133,12 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--seeds", type=int, default=10, help="how many halves are drawn")
     parser.add_argument("--refine", action="store_true", help="with joint clusters and their shared chunks")
+    parser.add_argument("--records", type=int, help="published at most")
     parser.add_argument("--without-yardsticks", action="store_true", help="they take longest")
     arguments = parser.parse_args()
     records, measured = load(arguments.file), not arguments.without_yardsticks
     named = YARDSTICKS if measured else ()
-    runs = [run(records, seed, arguments.refine, measured) for seed in range(arguments.seeds)]
+    runs = [run(records, seed, arguments.refine, measured, arguments.records) for seed in range(arguments.seeds)]
     print(f"{arguments.file.name}: {len(records):,} records, {arguments.seeds} seeds, 95% intervals")
     figures = [one for one, *_ in runs]
     against = dict.fromkeys(KNOWN, ("half", "both")) | dict.fromkeys(named, ("expectation",))

@@ -152,9 +152,14 @@ def test_without_a_word_on_the_ladder_an_audit_goes_by_all_that_the_scenario_say
     assert planned["cover"] == "person"
     planned = steps(written(tmp_path, CLINIC, CHUNKS))
     assert planned == {
-        "random": "nothing", "exact": "release", "expectation": "release", "breached": "person", "cover": "person",
+        "random": "nothing", "expectation": "release", "breached": "person", "cover": "person",
         "cover_adjacent": "person",
     }  # fmt: skip
+
+
+def test_a_yardstick_runs_where_it_is_named(tmp_path):
+    planned = steps(written(tmp_path, CLINIC, CHUNKS, "attack: [exact]\n"))
+    assert planned == {"exact": "release"}
 
 
 WRONG = {

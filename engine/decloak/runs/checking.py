@@ -56,7 +56,8 @@ def _audited(case: Combination, catalogue: Catalogue, folder: Folder) -> Combina
     # The folder of a rule says which form of data it is written for.
     folder_of_form = scenario.form.attacks.replace("-", "_")
     rules = [rule for rule in rules if Path(rule.path).parent.name == folder_of_form]
-    fitting = [rule for rule in rules if _can_run(scenario, rule, catalogue, folder)]
+    attacks = [rule for rule in rules if not rule.operator.is_yardstick(rule)]
+    fitting = [rule for rule in attacks if _can_run(scenario, rule, catalogue, folder)]
     if not fitting:
         place = case.fitted.spot(("attack",) if "attack" in case.source.value else ())
         message = "no attack that comes with decloak can run with what is known here"

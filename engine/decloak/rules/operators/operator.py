@@ -244,6 +244,10 @@ class Operator(ABC, Generic[ModelT]):
         """Whether what a rule ranks its findings by is the probability that they are right."""
         return False
 
+    def is_yardstick(self, rule: RuleOf[ModelT]) -> bool:
+        """Whether a rule shows how good another one is, from the same knowledge: nobody who audits needs both."""
+        return False
+
     def rungs(self, rule: RuleOf[ModelT], sources: frozenset[Rung]) -> frozenset[Rung]:
         """The rungs of the ladder of attackers that a rule takes, `sources` being those of how items are related."""
         related = sources if self.by_relatedness(rule) and not self.by_chance(rule) else frozenset[Rung]()

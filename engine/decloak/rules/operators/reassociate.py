@@ -100,6 +100,9 @@ class ReassociateOperator(Operator[ReassociateRule]):
     def by_probability(self, rule: RuleOf[ReassociateRule]) -> bool:
         return bool(rule.compiled.by_probability)
 
+    def is_yardstick(self, rule: RuleOf[ReassociateRule]) -> bool:
+        return rule.model.match == "exact"
+
     def by_relatedness(self, rule: RuleOf[ReassociateRule]) -> bool:
         return not self.by_chance(rule) and rule.compiled.combine != "fitted"  # lifts are the release's own
 
