@@ -91,9 +91,10 @@ def sql_command(query: str, store: Path, form: str) -> None:
 def rows_command(run: str, store: Path) -> None:
     """Show RUN as rows: a number, a variant's name, or last.
 
-    A store keeps what is bulky as arrays, and shows it as rows when a run ends: transactions as those of txn, contains
-    and published_as, distance tables and scores as cell, context and related, strikes as finding, struck and spared.
-    Where they are very many the arrays stay alone (`decloak run --rows`), until this command or a query asks for rows.
+    A store keeps what is bulky as arrays, and shows it as rows when a run ends: transactions as those of txn, contains,
+    published_as and cluster_row, distance tables and scores as cell, context and related, strikes and what was given to
+    whom as finding, struck, spared and assigned. Where they are very many the arrays stay alone (`decloak run --rows`),
+    until this command or a query asks for rows.
     """
     from decloak.store.results import find_run
     from decloak.store.showing import show_run

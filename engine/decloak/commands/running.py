@@ -235,7 +235,7 @@ def _talk(done: "Run", quiet: bool) -> None:
     work = "" if fresh == len(numbers) else f" ({len(numbers) - fresh} of {len(numbers)} were there already)"
     say(f"{which} in {place(done.store)}{work}", err=True)
     if not done.shown:
-        say("note: transactions, distances and strikes are kept as arrays: `decloak rows` shows them as rows", err=True)
+        say("note: transactions, cells and findings are kept as arrays: `decloak rows` shows them as rows", err=True)
 
 
 @contextmanager

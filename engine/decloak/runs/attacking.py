@@ -64,7 +64,7 @@ class Execution(Stages):
         bulky = owners(scope, rule.reads - rule.operator.handed(rule))
         strange = stranger(rule.name, rule.text)
         numbers = {name: self.number("attack", earlier[name].digest) for name in planned.needs}
-        self.ask(Rows({**(bulky if strange else {}), "attack": tuple(numbers.values())}))
+        self.ask(Rows(self._shown(bulky if strange else {}, numbers, earlier)))
         with open_sandbox(self.session.store.path, scope, strange, lends=bulky) as sandbox:
             for name in planned.needs:
                 other, number = earlier[name], numbers[name]
@@ -89,6 +89,14 @@ class Execution(Stages):
             planned=planned, scope=scope, reads=reads, took=took,
             idle=result.idle, notes=result.notes, write=result.writer(), sure=sure,
         )  # fmt: skip
+
+    def _shown(
+        self, bulky: Mapping[str, Sequence[int]], attacks: Mapping[str, int], earlier: Earlier
+    ) -> Mapping[str, Sequence[int]]:
+        """What has to have rows in the store, beside what a rule reads there itself."""
+        behind = {**self.scope.owners, "attack": tuple(attacks.values())}
+        shown = {owner for name in attacks for owner in earlier[name].rule.operator.shown_by}
+        return {**bulky, **{owner: behind[owner] for owner in shown}}
 
     def _sight(self, sandbox: Sandbox, rule: Rule) -> Sight:
         relate = self.scenario.related_by

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from decloak.errors import DecloakError
 
-__all__ = ["damaged", "read_array", "read_texts", "write_array", "write_texts"]
+__all__ = ["damaged", "read_array", "read_floats", "read_numbers", "read_texts", "write_array", "write_texts"]
 
 PLAIN, PACKED = 1, 2
 """How parts are written: little-endian, one after the other; the same, packed by zlib."""
@@ -39,10 +39,12 @@ def write_array(connection: sqlite3.Connection, owner: int, name: str, values: A
     _write(connection, table, owner, name, form, np.asarray(values, f"<{form}").tobytes())
 
 
-def write_texts(connection: sqlite3.Connection, owner: int, name: str, texts: Sequence[str]) -> None:
+def write_texts(
+    connection: sqlite3.Connection, owner: int, name: str, texts: Sequence[str], *, table: str = "array"
+) -> None:
     """Keep names, which have no zero character."""
     content = "".join(f"{text}\0" for text in texts).encode("utf-8", "surrogatepass")
-    _write(connection, "array", owner, name, TEXT, content)
+    _write(connection, table, owner, name, TEXT, content)
 
 
 def _form(values: Array) -> str:
@@ -75,17 +77,35 @@ def read_array(connection: sqlite3.Connection, owner: int, name: str, *, table: 
     return np.frombuffer(content, f"<{form}")
 
 
-def read_texts(connection: sqlite3.Connection, owner: int, name: str) -> tuple[str, ...] | None:
+def read_numbers(connection: sqlite3.Connection, owner: int, name: str, table: str) -> NDArray[np.int64]:
+    """An array of whole numbers from 0 that has to be there."""
+    array = read_array(connection, owner, name, table=table)
+    if array is None or array.dtype.kind == "f" or int(array.min(initial=0)) < 0:
+        raise damaged(owner, name, table)
+    return array.astype(np.int64)
+
+
+def read_floats(connection: sqlite3.Connection, owner: int, name: str, table: str) -> NDArray[np.float64]:
+    """An array of numbers of any kind that has to be there."""
+    array = read_array(connection, owner, name, table=table)
+    if array is None or array.dtype.kind != "f":
+        raise damaged(owner, name, table)
+    return array
+
+
+def read_texts(
+    connection: sqlite3.Connection, owner: int, name: str, *, table: str = "array"
+) -> tuple[str, ...] | None:
     """Names, None where there are none of the name."""
-    form, content = _read(connection, "array", owner, name)
+    form, content = _read(connection, table, owner, name)
     if form is None:
         return None
     try:
-        if form != TEXT or not content.endswith(b"\0"):
-            raise damaged(owner, name)
-        return tuple(content.decode("utf-8", "surrogatepass")[:-1].split("\0"))
+        if form != TEXT or (content and not content.endswith(b"\0")):
+            raise damaged(owner, name, table)
+        return tuple(content.decode("utf-8", "surrogatepass").split("\0")[:-1])
     except UnicodeDecodeError:
-        raise damaged(owner, name) from None
+        raise damaged(owner, name, table) from None
 
 
 def _read(connection: sqlite3.Connection, table: str, owner: int, name: str) -> tuple[str | None, bytes]:

@@ -1,18 +1,35 @@
-"""Who was given what: the findings of a reassociate rule."""
+"""Who was given what, the findings of a reassociate rule: arrays in the store, shown as rows of finding and assigned.
+
+    places       the record that each finding gives a unit to, by its place in the release
+    chunks       the chunk of the unit, by number in `chunk_names`
+    units        the unit, by number in `unit_texts`: its items as a JSON list
+    values       what the row was ranked by; NaN where nothing is known
+
+Findings are numbered in order from `first` on, whether rows show them or not. The rows of clusters lie one after the
+other in the release, so that a place says which cluster and which row it is.
+"""
 
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from functools import cache
-from itertools import groupby
-from operator import itemgetter
+from itertools import chain, groupby, repeat
+from typing import NamedTuple
 
+import numpy as np
+
+from decloak.arrays import Floats, Ints
 from decloak.data.assignment import Assignment
-from decloak.store.inserting import insert_numbered, insert_rows
+from decloak.store.arrays import damaged, read_floats, read_numbers, read_texts, write_array, write_texts
+from decloak.store.bulk import PENDING, Bulk
+from decloak.store.inserting import insert, insert_rows, next_number
 from decloak.store.relations import Derives
 from decloak.store.sandbox import Sandbox
+from decloak.store.transactions import dataset_of, extent
 
-__all__ = ["as_read", "read_assigned", "show_assigned", "write_assigned"]
+__all__ = ["STORED_ASSIGNED", "as_read", "read_assigned", "read_given", "show_assigned", "write_assigned"]
+
+ARRAY = "attack_array"
 
 
 def write_assigned(
@@ -22,23 +39,98 @@ def write_assigned(
     assignments: Iterable[tuple[Assignment, Sequence[float | None]]],
 ) -> None:
     """Write who gets what: a finding for every row a unit was given to, with what the row was ranked by."""
-    txns = {
-        (cluster, row): txn
-        for cluster, row, txn in connection.execute(
-            "select c.number, r.row, r.txn from cluster c join cluster_row r on r.cluster = c.id where c.release = ?",
-            (release,),
-        )
-    }
-    text_of = cache(lambda unit: json.dumps(unit, ensure_ascii=False))  # many rows and clusters have the same units
-    rows = [
-        (txns[cluster, row], name, text, value)
-        for (cluster, chunk, unit, receivers), values in assignments
-        for name, text in [(str(chunk), text_of(unit))]
-        for row, value in zip(receivers, values, strict=True)
-    ]
-    findings = insert_numbered(connection, "finding (attack, round)", [(attack, 1)] * len(rows))
-    numbered = ((finding, *row) for finding, row in zip(findings, rows, strict=True))
-    insert_rows(connection, "assigned (finding, txn, chunk, unit, value)", numbered)
+    given = list(assignments)
+    times = [len(assignment.rows) for assignment, _ in given]
+    clusters = np.repeat(np.array([assignment.cluster for assignment, _ in given], np.int64), times)
+    rows = np.fromiter(chain.from_iterable(assignment.rows for assignment, _ in given), np.int64, len(clusters))
+    values = np.array([value for _, values in given for value in values], np.float64)
+    names = [str(assignment.chunk) for assignment, _ in given]
+    units = [assignment.unit for assignment, _ in given]  # many clusters have the same ones
+    texts = {unit: json.dumps(unit, ensure_ascii=False) for unit in set(units)}
+    arrays = {"places": _starts(connection, release)[clusters] + rows, "values": values}
+    for name, listed, of_each in (
+        ("chunks", "chunk_names", names),
+        ("units", "unit_texts", [texts[unit] for unit in units]),
+    ):
+        different = sorted(set(of_each))
+        number = {text: place for place, text in enumerate(different)}
+        arrays[name] = np.repeat(np.array([number[text] for text in of_each], np.int64), times)
+        write_texts(connection, attack, listed, different, table=ARRAY)
+    for name, array in arrays.items():
+        write_array(connection, attack, name, array, table=ARRAY)
+    first = next_number(connection, "finding")
+    insert(connection, "assigned_extent", attack=attack, first=first, findings=len(clusters), pending=PENDING)
+
+
+def _starts(connection: sqlite3.Connection, release: int) -> Ints:
+    """The place of the first row of each cluster of a release, and of what would come after the last."""
+    sizes = connection.execute("select size from cluster where release = ? order by number", (release,))
+    return np.cumsum([0, *(size for (size,) in sizes)])
+
+
+class _Given(NamedTuple):
+    """Of each finding in order: places of records, chunks and units by number in what follows, and values."""
+
+    places: Ints
+    chunks: Ints
+    units: Ints
+    values: Floats
+    chunk_names: Sequence[str]
+    unit_texts: Sequence[str]
+
+
+def _read(connection: sqlite3.Connection, attack: int) -> _Given | None:
+    row = connection.execute("select findings from assigned_extent where attack = ?", (attack,)).fetchone()
+    if row is None:
+        return None
+    places, chunks, units = (read_numbers(connection, attack, name, ARRAY) for name in ("places", "chunks", "units"))
+    values = read_floats(connection, attack, "values", ARRAY)
+    names, texts = (_texts(connection, attack, name) for name in ("chunk_names", "unit_texts"))
+    if {len(places), len(chunks), len(units), len(values)} != {row[0]}:
+        raise damaged(attack, "places", ARRAY)
+    for name, codes, listed in (("chunks", chunks, names), ("units", units, texts)):
+        if int(codes.max(initial=-1)) >= len(listed):
+            raise damaged(attack, name, ARRAY)
+    return _Given(places, chunks, units, values, names, texts)
+
+
+def _texts(connection: sqlite3.Connection, attack: int, name: str) -> Sequence[str]:
+    texts = read_texts(connection, attack, name, table=ARRAY)
+    if texts is None:
+        raise damaged(attack, name, ARRAY)
+    return texts
+
+
+class _Findings(NamedTuple):
+    """Of each finding in order: cluster, chunk, unit and row; chunks and units by number in lists."""
+
+    clusters: Ints
+    chunks: Ints
+    units: Ints
+    rows: Ints
+    chunk_of: Sequence[int | str]
+    unit_of: Sequence[tuple[str, ...]]
+
+
+def _findings(connection: sqlite3.Connection, attack: int) -> _Findings | None:
+    given = _read(connection, attack)
+    if given is None:
+        return None
+    (release,) = connection.execute("select release from attack where id = ?", (attack,)).fetchone()
+    starts = _starts(connection, release)
+    if int(given.places.max(initial=-1)) >= starts[-1]:
+        raise damaged(attack, "places", ARRAY)
+    clusters = np.searchsorted(starts, given.places, side="right") - 1
+    chunk_of = [int(name) if name.isdigit() else name for name in given.chunk_names]
+    unit_of = [_unit(attack, text) for text in given.unit_texts]
+    return _Findings(clusters, given.chunks, given.units, given.places - starts[clusters], chunk_of, unit_of)
+
+
+def _unit(attack: int, text: str) -> tuple[str, ...]:
+    try:
+        return tuple(json.loads(text))
+    except (ValueError, TypeError, RecursionError):
+        raise damaged(attack, "unit_texts", ARRAY) from None
 
 
 def as_read(assignments: Iterable[Assignment]) -> list[Assignment]:
@@ -53,16 +145,28 @@ def as_read(assignments: Iterable[Assignment]) -> list[Assignment]:
 
 
 def read_assigned(connection: sqlite3.Connection, attack: int) -> list[Assignment]:
-    rows = connection.execute(
-        "select c.number, s.chunk, s.unit, r.row from finding f join assigned s on s.finding = f.id "
-        "join cluster_row r on r.txn = s.txn join cluster c on c.id = r.cluster where f.attack = ? "
-        "order by c.number, s.chunk, s.unit, r.row",
-        (attack,),
-    )
-    unit_of = cache(lambda text: tuple(json.loads(text)))  # many clusters have the same units
+    """Who was given what, by cluster, chunk and unit."""
+    findings = _findings(connection, attack)
+    if findings is None:
+        return []
+    clusters, chunks, units, rows, chunk_of, unit_of = findings
+    order = np.lexsort((rows, units, chunks, clusters))
+    ordered = zip(*(column[order].tolist() for column in (clusters, chunks, units, rows)), strict=True)
     return [
-        Assignment(cluster, int(chunk) if chunk.isdigit() else chunk, unit_of(unit), tuple(r for *_, r in group))
-        for (cluster, chunk, unit), group in groupby(rows, key=itemgetter(0, 1, 2))
+        Assignment(cluster, chunk_of[chunk], unit_of[unit], tuple(row for *_, row in group))
+        for (cluster, chunk, unit), group in groupby(ordered, key=lambda finding: finding[:3])
+    ]
+
+
+def read_given(connection: sqlite3.Connection, attack: int) -> list[Assignment]:
+    """The same, a row at a time in the order of the findings."""
+    findings = _findings(connection, attack)
+    if findings is None:
+        return []
+    columns = (column.tolist() for column in findings[:4])
+    return [
+        Assignment(cluster, findings.chunk_of[chunk], findings.unit_of[unit], (row,))
+        for cluster, chunk, unit, row in zip(*columns, strict=True)
     ]
 
 
@@ -75,3 +179,35 @@ def show_assigned(sandbox: Sandbox, attack: int, derives: Derives) -> None:
         "join main.assigned s on s.finding = f.id join main.cluster_row r on r.txn = s.txn "
         f"join main.cluster l on l.id = r.cluster where f.attack = {int(attack)} and l.number >= 0",
     )
+
+
+def _show(connection: sqlite3.Connection, attack: int, into: str) -> None:
+    given = _read(connection, attack)
+    assert given is not None
+    first, release = connection.execute(
+        "select e.first, a.release from assigned_extent e join attack a on a.id = e.attack where e.attack = ?",
+        (attack,),
+    ).fetchone()
+    numbers = range(first, first + len(given.places))
+    insert_rows(connection, f"{into}finding (id, attack, round)", zip(numbers, repeat(attack), repeat(1), strict=False))
+    txns = given.places + extent(connection, dataset_of(connection, release)).first
+    chunks = map(given.chunk_names.__getitem__, given.chunks.tolist())
+    units = map(given.unit_texts.__getitem__, given.units.tolist())
+    rows = zip(numbers, txns.tolist(), chunks, units, given.values.tolist(), strict=True)  # SQLite reads NaN as null
+    insert_rows(connection, f"{into}assigned (finding, txn, chunk, unit, value)", rows)
+
+
+STORED_ASSIGNED = Bulk(
+    owner="attack",
+    extent="assigned_extent",
+    rows="2 * findings",
+    unlike=(
+        "(select count(*) from finding f where f.attack = e.attack) <> iif(e.pending is null, e.findings, 0) or exists "
+        "(select 1 from finding f where f.id >= e.first and f.id < e.first + e.findings and f.attack <> e.attack)"
+    ),
+    tables=("finding", "assigned"),
+    of_run="select attack from run_attack where run = ?1",
+    show=_show,
+    indexes={"finding_attack": "finding (attack)", "assigned_txn": "assigned (txn)"},
+)
+"""Who was given what."""

@@ -31,7 +31,7 @@ def write_clusters(
     items = item_numbers(connection, _names(release))
     sizes = ((number, position, cluster.size) for position, cluster in enumerate(release.clusters))
     clusters = insert_numbered(connection, "cluster (release, number, size)", sizes)
-    _write_rows(connection, dataset, release, clusters, items)
+    write_transactions(connection, dataset, CodedRows.of(release.transactions), release.ids, items.__getitem__)
     joints = insert_numbered(connection, "joint (release, number)", ((number, n) for n in range(len(release.joints))))
     members = zip(joints, release.joints, strict=True)
     joins = ((joint, clusters[position]) for joint, data in members for position in data.clusters)
@@ -60,17 +60,6 @@ def _names(release: Disassociated) -> Iterator[str]:
     for joint in release.joints:
         for chunk in joint.shared_chunks:
             yield from chunk.items
-
-
-def _write_rows(
-    connection: sqlite3.Connection, dataset: int, data: Disassociated, clusters: Sequence[int], items: Mapping[str, int]
-) -> None:
-    whole = write_transactions(connection, dataset, CodedRows.of(data.transactions), data.ids, items.__getitem__)
-    txns = range(whole.first, whole.first + whole.transactions)
-    numbered = zip(clusters, data.clusters, strict=True)
-    places = ((number, row) for number, cluster in numbered for row in range(cluster.size))
-    rows = ((txn, *place) for txn, place in zip(txns, places, strict=True))
-    insert_rows(connection, "cluster_row (txn, cluster, row)", rows)
 
 
 def _write_chunks(connection: sqlite3.Connection, chunks: Sequence[_StoredChunk], items: Mapping[str, int]) -> None:

@@ -12,11 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decloak.arrays import Floats
 from decloak.data.tables import AttackTable
-from decloak.store.arrays import damaged, read_array, write_array
+from decloak.store.arrays import damaged, read_floats, read_numbers, write_array
 from decloak.store.bulk import PENDING, Bulk
 from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers
 from decloak.store.releases import generalised_numbers
@@ -89,24 +88,17 @@ def _keep_tables(
 
 def read_distances(connection: sqlite3.Connection, scoring: int) -> list[Floats]:
     """The distances of every table of a scoring, in order, NaN where there is no score."""
-    heights, widths = (_whole_numbers(connection, scoring, name) for name in ("heights", "widths"))
-    d = read_array(connection, scoring, "d", table=ARRAY)
+    heights, widths = (read_numbers(connection, scoring, name, ARRAY) for name in ("heights", "widths"))
+    d = read_floats(connection, scoring, "d", ARRAY)
     if len(heights) != len(widths):
         raise damaged(scoring, "heights", ARRAY)
     shapes = list(zip(heights.tolist(), widths.tolist(), strict=True))
     ends = list(accumulate(height * width for height, width in shapes))  # of any size, in a store that is damaged
-    if d is None or d.dtype.kind != "f" or len(d) != (ends[-1] if ends else 0):
+    if len(d) != (ends[-1] if ends else 0):
         raise damaged(scoring, "d", ARRAY)
     return [
         d[end - height * width : end].reshape(height, width) for (height, width), end in zip(shapes, ends, strict=True)
     ]
-
-
-def _whole_numbers(connection: sqlite3.Connection, scoring: int, name: str) -> NDArray[np.int64]:
-    array = read_array(connection, scoring, name, table=ARRAY)
-    if array is None or array.dtype.kind == "f" or int(array.min(initial=0)) < 0:
-        raise damaged(scoring, name, ARRAY)
-    return array.astype(np.int64)
 
 
 def _show(connection: sqlite3.Connection, scoring: int, into: str) -> None:
@@ -130,7 +122,7 @@ def _contexts(
 ) -> Iterator[tuple[int, int, int]]:
     """Each table and row with an item of its context, as the store orders them."""
     lengths, codes, items = (
-        _whole_numbers(connection, scoring, f"context_{name}") for name in ("lengths", "codes", "items")
+        read_numbers(connection, scoring, f"context_{name}", ARRAY) for name in ("lengths", "codes", "items")
     )
     if len(lengths) != len(places) or lengths.sum() != len(codes) or int(codes.max(initial=-1)) >= len(items):
         raise damaged(scoring, "context_lengths", ARRAY)

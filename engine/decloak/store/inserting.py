@@ -94,7 +94,8 @@ def insert_numbered(connection: sqlite3.Connection, into: str, rows: Iterable[Se
 
 _KEPT = {
     "txn": "select coalesce(max(first + transactions), 1) from extent",
-    "finding": "select coalesce(max(first + findings), 1) from attack_extent",
+    "finding": "select coalesce(max(first + findings), 1) from "
+    "(select first, findings from attack_extent union all select first, findings from assigned_extent)",
 }
 """Numbers that are taken by what no rows show yet."""
 

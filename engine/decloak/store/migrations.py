@@ -196,11 +196,51 @@ def _keep_tables(connection: sqlite3.Connection, scoring: int) -> None:
     connection.execute("insert into scoring_extent values (?, ?, ?, null)", counts)
 
 
+def _keep_assigned(database: "Database") -> None:
+    """Who was given what is kept as arrays, and shown as rows; rows of clusters are made with those of transactions."""
+    connection = database.conn
+    _make(connection, "assigned_extent")
+    attacks = (
+        "select a.id, e.first from attack a join rule u on u.id = a.rule join release l on l.id = a.release "
+        "join extent e on e.dataset = l.dataset "
+        "where u.form = 'reassociate' and a.id not in (select attack from assigned_extent) order by a.id"
+    )
+    for attack, first in connection.execute(attacks).fetchall():
+        _keep_given(connection, attack, first)
+    connection.execute(
+        "delete from cluster_row where cluster in (select c.id from cluster c join release l on l.id = c.release "
+        "join extent e on e.dataset = l.dataset where e.pending is not null)"
+    )
+
+
+def _keep_given(connection: sqlite3.Connection, attack: int, first: int) -> None:
+    import numpy as np
+
+    from decloak.store.arrays import write_array, write_texts
+
+    rows = connection.execute(
+        "select s.txn - ?, s.chunk, s.unit, s.value, f.id from finding f join assigned s on s.finding = f.id "
+        "where f.attack = ? order by f.id",
+        (first, attack),
+    ).fetchall()
+    for column, name, texts in ((1, "chunks", "chunk_names"), (2, "units", "unit_texts")):
+        different = sorted({row[column] for row in rows})
+        number = {text: place for place, text in enumerate(different)}
+        codes = np.array([number[row[column]] for row in rows], np.int64)
+        write_array(connection, attack, name, codes, table="attack_array")
+        write_texts(connection, attack, texts, different, table="attack_array")
+    write_array(connection, attack, "places", np.array([row[0] for row in rows], np.int64), table="attack_array")
+    write_array(connection, attack, "values", np.array([row[3] for row in rows], np.float64), table="attack_array")
+    counts = (attack, rows[0][-1] if rows else 1, len(rows))
+    connection.execute("insert into assigned_extent values (?, ?, ?, null)", counts)
+
+
 MIGRATIONS: Mapping[int, Migration] = {
     2: _renew_views,  # node and edge show what is published alone
     3: _keep_arrays,
     4: _keep_strikes,
     5: _pack_arrays,
     6: _keep_scores,
+    7: _keep_assigned,
 }
 """By the version they lead to."""

@@ -10,13 +10,12 @@ import math
 import sqlite3
 from collections.abc import Mapping, Sequence
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decloak.arrays import Floats, Ints
-from decloak.store.arrays import damaged, read_array, write_array
+from decloak.store.arrays import damaged, read_floats, read_numbers, write_array
 from decloak.store.bulk import PENDING, Bulk
 from decloak.store.inserting import insert, insert_rows, item_numbers
 
@@ -63,22 +62,15 @@ def _keep_pairs(connection: sqlite3.Connection, relatedness: int, pairs: _Pairs)
 
 
 def _read_pairs(connection: sqlite3.Connection, relatedness: int) -> _Pairs:
-    items, a, b = (_array(connection, relatedness, name, "iu") for name in ("items", "a", "b"))
-    scores = _array(connection, relatedness, "scores", "f")
+    items, a, b = (read_numbers(connection, relatedness, name, ARRAY) for name in ("items", "a", "b"))
+    scores = read_floats(connection, relatedness, "scores", ARRAY)
     row = connection.execute("select pairs from relatedness_extent where relatedness = ?", (relatedness,)).fetchone()
     for name, codes in (("a", a), ("b", b)):
-        if not -1 < int(codes.min(initial=0)) <= int(codes.max(initial=0)) < max(1, len(items)):
+        if int(codes.max(initial=-1)) >= len(items):
             raise damaged(relatedness, name, ARRAY)
     if row is None or {len(a), len(b), len(scores)} != {row[0]}:
         raise damaged(relatedness, "scores", ARRAY)
     return _Pairs(items[a], items[b], scores)
-
-
-def _array(connection: sqlite3.Connection, relatedness: int, name: str, kinds: str) -> NDArray[Any]:
-    array = read_array(connection, relatedness, name, table=ARRAY)
-    if array is None or array.dtype.kind not in kinds:
-        raise damaged(relatedness, name, ARRAY)
-    return array
 
 
 def read_pair_scores(connection: sqlite3.Connection, relatedness: int) -> dict[tuple[str, str], float | None]:

@@ -10,6 +10,7 @@ import numpy as np
 from decloak.arrays import Floats
 from decloak.data.assignment import Assignment
 from decloak.store.arrays import damaged, read_array, write_array
+from decloak.store.assigned import read_given
 from decloak.store.strikes import findings_count, read_strikes
 
 __all__ = [
@@ -91,13 +92,9 @@ def probable_gifts(connection: sqlite3.Connection, attack: int) -> list[Probable
     all_p = probabilities(connection, attack)
     if all_p is None:
         return []
-    rows = connection.execute(
-        "select c.number, s.chunk, s.unit, r.row from finding f join assigned s on s.finding = f.id "
-        "join cluster_row r on r.txn = s.txn join cluster c on c.id = r.cluster where f.attack = ? order by f.id",
-        (attack,),
-    ).fetchall()
+    gifts = read_given(connection, attack)
     return [
-        ProbableGift(Assignment(cluster, int(chunk) if chunk.isdigit() else chunk, tuple(json.loads(unit)), (row,)), p)
-        for (cluster, chunk, unit, row), p in zip(rows, all_p.tolist(), strict=bool(rows))  # strikes are no gifts
+        ProbableGift(gift, p)
+        for gift, p in zip(gifts, all_p.tolist(), strict=bool(gifts))  # strikes are no gifts
         if np.isfinite(p)
     ]

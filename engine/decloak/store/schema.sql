@@ -38,7 +38,8 @@ CREATE TABLE contains (
 ) STRICT, WITHOUT ROWID;
 
 -- How much a data set holds, and whether rows show it: its transactions are kept as arrays, from which the rows of txn,
--- contains, published_as and truth_origin are made when a run ends, or by `decloak rows` where a store is large.
+-- contains, published_as, cluster_row and truth_origin are made when a run ends, or by `decloak rows` where a store is
+-- large.
 CREATE TABLE extent (
   dataset INTEGER PRIMARY KEY REFERENCES dataset (id) ON DELETE CASCADE, -- the data set
   first INTEGER NOT NULL,        -- number of its first transaction; the others follow
@@ -83,9 +84,19 @@ CREATE TABLE attack_extent (
   pending TEXT                   -- null when its rows are there, else in words that they are not
 ) STRICT;
 
+-- How many findings a reassociate rule has, and whether rows show them: who was given what is kept as arrays, from which
+-- the rows of finding and assigned are made when a run ends, or by `decloak rows` where a store is large.
+CREATE TABLE assigned_extent (
+  attack INTEGER PRIMARY KEY REFERENCES attack (id) ON DELETE CASCADE, -- the attack
+  first INTEGER NOT NULL,        -- number of its first finding; the others follow
+  findings INTEGER NOT NULL,     -- how many findings it has
+  pending TEXT                   -- null when its rows are there, else in words that they are not
+) STRICT;
+
 -- What eliminate rules struck and spared, as arrays of numbers: tables, rows, cols, rounds, groups (0 table, 1 row,
 -- 2 column), suspicions, thresholds and weights of every strike in order, and spared_tables and so on of what was left.
--- They are packed by zlib (version 2).
+-- What reassociate rules gave to whom: places (of the records in the release), chunks and units (by place in chunk_names
+-- and unit_texts) and values. And probabilities, of the findings of either. They are packed by zlib (version 2).
 CREATE TABLE attack_array (
   attack INTEGER NOT NULL REFERENCES attack (id) ON DELETE CASCADE, -- the attack
   name TEXT NOT NULL,            -- what the array holds

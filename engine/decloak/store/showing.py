@@ -1,11 +1,12 @@
 """Rows of what is kept as arrays, made for somebody who asks for them."""
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 
-from decloak.store.bulk import lend_rows, make_rows, pending_owners, rows_of, rows_of_all
+from decloak.store.assigned import STORED_ASSIGNED
+from decloak.store.bulk import Bulk, lend_rows, make_rows, pending_owners, rows_of, rows_of_all
 from decloak.store.distance_tables import STORED_TABLES
 from decloak.store.opening import Store, connect_readonly, open_store
 from decloak.store.pair_scores import STORED_PAIRS
@@ -17,16 +18,19 @@ __all__ = ["BULK", "USUAL_ROWS", "lend", "show", "show_all", "show_if_usual", "s
 
 USUAL_ROWS = 2_000_000
 """Rows of a store of usual size: they are made when a run ends."""
-BULK = (STORED_TRANSACTIONS, STORED_PAIRS, STORED_TABLES, STORED_STRIKES)
+BULK = (STORED_TRANSACTIONS, STORED_PAIRS, STORED_TABLES, STORED_STRIKES, STORED_ASSIGNED)
 """All that is kept as arrays and shown as rows."""
 
 
 def show(store: Store, owners: Mapping[str, Iterable[int]]) -> None:
     """Make the rows that have not been made yet, of owners by what they are."""
+    among = {owner: set(numbers) for owner, numbers in owners.items()}
+    _show_missing(store, lambda bulk, number: number in among.get(bulk.owner, ()))
+
+
+def _show_missing(store: Store, is_wanted: Callable[[Bulk, int], bool] = lambda bulk, number: True) -> None:
     connection = store.connection
-    missing = {
-        bulk: sorted(set(owners.get(bulk.owner, ())).intersection(pending_owners(connection, bulk))) for bulk in BULK
-    }
+    missing = {bulk: [n for n in pending_owners(connection, bulk) if is_wanted(bulk, n)] for bulk in BULK}
     if any(missing.values()):
         with store.stage(checked=False):
             for bulk, numbers in missing.items():
@@ -40,10 +44,6 @@ def lend(connection: sqlite3.Connection, owners: Mapping[str, Iterable[int]]) ->
 
 def _is_whole(connection: sqlite3.Connection) -> bool:
     return not any(pending_owners(connection, bulk) for bulk in BULK)
-
-
-def _show_missing(store: Store) -> None:
-    show(store, {bulk.owner: pending_owners(store.connection, bulk) for bulk in BULK})
 
 
 def show_if_usual(store: Store, most: int | None = None) -> bool:

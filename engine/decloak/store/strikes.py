@@ -132,7 +132,11 @@ def read_strikes(connection: sqlite3.Connection, attack: int) -> Strikes | None:
 
 
 def findings_count(connection: sqlite3.Connection, attack: int) -> int:
-    row = connection.execute("select findings from attack_extent where attack = ?", (attack,)).fetchone()
+    row = connection.execute(
+        "select findings from attack_extent where attack = ?1 union all "
+        "select findings from assigned_extent where attack = ?1",
+        (attack,),
+    ).fetchone()
     if row is None:
         row = connection.execute("select count(*) from finding where attack = ?", (attack,)).fetchone()
     return int(row[0])

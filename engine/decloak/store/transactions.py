@@ -146,11 +146,26 @@ def _show(connection: sqlite3.Connection, dataset: int, into: str) -> None:
             insert_rows(connection, f"{into}{table}", shown)
 
 
-def _show_truth(connection: sqlite3.Connection, dataset: int) -> None:
+def _show_more(connection: sqlite3.Connection, dataset: int) -> None:
+    _show_clusters(connection, dataset)
     first = extent(connection, dataset).first
     marked = read_marked(connection, dataset) + np.array((first, 0))
     insert_rows(connection, "truth_marked (txn, item)", marked.tolist())
     _make_origins(connection, dataset, first)
+
+
+def _show_clusters(connection: sqlite3.Connection, dataset: int) -> None:
+    """Make the rows of clusters: those of one after those of the other."""
+    whole = extent(connection, dataset)
+    clusters = connection.execute(
+        "select c.id, c.size from release l join cluster c on c.release = l.id where l.dataset = ? order by c.number",
+        (dataset,),
+    ).fetchall()
+    if clusters and sum(size for _, size in clusters) != whole.transactions:
+        raise damaged(dataset, "lengths")
+    places = ((cluster, row) for cluster, size in clusters for row in range(size))
+    rows = ((txn, *place) for txn, place in enumerate(places, whole.first))
+    insert_rows(connection, "cluster_row (txn, cluster, row)", rows)
 
 
 def _elements(
@@ -185,19 +200,24 @@ def _make_origins(connection: sqlite3.Connection, dataset: int, first: int) -> N
 STORED_TRANSACTIONS = Bulk(
     owner="dataset",
     extent="extent",
-    rows="transactions + elements",
+    rows=(
+        "transactions + elements + (select coalesce(sum(c.size), 0) "
+        "from release l join cluster c on c.release = l.id where l.dataset = extent.dataset)"
+    ),
     unlike=(
         "(select count(*) from txn x where x.dataset = e.dataset) <> iif(e.pending is null, e.transactions, 0) "
         "or exists (select 1 from txn x where x.id >= e.first and x.id < e.first + e.transactions "
-        "and x.dataset <> e.dataset)"
+        "and x.dataset <> e.dataset) or exists (select 1 from release l join cluster c on c.release = l.id "
+        "where l.dataset = e.dataset "
+        "and (select count(*) from cluster_row r where r.cluster = c.id) <> iif(e.pending is null, c.size, 0))"
     ),
-    tables=("txn", "contains", "published_as", "truth_origin", "truth_marked"),
+    tables=("txn", "contains", "published_as", "truth_origin", "truth_marked", "cluster_row"),
     of_run=(
         "select l.dataset from run r join release l on l.id = r.release where r.id = ?1 union "
         "select o.original from run r join truth_release o on o.release = r.release where r.id = ?1"
     ),
     show=_show,
-    show_more=_show_truth,
+    show_more=_show_more,
     indexes={"contains_item": "contains (item)", "published_as_generalised": "published_as (generalised)"},
     lent={  # typed as those of the store: SQLite goes by an index only where types are alike
         "txn": "(id integer primary key, dataset integer, position integer, label text)",

@@ -212,6 +212,8 @@ class Operator(ABC, Generic[ModelT]):
     """What a rule derives, under its own name."""
     fits: frozenset[FormName] = frozenset(FormName)
     """The published forms it can attack."""
+    shown_by: tuple[str, ...] = ("attack",)
+    """What has to have rows where a rule reads what another found, by what they are of."""
     in_order: bool = False
     """Whether a test of a rule expects findings in the order in which they were made."""
 

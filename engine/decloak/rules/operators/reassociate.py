@@ -79,6 +79,7 @@ class ReassociateOperator(Operator[ReassociateRule]):
     model = ReassociateRule
     columns = ("cluster", "chunk", "unit", "row")
     fits = frozenset({FormName.DISASSOCIATED})
+    shown_by = ("attack", "dataset")
 
     def sentence_columns(self, derives: Derives) -> tuple[str, ...]:
         return ("transaction", "cluster", "row", "chunk", "unit", "value")
