@@ -1,5 +1,6 @@
 """Whom somebody finds who knows some items of a person, in releases of every form, against the definitions."""
 
+import json
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +12,7 @@ import decloak
 import naive_linkage as naive
 from decloak.data.content import Chunk, Joint
 from decloak.data.disassociated import Disassociated
+from decloak.data.generators.clinic import generate
 from decloak.data.rows import CodedRows
 from decloak.lazy import sparse
 from decloak.measure import linkage, lookup
@@ -319,3 +321,28 @@ def test_a_page_shows_the_headlines_of_all_variants_and_the_rest_when_asked(ran)
     assert [table.folded for table in folded] == [True, True]
     assert len(section.items) == len(set(section.items)) == 9  # none is held out, so that there is no control
     assert "found: people rightly named by taking any candidate." in section.items
+
+
+def test_the_records_of_a_sample_in_a_file_are_the_control_unless_they_may_be_the_answers(ran, tmp_path):
+    method, _ = METHODS["coat"]
+    others = [*generate(58, 11).transactions, *generate(90, 3).transactions[:2]]
+    (tmp_path / "others.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in others))
+    known = "attacker: {knows: [language, {sample: others.jsonl, format: jsonl}]}\n"
+    done, connection = ran(method, "[rba]", further=known)
+    figures = done.variants[0].measures
+    original = form_of(connection, 1).hold(connection, 1).original
+    population = Population(original.rows, "moderate")
+    people = population.others(CodedRows.of([tuple(row) for row in others]))["2"]
+    shares = {name: figures[f"{name}_2_before", "rba"] for name in ("guessed", "control", "gain")}
+    baseline = shares["control"] / people.guessable
+    assert 0 < baseline < 1
+    right = shares["guessed"] / population.people["2"].guessable
+    assert shares["gain"] == pytest.approx((right - baseline) / (1 - baseline))
+    alike = sum(set(row) in list(map(set, original.transactions)) for row in others)
+    assert alike >= 2
+    assert linkage.ALSO_HERE.format(60, alike) in notes_of(connection, done.variants[0].run)
+    (tmp_path / "others.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in others[:30]))
+    again, _ = ran(method, "[rba]", further=known)
+    assert again.variants[0].measures["control_2_before", "rba"] != shares["control"]
+    done, _ = ran(method, "[rba]", further=known.replace("jsonl}", "jsonl, published: true}"))
+    assert ("control_2_before", "rba") not in done.variants[0].measures

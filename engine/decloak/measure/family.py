@@ -73,8 +73,9 @@ class Family:
     `measure` takes an `AttackedRelease` and the settings by name. `rule_forms` are those of rules whose findings it
     says something of, None for any; `columns` are what a relation must have for that. One of `strikes` says something
     of every rule that strikes members, be it by the facts of a query. Of one that is `of_release` all attacks have the
-    same figures; of one that is `knowing` they depend on what the attacker knows. What is `always` measured no scenario
-    lists, what is `usual` where it lists nothing. What is shown `in_lines` has one for a figure, its ways side by side.
+    same figures; of one that is `knowing` they depend on what the attacker knows, of one that is `by_others` on the
+    sample that is known. What is `always` measured no scenario lists, what is `usual` where it lists nothing. What is
+    shown `in_lines` has one for a figure, its ways side by side.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Family:
     columns: frozenset[str] = frozenset()
     of_release: bool = False
     knowing: bool = False
+    by_others: bool = False
     always: bool = False
     usual: bool = False
     in_lines: bool = False

@@ -1,6 +1,6 @@
 """Whom somebody links to a record who knows some items of a person, and what further item is inferred."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
@@ -19,6 +19,7 @@ from decloak.yaml.part import Part
 __all__ = ["FAMILY", "LinkageSettings"]
 
 DRAWN = "linkage is of {:,} people drawn from {:,}"
+ALSO_HERE = "control is of {:,} records that are not in the data; {:,} of them are like one that is"
 NOTHING_DONE = "linkage is of what is published alone for an attack that strikes nothing and gives nothing to anybody"
 
 
@@ -43,8 +44,16 @@ def _measure(attacked: AttackedRelease[HeldRelease], *, model: Model, k: int) ->
         figures += release.figures(level, k, control.get(level))
         figures += _after(release, level, attacked, k, control.get(level))
     notes = [DRAWN.format(release.drawn, len(held.original.rows))] if release.drawn < len(held.original.rows) else []
+    notes += [] if others is None else _also_here(others.transactions, held.original.transactions)
     did = attacked.idle or any(name.startswith("found_") and name.count("_") == 1 for _, name, *_ in figures)
     return figures, "; ".join(notes if did else [*notes, NOTHING_DONE]) or None
+
+
+def _also_here(others: Iterable[Iterable[str]], original: Iterable[Iterable[str]]) -> Iterator[str]:
+    """A note where records of a sample may be those of people who are in the data."""
+    here, sampled = set(map(frozenset, original)), [*map(frozenset, others)]
+    if alike := sum(record in here for record in sampled):
+        yield ALSO_HERE.format(len(sampled), alike)
 
 
 class _Release:
@@ -134,4 +143,5 @@ FAMILY = Family(
     fits=frozenset(FormName) - {FormName.DISTANCES},
     settings=LinkageSettings,
     in_lines=True,
+    by_others=True,
 )

@@ -181,7 +181,7 @@ class Execution(Stages):
     def _held_out(self) -> Dataset | None:
         """The records of people who are not in the data."""
         scenario, seed = self.scenario, self.plan.variant.seed
-        return None if scenario.held_out is None else self.inputs.sample(scenario, seed).records
+        return self.inputs.sample(scenario, seed).records if scenario.others_known else None
 
     def measure(self, planned: Planned) -> None:
         """See that an attack that is there, or about to be, is measured."""

@@ -195,5 +195,7 @@ def _measures(
     for family in (*always(), *map(by_name, scenario.families)):
         if family.says_of(rule.model.form, rule.derives.columns):
             settings = scenario.settings_of(family.name)
-            contents = [inputs.digest_of(settings[key]) for key in family.files]
+            contents: list[object] = [inputs.digest_of(settings[key]) for key in family.files]
+            if family.by_others and scenario.others_known:
+                contents.append(inputs.identity(scenario.attacker.sample))
             yield family, _key(family.name, attack, settings, contents), settings

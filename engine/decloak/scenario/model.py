@@ -169,6 +169,11 @@ class Scenario(Varying):
         return None if self.attacker.sample is None else self.attacker.sample.share
 
     @property
+    def others_known(self) -> bool:
+        """Whether the attacker knows records of people who are not in the data."""
+        return self.attacker.sample is not None and not self.attacker.sample.published
+
+    @property
     def offline(self) -> bool:
         """Whether it goes by the counts that the store keeps, and asks for no more."""
         return self.related_by is not None and self.related_by.goes_by_kept
