@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import decloak
+from conftest import ROOT
 from decloak.anonymisers.kernels.disassociation import disassociate
+from decloak.attack.logistic import isotonic
 from decloak.attack.selftrained import likenesses
 from decloak.attack.tables import tables
 from decloak.counting.ascending import among
@@ -173,3 +175,21 @@ def test_the_truth_has_no_part_in_it(tmp_path, call):
     decloak.run(tmp_path / "t.yaml", store=tmp_path / "t.db")
     with closing(connect_readonly(tmp_path / "t.db")) as connection:
         assert probabilities(connection, 1) == pytest.approx(known)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(1, 9)), min_size=1, max_size=20))
+def test_a_levelled_curve_is_the_nearest_that_never_falls(points):
+    from scipy.optimize import isotonic_regression
+
+    values, weights = (np.array(part) for part in zip(*points, strict=True))
+    nearest = isotonic_regression(values, weights=weights.astype(float)).x
+    assert isotonic(values, weights) == pytest.approx(nearest, abs=1e-9)
+
+
+def test_tosses_of_a_coin_are_not_said_to_be_certain(tmp_path):
+    decloak.run(ROOT / "scenarios" / "quickstart.yaml", store=tmp_path / "s.db")
+    with closing(connect_readonly(tmp_path / "s.db")) as connection:
+        (tossed,) = connection.execute("select attack from run_attack where label = 'ra'").fetchone()
+        p = probabilities(connection, tossed)
+    assert p is not None
+    assert p.max() < 0.9  # chance is .75, and nothing tells one toss from another

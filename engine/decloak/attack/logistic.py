@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decloak.arrays import Floats
+from decloak.arrays import Floats, Ints
 
-__all__ = ["Calibrated", "Logistic", "learn", "learn_calibrated"]
+__all__ = ["Calibrated", "Logistic", "isotonic", "learn", "learn_calibrated"]
 
 ROUNDS = 50
 PARTS = 20
@@ -66,19 +66,38 @@ class Calibrated(NamedTuple):
         return np.asarray((1 - TRACE) * np.interp(p, self.given, self.true) + TRACE * p)
 
 
-def learn_calibrated(features: Floats, kind: Floats, half: Floats) -> Calibrated:
+def learn_calibrated(features: Floats, kind: Floats, half: Floats, *, levelled: bool = False) -> Calibrated:
     """Learn from all cells; calibrate by those of each half (0 or 1) judged by what the other half teaches.
 
     A straight line in the logs of odds fits no data exactly: cells are judged too surely in the middle. So the curve is
-    the share of the kind in each of as many equal parts of the cells, by what is given to them, made to rise.
+    the share of the kind in each of as many equal parts of the cells, by what is given to them, made to rise: each is
+    raised to the highest before it, or `levelled` with those before it that are higher. Of few cells the highest so far
+    is soon one by chance.
     """
     given = np.empty(len(kind))
     for side in (0, 1):
         given[half == side] = learn(features[half != side], kind[half != side]).probability(features[half == side])
     order = np.argsort(given, kind="stable")
     parts = np.array_split(order, min(PARTS, len(order)))
-    true = np.maximum.accumulate([kind[part].mean() for part in parts])
+    shares, counts = np.array([kind[part].mean() for part in parts]), np.array([len(part) for part in parts])
+    true = isotonic(shares, counts) if levelled else np.maximum.accumulate(shares)
     return Calibrated(learn(features, kind), np.array([given[part].mean() for part in parts]), np.asarray(true))
+
+
+def isotonic(values: Floats, weights: Ints) -> Floats:
+    """The values that never fall and are nearest to these in weighted squares: neighbours that fall become their mean.
+
+    >>> isotonic(np.array([0.2, 0.9, 0.5, 1.0]), np.array([1, 1, 3, 1])).round(3).tolist()
+    [0.2, 0.6, 0.6, 1.0]
+    """
+    levels: list[tuple[float, int, int]] = []
+    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
+        mean, whole, count = value, weight, 1
+        while levels and levels[-1][0] >= mean:
+            before, size, many = levels.pop()
+            mean, whole, count = (before * size + mean * whole) / (size + whole), size + whole, many + count
+        levels.append((mean, whole, count))
+    return np.repeat([mean for mean, _, _ in levels], [count for _, _, count in levels])
 
 
 def _design(x: Floats) -> Floats:

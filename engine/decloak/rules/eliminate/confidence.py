@@ -37,7 +37,7 @@ def confident(
     half = np.concatenate([np.full(len(part), table % 2) for table, part in zip(rehearsed, right, strict=True)])
     if len(set(zip(half.tolist(), kind.tolist(), strict=True))) < 4:
         return unsure("on one half of the tables of plain items all strikes were alike: too little to go by")
-    classifier = learn_calibrated(_features(list(rehearsed.values())), kind, half)
+    classifier = learn_calibrated(_features(list(rehearsed.values())), kind, half, levelled=True)
     return known(classifier.probability(_features(list(done.values()))))
 
 
