@@ -200,6 +200,35 @@ def test_csv_and_tables_have_the_rows_of_the_json(call, store, arguments):
         assert len(table.out.splitlines()) == len(lines) + 1  # the rule below the head
 
 
+COUNTED_LATER = """
+import sys, time
+from pathlib import Path
+import decloak.counting.guarantees as guarantees
+from decloak.cli import main
+count = guarantees.RareSets.count
+def waiting(self):
+    until = time.monotonic() + 30
+    while not Path("go on").exists():
+        if time.monotonic() > until:
+            sys.exit("nobody has read what is printed first")
+        time.sleep(0.01)
+    return count(self)
+guarantees.RareSets.count = waiting
+main(["check", "b.txt", "--input", "basket", "--k", "2", "--m", "3", "--most", "2", "--format", "csv"])
+"""
+
+
+def test_check_prints_the_first_violations_before_it_has_counted_all(tmp_path):
+    (tmp_path / "b.txt").write_text("milk, bread, salt\nmilk\ntea\n")
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", COUNTED_LATER], cwd=tmp_path, **pipes) as process:
+        assert [process.stdout.readline() for _ in range(3)] == ["itemset,support\n", "bread,1\n", "salt,1\n"]
+        assert process.poll() is None
+        (tmp_path / "go on").touch()
+        rest, said = process.communicate(timeout=60)
+    assert (rest, said, process.returncode) == ("", "7 violations, 5 more not shown\n", 3)
+
+
 def test_check_prints_json_and_has_its_exit_codes(call, tmp_path):
     (tmp_path / "b.txt").write_text("milk, bread\nmilk\n")
     basket = ["check", tmp_path / "b.txt", "--input", "basket"]

@@ -295,7 +295,7 @@ def test_who_waits_for_loops_to_be_compiled_is_told_and_it_is_none_of_what_an_at
     finally:
         compiled._WATCH.wall -= 1000
     lines = ProgressLines()
-    for stage in ("attack", *[f"attack: {compiled.COMPILING}"] * 2, "attack"):
+    for stage in ("attack", *[f"attack: {compiled.compiling()}"] * 2, "attack"):
         lines.stage(stage)
     line = "attack: compiling loops, once for all runs to come; it takes a quarter of a minute or so\n"
     assert capsys.readouterr().err == line

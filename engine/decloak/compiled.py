@@ -16,11 +16,11 @@ from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
 
-__all__ = ["COMPILING", "compiled", "inner", "spent_compiling", "telling"]
+__all__ = ["COMPILING", "compiled", "compiling", "inner", "spent_compiling", "telling"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-COMPILING = "compiling loops, once for all runs to come"
+COMPILING = "compiling loops, "
 
 
 def compiled(function: Function) -> Function:
@@ -30,7 +30,7 @@ def compiled(function: Function) -> Function:
     try:
         kernel: Function = jit(cache=True)(function)
     except RuntimeError:  # no folder for the cache can be written
-        kernel = jit(function)
+        kernel, _WATCH.kept = jit(function), False
     return kernel
 
 
@@ -42,11 +42,19 @@ def inner(function: Function) -> Function:
     return kernel
 
 
+def compiling() -> str:
+    """What is told whoever waits."""
+    return COMPILING + (
+        "once for all runs to come" if _WATCH.kept else "as every run has to that may write them nowhere"
+    )
+
+
 class _Watch:
-    """Seconds that compiling took in this process so far."""
+    """Seconds that compiling took in this process so far, and whether what comes of it is kept."""
 
     def __init__(self) -> None:
         self.cpu = self.wall = 0.0
+        self.kept = True
         self.depth = 0  # functions are compiled inside others
 
     def notify(self, event: Any) -> None:

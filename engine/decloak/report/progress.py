@@ -61,7 +61,7 @@ class ProgressLines(Progress):
         self._compiles = False
 
     def stage(self, name: str) -> None:
-        if name.endswith(COMPILING) and not self._compiles:
+        if COMPILING in name and not self._compiles:
             self._compiles = True
             say(f"{name}; it takes a quarter of a minute or so", err=True)
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from decloak.anonymisers.method import Method, NewRelease
 from decloak.arrays import Floats
-from decloak.compiled import COMPILING, telling
+from decloak.compiled import compiling, telling
 from decloak.data.dataset import Dataset
 from decloak.data.tables import AttackTable, Pair
 from decloak.data.text.order import sorted_warning
@@ -89,7 +89,7 @@ class Stages:
 
     def telling(self, kind: str) -> AbstractContextManager[None]:
         """Inside, tell who listens that a stage of this kind waits for loops to be compiled."""
-        return telling(lambda begins: self.progress(f"{kind}: {COMPILING}" if begins else kind))
+        return telling(lambda begins: self.progress(f"{kind}: {compiling()}" if begins else kind))
 
     @once
     def original(self) -> int | None:
