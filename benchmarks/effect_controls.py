@@ -80,17 +80,17 @@ def ran(folder: Path, form: str, name: str, records: Records, seeds: int, most: 
     return store
 
 
-def row(store: Path, attack: str, seeds: int) -> tuple[Lead, dict[str, float]]:
-    """The lead of the attack over all runs, and the share that is right of each attack."""
+def row(store: Path, attack: str, seeds: int) -> tuple[Lead | None, dict[str, float]]:
+    """The lead of the attack over all runs, if it claims anything, and the share that is right of each attack."""
     with closing(connect_readonly(store)) as connection:
         runs = [run._replace(variant="") for run in read_runs(connection, list(range(1, seeds + 1)))]
-        (lead,) = leads_of(connection, runs, [attack])
+        leads = leads_of(connection, runs, [attack])
         pooled = [claim for run in runs for claim in claims_of(connection, run.run) if claim.scope == POOLED]
     shares = {}
     for label in dict.fromkeys(claim.attack for claim in pooled):
         mine = [claim for claim in pooled if claim.attack == label]
         shares[label] = sum(claim.right for claim in mine) / sum(claim.tried for claim in mine)
-    return lead, shares
+    return (leads[0] if leads else None), shares
 
 
 def line(cells: Sequence[str]) -> str:
@@ -107,6 +107,9 @@ def rows(folder: Path, only: str | None, forms: Sequence[str], seeds: int, most:
         for form, attack in ((form, ATTACKS[form]) for form in forms):
             with TemporaryDirectory() as place:
                 lead, shares = row(ran(Path(place), form, name, records, seeds, most), attack, seeds)
+            if lead is None:
+                yield [name, form, *["-"] * (len(CONTROLS) + 2), "-", "nothing to go by"]
+                continue
             mean, low, high, *_ = lead.interval
             tried, by_chance = lead.pooled.tried, lead.pooled.by_chance
             right = [shares.get(label) for label in (attack, *(f"{attack}_{control}" for control in CONTROLS))]
