@@ -402,6 +402,19 @@ def test_scores_with_right_checksums_that_make_no_sense_are_refused(call, pendin
     assert f"of {WHOSE[kind]} 1 is damaged; name another store" in said.err
 
 
+def test_scores_that_are_there_twice_are_an_error_of_one_line(call, pending):
+    with open_store(pending) as store, store.stage() as connection:
+        for name in ("a", "b"):
+            codes = read_array(connection, 1, name, table="relatedness_array").copy()
+            codes[1] = codes[0]
+            connection.execute("delete from relatedness_array where name = ?", (name,))
+            arrays.write_array(connection, 1, name, codes, table="relatedness_array")
+    said = call("rows", "last", "--store", pending)
+    assert said.code == 2
+    assert "the arrays of relatedness 1 are damaged: they make no rows of related; name another store" in said.err
+    assert not rows_of(pending, "txn")["txn"]
+
+
 def test_tables_of_another_shape_than_their_rows_and_columns_are_refused(pending):
     with open_store(pending) as store, store.stage() as connection:
         heights, widths = (read_array(connection, 1, name, table="scoring_array") for name in ("heights", "widths"))

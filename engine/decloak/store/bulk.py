@@ -5,8 +5,11 @@ extent     the table that says of each owner how much it has, and in `pending` w
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+from decloak.errors import DecloakError
 
 __all__ = ["LENT", "PENDING", "Bulk", "lend_rows", "make_rows", "pending_owners", "rows_of", "rows_of_all"]
 
@@ -56,11 +59,22 @@ def make_rows(connection: sqlite3.Connection, bulk: Bulk, owners: Iterable[int])
     for index in bulk.indexes if anew else ():
         connection.execute(f"drop index if exists {index}")
     for owner in waiting:
-        bulk.show(connection, owner, "")
-        bulk.show_more(connection, owner)
+        with _told(bulk, owner):
+            bulk.show(connection, owner, "")
+            bulk.show_more(connection, owner)
         connection.execute(f"update {bulk.extent} set pending = null where {bulk.owner} = ?", (owner,))
     for index, columns in bulk.indexes.items() if anew else ():
         connection.execute(f"CREATE INDEX {index} ON {columns}")
+
+
+@contextmanager
+def _told(bulk: Bulk, owner: int) -> Iterator[None]:
+    """Arrays may be sound one by one, and yet say something twice: then they are not decloak's."""
+    try:
+        yield
+    except sqlite3.IntegrityError:
+        message = f"the arrays of {bulk.owner} {owner} are damaged: they make no rows of {' and '.join(bulk.tables)}"
+        raise DecloakError(message, hint="name another store, and run the scenario into it") from None
 
 
 def rows_of(connection: sqlite3.Connection, bulk: Bulk, owners: Iterable[int]) -> int:
@@ -80,5 +94,6 @@ def lend_rows(connection: sqlite3.Connection, bulk: Bulk, owners: Iterable[int])
     for table, columns in bulk.lent.items():
         connection.execute(f"create temp table {LENT}{table} {columns}")
     for owner in wanted:
-        bulk.show(connection, owner, f"temp.{LENT}")
+        with _told(bulk, owner):
+            bulk.show(connection, owner, f"temp.{LENT}")
     return frozenset(bulk.lent)
