@@ -829,3 +829,10 @@ def test_what_is_compared_ends_with_what_to_make_of_it(call, tmp_path):
     assert re.search(r"^\d+ figures differ, \d+ others are the same, of one run alone, or of people\.$", said.out, re.M)
     assert "raw data" in said.out
     assert not any(line.startswith("risk ") for line in said.out.splitlines())
+
+
+def test_without_any_word_the_help_is_printed_as_it_is(call):
+    said = call()
+    assert said.code in (0, 2)  # by the version of click
+    assert (said.out + said.err).startswith("Usage: decloak ")
+    assert "decloak: " not in said.out + said.err

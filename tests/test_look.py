@@ -164,6 +164,7 @@ def test_what_is_published_is_told_from_data(tmp_path):
         (b"a,b\rc,d\r", "carriage return alone"),
         (b"[\n[1]\n]\n", "JSON value over several lines"),
         (b"id,a,b\n1,TRUE,FALSE\n2,FALSE,TRUE\n3,TRUE,TRUE\n", "write 0 and 1 instead"),
+        (b"id;a;b\n1;1,0;0,0\n2;0,0;1,0\n3;1,0;1,0\n", "a column an item, with '0,0', '1,0': write 0 and 1 instead"),
         (b"1,a\n1,b\n2,a\n2,c\n3,b\n3,d\n4,a\n4,b\n5,c\n", "without a header"),
         (b'{"user": "x", "tags": ["a"]}\n', "JSON objects with the keys 'user', 'tags'"),
         (b'a,b "c" d\n', "quotes stand where none may"),

@@ -115,7 +115,11 @@ def _code(arguments: list[str] | None) -> int:
         _say(str(error))
         return EXIT_INPUT
     except click.ClickException as error:
-        _say(_plain(error))
+        if type(error).__name__ == "NoArgsIsHelpError":  # of click 8.2; before that the help went to stdout
+            with suppress(OSError):
+                say(error.format_message(), err=True)
+        else:
+            _say(_plain(error))
         return EXIT_INPUT
     except click.exceptions.Exit as error:
         return error.exit_code

@@ -25,7 +25,7 @@ from decloak.errors import shown
 __all__ = ["Guess", "guess_rows"]
 
 PLAIN = Options()
-_MARKED = {"true", "false", "t", "f", "yes", "no", "y", "n", "x", "", "0", "1", "0.0", "1.0", "?"}
+_MARKED = {"true", "false", "t", "f", "yes", "no", "y", "n", "x", "", "0", "1", "0.0", "1.0", "0,0", "1,0", "?"}
 """What stands in tables of marks that are not 0 and 1."""
 
 
