@@ -1,6 +1,7 @@
 """Expectations: what they may say, how they are judged when something is undefined, how they are told."""
 
 import doctest
+from contextlib import closing
 from itertools import product
 
 import pytest
@@ -9,8 +10,12 @@ from hypothesis import strategies as st
 
 import decloak
 from decloak.errors import DecloakError
+from decloak.report.assemble import page_of
+from decloak.report.ci import SIGNS
 from decloak.scenario import expect
 from decloak.scenario.expect import Expectation
+from decloak.store.opening import connect_readonly
+from decloak.store.studies import read_runs
 
 TRUE, FALSE, UNKNOWN = "f(one) > 0", "f(one) > 2", "f(none) > 0"
 VALUES = {("f", "one"): 1.0, ("f", "none"): None}
@@ -261,3 +266,6 @@ def test_what_is_judged_by_means_says_so_and_over_how_many(tmp_path):
     assert sure.endswith("holds (mean of 4 repetitions)")
     assert partly.endswith(f"cannot be judged (only {count} of 4 repetitions have a figure)")
     assert [verdict.holds for verdict in done.verdicts] == [True, None]
+    with closing(connect_readonly(tmp_path / "s.db")) as connection:
+        page = page_of(connection, done.store, read_runs(connection), evidence=False, originals=False)
+    assert page.expectations == [(SIGNS[verdict.holds], verdict.text) for verdict in done.verdicts]

@@ -17,11 +17,13 @@ from browser import browser
 from decloak.measure.kernels.statistics import Interval
 from decloak.report import charts
 from decloak.report.card import risk_cards
+from decloak.report.names import nameless
 from decloak.report.page import Card, Drawn, Findings, Page, Section, Table, rendered
 from decloak.report.risk_section import grouped
 from decloak.report.sections import sweep_section
 from decloak.report.study import Point, Series, Study
 from decloak.store.opening import connect_readonly
+from decloak.store.results import notes_of
 from decloak.store.studies import chosen_runs, read_runs
 
 HOSTILE = (
@@ -407,3 +409,25 @@ def test_runs_of_one_data_set_are_drawn_as_they_are(tmp_path):
     _, study = study_of_kind(tmp_path, "{anonymise.size: [2, 4]}")
     assert study.over_data is None
     assert sweep_section(study).title == "What changes with anonymise.size"
+
+
+def test_no_name_of_an_item_is_on_a_page_unless_asked_for(call, tmp_path):
+    rows = ["gout, flu, a's", "gout, flu", "flu, cold", "gout, cold", "a's, cold", "a's, flu"] * 2
+    (tmp_path / "d.txt").write_text("\n".join(f"{row}, fever" for row in rows))
+    (tmp_path / "s.yaml").write_text(
+        "scenario: s\ndata: {file: d.txt, format: basket}\nrelate: {measure: ngd, source: release}\nattack: [tba]\n"
+        'anonymise: {method: sets, sets: [[gout, flu], ["a\'s", cold]]}\n'
+    )
+    decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+    with closing(connect_readonly(tmp_path / "s.db")) as connection:
+        assert any("'fever'" in note for note in notes_of(connection, 1)), "a note has to name one"
+    page = html.unescape(report(call, tmp_path / "s.db", tmp_path / "p.html"))
+    assert not [name for name in ("gout", "flu", "cold", "a's", "fever") if re.search(rf"\b{name}\b", page)]
+    assert "sets: 4 items in 2 lists" in page
+    named = html.unescape(report(call, tmp_path / "s.db", tmp_path / "q.html", "--with-evidence"))
+    assert "gout" in named
+
+
+def test_notes_count_the_items_that_they_name():
+    notes = ["1 of 2: 'x' and 1 more", "for 'a' with 'b', 'x' with 'a'", "nothing", "'no item'"]
+    assert nameless(notes, {"x", "a", "b"}) == ["1 of 2: 2 items", "for 4 items", "nothing", "'no item'"]

@@ -12,6 +12,7 @@ from decloak.report.beside import attack_pairs
 from decloak.report.ci import SIGNS
 from decloak.report.drawing import comparison_svg
 from decloak.report.linkage_section import linkage_sections
+from decloak.report.names import nameless
 from decloak.report.page import Drawn, Findings, Page, Section, Table
 from decloak.report.reliability import reliability_section
 from decloak.report.risk_section import risk_parts
@@ -40,6 +41,7 @@ def page_of(
     verdict = conclusion(connection, study)
     risk = risk_parts(connection, study)
     notes = list(dict.fromkeys(note for run in runs for note in notes_of(connection, run.run)))
+    names = set[str]() if evidence else {name for (name,) in connection.execute("select name from item")}
     sections = (
         risk.section,
         who_section(study),
@@ -50,8 +52,8 @@ def page_of(
         costs_section(study),
         _weakest(connection, study, originals),
         _evidence(connection, runs[-1].run) if evidence else None,
-        limits_section(notes),
-        making_section(study, store.name),
+        limits_section(nameless(notes, names)),
+        making_section(study, store.name, names),
     )
     shown = [text for asked, text in ((evidence, "findings about records"), (originals, "original items")) if asked]
     return Page(
@@ -74,12 +76,14 @@ def _expectations(study: Study) -> list[tuple[str, str]]:
     judged = []
     for name, runs in study.variants:
         keys = dict.fromkeys(key for run in runs for key in study.figures[run])
-        means = {key: interval(study.values(runs, *key)).mean for key in keys}
+        over = {key: interval(study.values(runs, *key)) for key in keys}
+        means, counts = ({key: getattr(over[key], part) for key in keys} for part in ("mean", "n"))
         config = next(run.config for run in study.runs if run.variant == name)
         for text in config.get("expect") or ():
             expectation = Expectation.parse(text)
             where = f"{name}: " if len(study.variants) > 1 else ""
-            judged.append((SIGNS[expectation.holds(means)], f"{where}{expectation.explain(means)}"))
+            holds, said = expectation.judged(means, counts, len(runs))
+            judged.append((SIGNS[holds], f"{where}{said}"))
     return judged
 
 

@@ -1,7 +1,7 @@
 """The sections of a page that are made of figures: attacks beside chance, what varies, costs, how it was made."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import yaml
@@ -13,6 +13,7 @@ from decloak.measure.registry import FAMILIES, by_name, figure_titles
 from decloak.report import charts
 from decloak.report.beside import AttackPair, all_pairs, basis
 from decloak.report.knowledge import listed
+from decloak.report.names import nameless_config
 from decloak.report.page import Drawn, Section, Table
 from decloak.report.study import Numbers, Point, Series, Study, flat
 from decloak.scenario.plots import ATTACK, Plot, Plots
@@ -204,8 +205,8 @@ def limits_section(notes: Sequence[str]) -> Section:
     return Section("limits", "What this does not say", items=[*fixed, *notes])
 
 
-def making_section(study: Study, store: str) -> Section:
-    """The scenario as it ran, versions, seeds, and the command that repeats it."""
+def making_section(study: Study, store: str, names: Set[str]) -> Section:
+    """The scenario as it ran, without the names of items, versions, seeds, and the command that repeats it."""
     seeds = ", ".join(str(seed) for seed in dict.fromkeys(run.seed for run in study.runs))
     first = study.runs[0]
     counted = "1 run" if len(study.runs) == 1 else f"{len(study.runs)} runs"
@@ -213,7 +214,7 @@ def making_section(study: Study, store: str) -> Section:
         f"decloak {__version__}; {counted}, first started {first.started} UTC; seeds {seeds}.",
         f"To see it again: decloak report {' '.join(str(run.run) for run in study.runs[:1])} --store {store}",
     ]
-    config = _said({**first.config, "vary": study.varied})
+    config = _said(nameless_config({**first.config, "vary": study.varied}, names))
     text = yaml.safe_dump(config, default_flow_style=None, sort_keys=False, allow_unicode=True, width=100)
     return Section("making", "How it was made", lines, code=text)
 

@@ -227,20 +227,13 @@ def _summed_up(
 
 
 def _judged(expectation: Expectation, spot: Place, measures: Sequence[Measure], variant: str, times: int) -> Verdict:
-    """An expectation of a variant, by means over so many repetitions.
-
-    A figure that some of them lack is undefined, as it is where one alone lacks it: nobody knows what it would be.
-    """
-    named = [measure for measure in measures if (measure.measure, measure.attack) in expectation.measures()]
-    values = {(measure.measure, measure.attack): measure.value for measure in named if measure.n == times}
-    fewest = min((measure.n for measure in named), default=0)
-    text = expectation.explain(values)
-    if times > 1 and fewest:
-        few = f"only {fewest} of {times} repetitions have a figure"
-        text += f" ({f'mean of {times} repetitions' if fewest == times else few})"
-    elif not measures:
+    """An expectation of a variant, by means over so many repetitions."""
+    named = {(measure.measure, measure.attack): measure for measure in measures}
+    means, counts = ({key: getattr(named[key], part) for key in named} for part in ("value", "n"))
+    holds, text = expectation.judged(means, counts, times)
+    if not measures:
         text += " (no release)"
-    return Verdict(variant, expectation.holds(values), text, expectation.text, spot.line, spot.column)
+    return Verdict(variant, holds, text, expectation.text, spot.line, spot.column)
 
 
 def _over_repetitions(runs: Iterable[RunVariant]) -> Iterable[Measure]:

@@ -108,6 +108,20 @@ class Expectation:
     def explain(self, values: MeasuredValues) -> str:
         return f"{_with_values(self.root, values)} {_VERDICTS[self.holds(values)]}"
 
+    def judged(
+        self, means: MeasuredValues, counts: Mapping[tuple[str, str], int], times: int
+    ) -> tuple[bool | None, str]:
+        """Whether it holds by the means over so many repetitions, and why; `counts` are those that have each figure.
+
+        A figure that some of them lack is undefined, as it is where one alone lacks it: nobody knows what it would be.
+        """
+        values = {key: means.get(key) for key in self.measures() if counts.get(key) == times}
+        text, fewest = self.explain(values), min((counts.get(key, 0) for key in self.measures()), default=0)
+        if times > 1 and fewest:
+            few = f"only {fewest} of {times} repetitions have a figure"
+            text += f" ({f'mean of {times} repetitions' if fewest == times else few})"
+        return self.holds(values), text
+
 
 def _is_measure(node: Term) -> bool:
     return isinstance(node, Call) and node.name not in _FOLDS
