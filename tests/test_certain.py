@@ -189,10 +189,10 @@ def test_reliability_is_drawn_as_a_picture(swept, call, tmp_path, by):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--of", "reliability", "--x", "attack"], "--x: a plot of reliability takes no --x; leave it out"),
+        (["--of", "reliability", "--x", "attack"], "--of reliability takes no --x; leave it out"),
         (["--of", "reliabilty"], "--of: there is no plot of 'reliabilty'; figure: a figure (--y)"),
         (["--of", "reliability", "--by", "anonymise.kk"], "did you mean 'anonymise.k'?"),
-        (["--y", "accuracy"], "--x: a plot of figure needs --x"),
+        (["--y", "accuracy"], "--of figure needs --x; `decloak plot --help` says"),
     ],
 )
 def test_what_no_plot_is_made_of_is_said_in_a_line(swept, call, tmp_path, arguments, said):

@@ -10,6 +10,7 @@ import pytest
 
 import decloak
 from decloak.data.text.documents import Documents, TextOptions
+from decloak.relate.clusters import ClustersSource
 from decloak.relate.corpus_build import build
 from decloak.rules.reassociate.fitted import fitted_scores
 from decloak.store.opening import connect_readonly
@@ -332,3 +333,21 @@ def test_who_learns_from_a_disassociated_release_weighs_each_measure_by_itself(f
     assert len(first) == 2
     assert first[0] > first[1] > 0  # clusters know every pair, counts some
     assert all(one == first for one in seen)  # its controls as well
+
+
+def test_each_of_several_measures_is_asked_once(folder, monkeypatch):
+    asked, scored = [], ClustersSource.scored
+
+    def counting(self, pairs, supplies):
+        asked.append(len(pairs))
+        return scored(self, pairs, supplies)
+
+    monkeypatch.setattr(ClustersSource, "scored", counting)
+    path = scenario(folder, "[{measure: clusters}, {measure: ngd, source: counts, file: counts.csv}]", "disassociated")
+    path.write_text(path.read_text().replace("attack: [aba]", "attack: [expectation]"))
+    first = decloak.run(path, store="store.db").variants[0].measures
+    assert len(asked) == 1
+    text = path.read_text().replace("attack: [expectation]", "attack: [expectation, bayes]")
+    path.write_text(text.replace("scenario: s", "scenario: of what is kept\nmeasure: [accuracy, certain]"))
+    again = decloak.run(path, store="store.db").variants[0].measures
+    assert again["accuracy", "expectation"] == first["accuracy", "expectation"]

@@ -18,7 +18,7 @@ from decloak.data.formats.folder import Folder
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError, shown
 from decloak.relate.ngd import Scored
-from decloak.relate.relatedness import Relatedness, Supplies
+from decloak.relate.relatedness import Related, Relatedness, Supplies
 from decloak.yaml.part import Found
 
 __all__ = ["CombinedBase", "combined"]
@@ -81,16 +81,23 @@ class CombinedBase(Relatedness):
         for part in self.parts:
             part.check(folder)
 
+    def related(self, pairs: Sequence[Pair], supplies: Supplies) -> Related:
+        apart = [part.scored(pairs, supplies) for part in self.parts]
+        together = self._together(apart)
+        return Related(self.measure, self.origin, *together, [one.distances for one in apart])
+
     def scored(self, pairs: Sequence[Pair], supplies: Supplies) -> Scored:
+        return self._together([part.scored(pairs, supplies) for part in self.parts])
+
+    def _together(self, apart: Sequence[Scored]) -> Scored:
         """The distances by all measures, taken together; what each did not know is told."""
-        scored = [part.scored(pairs, supplies) for part in self.parts]
         warnings = []
-        for title, (distances, lines) in zip(self.titles, scored, strict=True):
+        for title, (distances, lines) in zip(self.titles, apart, strict=True):
             warnings += [f"{title}: {line}" for line in lines]
             absent = sum(score is None for score in distances.values())
             if absent:
                 warnings.append(f"{title}: no score for {absent} of {len(distances)} pairs, which go by the rest")
-        return Scored(combined([distances for distances, _ in scored], self.by, self.weights), warnings)
+        return Scored(combined([distances for distances, _ in apart], self.by, self.weights), warnings)
 
 
 def combined(

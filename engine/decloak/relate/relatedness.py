@@ -53,12 +53,15 @@ class Supplies(NamedTuple):
 
 
 class Related(NamedTuple):
-    """Scores of pairs, with the measure, where it comes from, and what it could not use."""
+    """Scores of pairs, with the measure, where it comes from, and what it could not use; `apart` are those by each
+    measure, where several were taken together.
+    """
 
     measure: str
     origin: str
     scores: Mapping[Pair, float | None]
     warnings: Sequence[str]
+    apart: Sequence[Mapping[Pair, float | None]] = ()
 
 
 class Relatedness(Part):

@@ -29,9 +29,9 @@ class Picture:
         """The panels; options that are missing, or that it takes no notice of, are refused."""
         for name, value in options.items():
             if name in self.needs and value is None:
-                raise DecloakError(f"a plot of {self.name} needs --{name}", f"--{name}", "`decloak plot --help` tells")
+                raise DecloakError(f"--of {self.name} needs --{name}", hint="`decloak plot --help` says what that is")
             if name not in self.needs and value is not None:
-                raise DecloakError(f"a plot of {self.name} takes no --{name}", f"--{name}", "leave it out")
+                raise DecloakError(f"--of {self.name} takes no --{name}", hint="leave it out")
         return self.draw(connection, study, options, by)
 
 

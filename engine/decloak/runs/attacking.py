@@ -123,9 +123,11 @@ class Execution(Stages):
         relate = self.scenario.related_by
         if relate is None or len(relate.parts) < 2:
             return ()
+        _ = self.relatedness
         pairs = self.form.pairs(self.held, self.scenario.nearest)
+        apart = self._scores_apart or [part.related(pairs, self.supplies).scores for part in relate.parts]
         return [
-            PairScores(part.related(pairs, self.supplies).scores, part.closer, part.unrelated) for part in relate.parts
+            PairScores(scores, part.closer, part.unrelated) for scores, part in zip(apart, relate.parts, strict=True)
         ]
 
     @cached_property

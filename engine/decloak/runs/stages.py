@@ -42,6 +42,7 @@ class Stages:
     session: Session
     _anonymised: NewRelease | None = field(default=None, init=False)
     _scores: Mapping[Pair, float | None] | None = field(default=None, init=False)
+    _scores_apart: Sequence[Mapping[Pair, float | None]] = field(default=(), init=False)
     _tables: Sequence[AttackTable] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -159,7 +160,7 @@ class Stages:
         relate, form, held = self.scenario.related_by, self.form, self.held
         assert relate is not None
         scored = relate.related(form.pairs(held, self.scenario.nearest), self.supplies)
-        self._scores = scored.scores
+        self._scores, self._scores_apart = scored.scores, scored.apart
         return partial(
             pair_scores.write_relatedness,
             digest=key, measure=scored.measure, origin=scored.origin, scores=scored.scores, warnings=scored.warnings,
