@@ -18,7 +18,7 @@ from decloak.store.opening import connect_readonly
 
 if TYPE_CHECKING:
     from decloak.measure.kernels.statistics import Interval
-    from decloak.report.change import Beside, Change
+    from decloak.report.change import FigureChange, RunComparison
 
 __all__ = ["compare_command"]
 
@@ -44,33 +44,33 @@ def compare_command(runs: tuple[str, ...], store: Path, form: str) -> None:
     with closing(connect_readonly(store)) as connection:
         from decloak.commands.carding import print_comparison
         from decloak.report.card import risk_cards
-        from decloak.report.change import Beside, compared_runs
+        from decloak.report.change import RunComparison, compared_runs
         from decloak.report.study import Study
 
         numbers = [results.find_run(connection, run) for run in runs]
         study = Study.of(connection, compared_runs(connection, list(zip(titles, runs, numbers, strict=True))))
-        beside = Beside(study)
+        comparison = RunComparison(study)
         if form != "table":
-            emit(*_measures(names, beside), form)
+            emit(*_measures(names, comparison), form)
             return
         measured = {family for number in numbers for family in results.measured_families(connection, number)}
         cards = risk_cards(connection, study)
         said = print_comparison(study, cards)
-    _print_changes(names, beside, beside.changes(measured, cards))
+    _print_changes(names, comparison, comparison.changes(measured, cards))
     if said:
         say(f"\n{said}")
 
 
-def _measures(names: Sequence[str], beside: "Beside") -> tuple[Sequence[str], list[list[object]]]:
+def _measures(names: Sequence[str], comparison: "RunComparison") -> tuple[Sequence[str], list[list[object]]]:
     """All figures, and of two the change with the bounds of its interval and the number of pairs."""
     from decloak.measure.registry import figure_titles
 
     rows: list[list[object]] = []
     counts = {title.name for title in figure_titles().values() if title.count}
-    for measure, attack in dict.fromkeys(key for figures in beside.figures for key in figures):
-        known = [figures.get((measure, attack)) for figures in beside.figures]
-        values = [None if figure is None else figure.value for figure in known]
-        change = beside.change((measure, attack))
+    for measure, attack in dict.fromkeys(key for figures in comparison.figures for key in figures):
+        of_runs = [figures.get((measure, attack)) for figures in comparison.figures]
+        values = [None if figure is None else figure.value for figure in of_runs]
+        change = comparison.change((measure, attack))
         of_two = [] if change is None else [change.mean, change.low, change.high, change.n]
         if measure in counts:
             values, of_two[:1] = list(map(as_count, values)), list(map(as_count, of_two[:1]))
@@ -78,9 +78,9 @@ def _measures(names: Sequence[str], beside: "Beside") -> tuple[Sequence[str], li
     return ("attack", "measure", *names, *(("change", "low", "high", "pairs") if len(names) == 2 else ())), rows
 
 
-def _print_changes(names: Sequence[str], beside: "Beside", changes: "Sequence[Change]") -> None:
+def _print_changes(names: Sequence[str], comparison: "RunComparison", changes: "Sequence[FigureChange]") -> None:
     """What differs, and what the intervals are about."""
-    alike = len({key for figures in beside.figures for key in figures} - {change.key for change in changes})
+    alike = len({key for figures in comparison.figures for key in figures} - {change.key for change in changes})
     if not changes:
         say(f"\nNone of the {alike} figures differs.")
         return
@@ -91,16 +91,13 @@ def _print_changes(names: Sequence[str], beside: "Beside", changes: "Sequence[Ch
     ]
     emit(("family", "attack", "figure", *names, *(["change"] if two else [])), rows, "table")
     say("")
-    if beside.without_interval:
-        say(f"– {beside.without_interval}")
+    if comparison.without_interval:
+        say(f"– {comparison.without_interval}")
     elif two:
-        intervals = (
-            "in brackets 95% intervals, of each figure by itself: of twenty that chance alone changes one is off 0"
-        )
-        about = (
-            f"over {len(beside.pairs)} pairs of repetitions with the same seeds, about further draws of one data set"
-        )
-        say(fill(f"(change: the second less the first, {about}; {intervals})", WIDTH, break_on_hyphens=False))
+        count = len(comparison.pairs)
+        about = f"over {count} pairs of repetitions with the same seeds, about further draws of one data set"
+        alone = "in brackets 95% intervals, of each figure by itself: of twenty that chance alone changes one is off 0"
+        say(fill(f"(change: the second less the first, {about}; {alone})", WIDTH, break_on_hyphens=False))
     say(f"{len(changes)} figures differ, {alike} others are the same, of one run alone, or of people.")
 
 

@@ -19,7 +19,7 @@ from decloak.report.study import Study
 from decloak.store.results import PooledFigure
 from decloak.store.studies import StudyRun, read_runs, sweep_of
 
-__all__ = ["Beside", "compared_runs"]
+__all__ = ["FigureChange", "RunComparison", "compared_runs"]
 
 PUBLISHED = "as published"
 
@@ -36,7 +36,7 @@ def compared_runs(connection: sqlite3.Connection, named: Sequence[tuple[str, str
     return runs
 
 
-class Change(NamedTuple):
+class FigureChange(NamedTuple):
     """A figure of several runs, and of two how far the second is from the first."""
 
     family: str
@@ -48,7 +48,7 @@ class Change(NamedTuple):
     """The name of the figure, and the attack, unless it is of cards."""
 
 
-class Beside:
+class RunComparison:
     """Runs beside each other, each by its title with all its repetitions."""
 
     def __init__(self, study: Study) -> None:
@@ -105,18 +105,18 @@ class Beside:
         before, after = (None if mean is None else mean.value for mean in means)
         return Interval(None if before is None or after is None else after - before, None, None, 0)
 
-    def changes(self, measured: set[str], cards: Sequence[RiskCard]) -> list[Change]:
+    def changes(self, measured: set[str], cards: Sequence[RiskCard]) -> list[FigureChange]:
         """What differs: of two also in people, by the cards."""
         differing = differences(self.figures, measured)
         return [
             *(self._in_people(*cards) if len(cards) == len(self._runs) == 2 else []),
             *(
-                Change(row.family, row.attack, row.title, row.values, self.change(row.key), row.key)
+                FigureChange(row.family, row.attack, row.title, row.values, self.change(row.key), row.key)
                 for row in differing
             ),
         ]
 
-    def _in_people(self, *cards: RiskCard) -> list[Change]:
+    def _in_people(self, *cards: RiskCard) -> list[FigureChange]:
         """The rows of two cards that differ, by what tells of more people: the attack, or the release as published."""
         rows = []
         for row in ROWS:
@@ -131,7 +131,7 @@ class Beside:
             pooled = [PooledFigure(value, None, None) for value in values]
             attacks = [way[1] or PUBLISHED for way in keyed]
             by = attacks[0] if attacks[0] == attacks[1] else " → ".join(attacks)
-            rows.append(Change("people", by, row.title, values, self._difference(first, second, pooled, False)))
+            rows.append(FigureChange("people", by, row.title, values, self._difference(first, second, pooled, False)))
         return rows
 
     def _way(self, figure: str, cell: Cell) -> tuple[str, str | None] | None:
