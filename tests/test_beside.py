@@ -197,3 +197,14 @@ def test_a_change_without_pairs_says_why_it_has_no_interval(call, tmp_path):
     assert any(row["change"] for row in rows)
     three = call(*TWO, "1", "--json", "--store", tmp_path / "s.db")
     assert "change" not in json.loads(three.out)[0]
+
+
+def test_a_change_that_all_pairs_share_says_why_it_has_no_interval(call, tmp_path):
+    path = tmp_path / "s.yaml"
+    method = "{method: cut, k: 2, m: 1, hierarchy: {by: names, fanout: 3}}"  # of which every draw is the same
+    text = f"scenario: s\ndata: {{generate: clinic, transactions: 40, seed: 7}}\nanonymise: {method}\n"
+    path.write_text(f"{text}repeat: {{times: 2}}\nattack: [km_violation]\nvary: {{anonymise.k: [2, 9]}}\n")
+    decloak.run(path, store=tmp_path / "s.db")
+    said = call("compare", "anonymise.k=2", "anonymise.k=9", "--store", tmp_path / "s.db").out
+    assert "– a change without an interval is the same in all pairs" in said
+    assert "no change has an interval" not in said

@@ -98,6 +98,8 @@ def _print_changes(names: Sequence[str], comparison: "RunComparison", changes: "
         about = f"over {count} pairs of repetitions with the same seeds, about further draws of one data set"
         alone = "in brackets 95% intervals, of each figure by itself: of twenty that chance alone changes one is off 0"
         say(fill(f"(change: the second less the first, {about}; {alone})", WIDTH, break_on_hyphens=False))
+        if any(row.change is not None and row.change.low is None for row in changes):
+            say("– a change without an interval is the same in all pairs, or one pair alone has both figures")
     say(f"{len(changes)} figures differ, {alike} others are the same, of one run alone, or of people.")
 
 
