@@ -429,5 +429,5 @@ def test_no_name_of_an_item_is_on_a_page_unless_asked_for(call, tmp_path):
 
 
 def test_notes_count_the_items_that_they_name():
-    notes = ["1 of 2: 'x' and 1 more", "for 'a' with 'b', 'x' with 'a'", "nothing", "'no item'"]
+    notes = ["1 of 2: 'x' and 1 more", "1 of 2: 'a', 'b'", "for 'a' with 'b', 'x' with 'a'", "nothing", "'no item'"]
     assert nameless(notes, {"x", "a", "b"}) == ["1 of 2: 2 items", "for 4 items", "nothing", "'no item'"]

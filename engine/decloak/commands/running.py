@@ -1,6 +1,7 @@
 """`run` and `validate`."""
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -211,6 +212,17 @@ def _first(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
+def _without_release(done: "Run") -> Iterator[str]:
+    """A line for each variant and reason, with how many of its repetitions lack a release where not all do."""
+    ran = Counter(variant.name for variant in done.variants)
+    counts = Counter((entry.variant, entry.reason) for entry in done.missing)
+    lacking = Counter(entry.variant for entry in done.missing)
+    for (variant, reason), count in counts.items():
+        of = ran[variant] + lacking[variant]
+        some = "" if count == of else f" ({count} of {of} repetitions)"
+        yield f"{shown(variant, 200)[1:-1]}{some}: {reason}"
+
+
 def _titled(entry: "Missing") -> str:
     return shown(entry.variant, 200)[1:-1] + (f" #{entry.repetition}" if entry.repetition > 1 else "")
 
@@ -221,8 +233,8 @@ def _talk(done: "Run", quiet: bool) -> None:
     """
     for note in () if quiet else notes(done):
         say(f"note: {shown(note, 300)[1:-1]}", err=True)
-    for entry in done.missing:
-        say(f"no release: {_titled(entry)}: {entry.reason}", err=True)
+    for line in _without_release(done):
+        say(f"no release: {line}", err=True)
     several = len({verdict.variant for verdict in done.verdicts}) > 1
     for verdict in done.verdicts:
         where = f"{shown(verdict.variant)[1:-1]}: " if several else ""

@@ -18,7 +18,7 @@ _NAMING = ("privacy", "quasi_identifiers", "sensitive", "sets", "utility")
 
 
 def nameless(notes: Collection[str], names: Set[str]) -> list[str]:
-    """Notes with the number of items in place of their names.
+    """Notes with the number of items in place of their names, those that are alike then once.
 
     >>> nameless(["no score for 'gout', 'flu' and 5 more"], {"gout", "flu"})
     ['no score for 7 items']
@@ -26,7 +26,7 @@ def nameless(notes: Collection[str], names: Set[str]) -> list[str]:
     if not any("'" in note for note in notes):
         return list(notes)
     quoted = sorted(set(map(shown, names)), key=len, reverse=True)
-    return [_MANY.sub(_counted, _marked(note, quoted)) for note in notes]
+    return list(dict.fromkeys(_MANY.sub(_counted, _marked(note, quoted)) for note in notes))
 
 
 def _marked(note: str, quoted: Collection[str]) -> str:
