@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from decloak.arrays import Floats, Ints
+from decloak.arrays import Floats, Ints, Mask
 from decloak.data.assignment import ChunkNumber
 from decloak.data.disassociated import Chunk, Disassociated
 from decloak.lazy import sparse
@@ -30,12 +30,19 @@ LEAST = 1e-12
 
 
 class Pieces(NamedTuple):
-    """The sub-records of a later chunk: the chance of a row to have each, and sub-records × items of the cluster."""
+    """The sub-records of a later chunk: the chance of a row to have each, and sub-records × items of the cluster.
+
+    Those of the term chunk are `apart`: each is a chunk of its own.
+    """
 
     chunk: ChunkNumber
     units: tuple[tuple[str, ...], ...]
     chance: Floats
     holds: Floats
+
+    @property
+    def apart(self) -> bool:
+        return self.chunk == "T"
 
 
 class Laid(NamedTuple):
@@ -80,13 +87,14 @@ def _laid(release: Disassociated, place: int, shared: Mapping[str, str], number:
 def _later(
     release: Disassociated, place: int, shared: Mapping[str, str]
 ) -> Iterator[tuple[ChunkNumber, Mapping[tuple[str, ...], float]]]:
-    """The later chunks of a cluster: the chance that a row has each sub-record; every term is a chunk of its own."""
+    """The later chunks of a cluster: the chance that a row has each sub-record, or each term."""
     cluster = release.clusters[place]
     for j, chunk in enumerate(cluster.record_chunks):
         if j:
             yield j, _chances(chunk, cluster.size)
-    for term in cluster.term_chunk:
-        yield "T", {(term,): min((release.k or 2) - 1, cluster.size) / cluster.size}
+    if cluster.term_chunk:
+        chance = min((release.k or 2) - 1, cluster.size) / cluster.size
+        yield "T", {(term,): chance for term in cluster.term_chunk}
     for at, joint in enumerate(release.joints):
         size = sum(release.clusters[other].size for other in joint.clusters)
         for j, chunk in enumerate(joint.shared_chunks) if place in joint.clusters else ():
@@ -162,6 +170,11 @@ def _weighed(cluster: Laid, known: Floats, chances: Sequence[Floats]) -> tuple[F
     weight = ((known * cluster.first) @ cluster.anchors.T == (known * cluster.first).sum(axis=1)[:, None]).astype(float)
     fits = []
     for piece, chance in zip(cluster.pieces, chances, strict=True):
+        if piece.apart:
+            knows = known @ piece.holds.T > 0
+            _weigh_apart(weight, knows, np.minimum(chance, 1.0))
+            fits.append((knows, weight))
+            continue
         in_chunk = known * piece.holds.any(axis=0)
         match = (in_chunk @ piece.holds.T == in_chunk.sum(axis=1)[:, None]).astype(float)
         fit = np.where((in_chunk.sum(axis=1) > 0)[:, None], np.minimum(match @ chance, 1.0), 1.0)
@@ -169,6 +182,18 @@ def _weighed(cluster: Laid, known: Floats, chances: Sequence[Floats]) -> tuple[F
         fits.append((match, fit))
     expected = weight @ cluster.anchors
     for piece, chance, (match, fit) in zip(cluster.pieces, chances, fits, strict=True):
-        by_unit = (weight / np.where(fit > 0, fit, 1.0)) @ chance.T * match
+        if piece.apart:
+            by_unit = np.where(match, weight.sum(axis=1)[:, None], weight @ chance.T)
+        else:
+            by_unit = (weight / np.where(fit > 0, fit, 1.0)) @ chance.T * match
         expected += by_unit @ piece.holds
     return weight, expected
+
+
+def _weigh_apart(weight: Floats, knows: Mask, chance: Floats) -> None:
+    """Multiply the weights by the chances of all that is known of each person."""
+    person, unit = np.nonzero(knows)
+    rank = np.arange(len(person)) - np.searchsorted(person, person)
+    for place in range(rank.max(initial=-1) + 1):
+        at = rank == place
+        weight[person[at]] *= chance[unit[at]]
