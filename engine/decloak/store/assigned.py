@@ -134,14 +134,14 @@ def _unit(attack: int, text: str) -> tuple[str, ...]:
 
 
 def as_read(assignments: Iterable[Assignment]) -> list[Assignment]:
-    """Assignments as they are read once they are written: who measures them finds the same either way.
+    """Assignments, the rows of each ascending, as they are read once they are written: who measures them finds the same
+    either way.
 
-    >>> as_read([Assignment(0, "T", ("b",), (2, 0)), Assignment(0, 1, ("a",), (1,))])[1].rows
-    (0, 2)
+    >>> as_read([Assignment(0, "T", ("b",), (0, 2)), Assignment(0, 1, ("a",), (1,))])[1].unit
+    ('b',)
     """
     text_of = cache(lambda unit: json.dumps(unit, ensure_ascii=False))
-    ordered = sorted(assignments, key=lambda assigned: (assigned[0], str(assigned[1]), text_of(assigned[2])))
-    return [assigned._replace(rows=tuple(sorted(assigned.rows))) for assigned in ordered]
+    return sorted(assignments, key=lambda assigned: (assigned[0], str(assigned[1]), text_of(assigned[2])))
 
 
 def read_assigned(connection: sqlite3.Connection, attack: int) -> list[Assignment]:

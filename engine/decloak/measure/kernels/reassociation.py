@@ -22,7 +22,6 @@ from decloak.counting.ascending import among
 from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Disassociated
 from decloak.measure.kernels.true_rows import Given, TrueRows, Truth
-from decloak.rules.reassociate.shared import is_shared
 from decloak.rules.reassociate.units import rows_of_cluster
 
 __all__ = [
@@ -116,7 +115,7 @@ def accuracy_of(rows: TrueRows, assignments: Sequence[Assignment]) -> Accuracy:
     right = among(unit[given.assignment] * rows.rows + given.row, rows.true)
     _, a, t, size = _by_class(rows, given, unit)
     correct_exp = _summed(a * t, size)
-    shared = _gives_shared(assignments)
+    shared = given.shared
     held = len(rows.true) if shared else rows.own
     expected = _summed(given.times * rows.true_times(unit), rows.sizes[given.cluster])
     correct = int(right.sum()), int(np.minimum(a, t).sum()), correct_exp
@@ -134,15 +133,11 @@ def accuracy_by_cluster(rows: TrueRows, assignments: Sequence[Assignment]) -> li
     assigned = np.bincount(given.cluster, given.times, clusters)
     right = np.bincount(given.cluster[assignment], a * t / size, clusters)
     expected = np.bincount(given.cluster, given.times * rows.true_times(unit) / rows.sizes[given.cluster], clusters)
-    reachable = rows.reachable(shared=_gives_shared(assignments))
+    reachable = rows.reachable(shared=given.shared)
     return [
         ClusterAccuracy(cluster, assigned[cluster], right[cluster], expected[cluster], float(reachable[cluster]))
         for cluster in np.flatnonzero(assigned + reachable).tolist()
     ]
-
-
-def _gives_shared(assignments: Iterable[Assignment]) -> bool:
-    return any(is_shared(chunk) for _, chunk, _, _ in assignments)
 
 
 def _by_class(rows: TrueRows, given: Given, unit: Ints) -> tuple[Ints, Ints, Ints, Ints]:

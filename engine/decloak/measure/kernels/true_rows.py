@@ -38,7 +38,7 @@ shared chunk; those of further ones lie below.
 class Given(NamedTuple):
     """What an attack gave: the cluster of every assignment, its unit (-1 for one that no row truly has) and to how many
     rows it went; the row and the assignment of every single gift, and the items of rows that are given; the items of
-    every assignment, from `begin` to `end` of `item`.
+    every assignment, from `begin` to `end` of `item`; whether any is of a shared chunk.
     """
 
     cluster: Ints
@@ -50,6 +50,7 @@ class Given(NamedTuple):
     begin: Ints
     end: Ints
     item: Ints
+    shared: bool
 
 
 class TrueRows:
@@ -255,7 +256,7 @@ class TrueRows:
         return self._given[1]
 
     def _gifts(self, listed: Sequence[Assignment]) -> Given:
-        clusters, _, units, receivers = zip(*listed, strict=True) if listed else ((),) * 4
+        clusters, chunks, units, receivers = zip(*listed, strict=True) if listed else ((),) * 4
         cluster, unit = np.array(clusters, np.int64), self.units(listed)
         times = np.array(list(map(len, receivers)), np.int64)
         row = np.array(list(chain.from_iterable(receivers)), np.int64) + np.repeat(self.first[cluster], times)
@@ -264,7 +265,9 @@ class TrueRows:
         begin = np.append(0, end)[:-1]
         item = self._codes(chain.from_iterable(units))
         added = crossed(row, begin[assignment], end[assignment], item, self.items)
-        return Given(cluster, unit, times, row, assignment, distinct(added), begin, end, item)
+        return Given(
+            cluster, unit, times, row, assignment, distinct(added), begin, end, item, any(map(is_shared, set(chunks)))
+        )
 
 
 def crossed(row: Ints, begin: Ints, end: Ints, item: Ints, items: int) -> Ints:
