@@ -39,25 +39,27 @@ class _Clusters:
     """Clusters by what they publish."""
 
     def __init__(self, release: Disassociated) -> None:
-        self._clusters = release.clusters
-        self._shared: list[set[str]] = [set() for _ in release.clusters]
+        shared: list[set[str]] = [set() for _ in release.clusters]
         for joint in release.joints:
             for number in joint.clusters:
-                self._shared[number].update(item for chunk in joint.shared_chunks for item in chunk.items)
+                shared[number].update(item for chunk in joint.shared_chunks for item in chunk.items)
         self._having: dict[str, set[int]] = {}
-        for number, (cluster, shared) in enumerate(zip(release.clusters, self._shared, strict=True)):
-            for item in chain(*(chunk.items for chunk in cluster.record_chunks), cluster.term_chunk, shared):
+        for number, (cluster, others) in enumerate(zip(release.clusters, shared, strict=True)):
+            for item in chain(*(chunk.items for chunk in cluster.record_chunks), cluster.term_chunk, others):
                 self._having.setdefault(item, set()).add(number)
-        self._chunks = cache(lambda number: _chunks(self._clusters[number], self._shared[number]))
-        self._beside = cache(lambda number, item: _common(self._chunks(number)[item], (item,)))
+        self._chunks = cache(lambda number: _chunks(release.clusters[number]))
+        self._beside = cache(
+            lambda number, item: _common(self._chunks(number).get(item, [frozenset((item,))]), (item,))
+        )
         self._follow = cache(self._followed)
 
     def implies(self, pair: Pair, first: int) -> bool:
         """Whether a third item follows from two wherever they may be, a cluster that may hold both first."""
-        common = self._follow(first, pair) if self._chunks(first).keys() >= {*pair} else None
+        one, other = (self._having.get(item, set()) for item in pair)
+        common = self._follow(first, pair) if first in one and first in other else None
         if common is not None and not common:
             return False  # most pairs tell of nothing there already
-        for number in sorted(self._having.get(pair[0], set()) & self._having.get(pair[1], set()) - {first}):
+        for number in sorted(one & other - {first}):
             following = self._follow(number, pair)
             if following is not None:
                 common = following if common is None else common & following
@@ -68,7 +70,7 @@ class _Clusters:
     def _followed(self, number: int, pair: Pair) -> frozenset[str] | None:
         """What follows from two items in a cluster, None where it cannot hold both."""
         chunks = self._chunks(number)
-        if (chunk := chunks[pair[0]]) is chunks[pair[1]]:
+        if (chunk := chunks.get(pair[0])) is not None and chunk is chunks.get(pair[1]):
             following = _common(chunk, pair)
         else:
             first, second = (self._beside(number, item) for item in pair)
@@ -82,9 +84,9 @@ def _common(chunk: Iterable[frozenset[str]], items: tuple[str, ...]) -> frozense
     return frozenset.intersection(*holding) if holding else None
 
 
-def _chunks(cluster: Cluster, shared: set[str]) -> Mapping[str, list[frozenset[str]]]:
-    """The sub-records of the chunk of every item; a term, or an item of a shared chunk, tells of nothing else."""
-    chunks = {item: [frozenset((item,))] for item in (*cluster.term_chunk, *shared)}
+def _chunks(cluster: Cluster) -> Mapping[str, list[frozenset[str]]]:
+    """The sub-records of the chunk of every item; terms, and items of shared chunks, tell of nothing else."""
+    chunks: dict[str, list[frozenset[str]]] = {}
     for chunk in cluster.record_chunks:
         subrecords = list(dict.fromkeys(map(frozenset, chunk.subrecords)))
         chunks |= dict.fromkeys(chunk.items, subrecords)
