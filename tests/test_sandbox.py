@@ -514,6 +514,23 @@ def test_what_was_read_is_known():
         assert sandbox.read & relations.keys() == {"one", "two", "three"}
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select one.x from one join TWO using (x)",
+        "select one.x from one natural join two",
+        "select 1 from one left join two using (x)",
+        "select count(*) from one, two",
+        "with mine as (select * from two) select mine.x from one join mine using (x)",
+        "select x from one where x in (select a.x from one a join two b using (x))",
+    ],
+)
+def test_a_relation_of_which_only_joined_columns_are_read_is_read(sql):
+    with Sandbox.empty({"one": ("x",), "two": ("x",), "three": ("x",)}) as sandbox:
+        sandbox.columns(sql)
+        assert sandbox.read & {"one", "two", "three"} == {"one", "two"}
+
+
 def test_hostile_names_and_values_are_only_that():
     names = ['a"b', "a;b", "a--b", "a'b", "select", "é", " ", "%s", "{0}"]
     with Sandbox.empty({}) as sandbox:

@@ -324,6 +324,7 @@ READS = {
     "distance": ('select "table", row, col from distance where d > 0.1', '"table", row, col'),
     "context": ('select "table", row, item from context', '"table", row, item'),
     "related": ("select a, b, score from related", "a, b, score"),
+    "joined": ('select r."table", r.row from distance_row r join context using ("table", row)', '"table", row'),
 }
 
 

@@ -68,6 +68,7 @@ class Sandbox:
         self._steps, self._most_steps = 0, _MOST_STEPS if scope else _MOST_STEPS_EMPTY
         self._doors: set[str] = set()
         self._names: set[str] = set()
+        self._shown: set[str] = set()
         self._own: str | None = None
         self._trusted = False
         self._refusal: str | None = None
@@ -94,7 +95,8 @@ class Sandbox:
         """Open a store of nothing, where rules are checked and tested: relations with columns, no rows."""
         sandbox = cls(sqlite3.connect(":memory:", isolation_level=None))
         for name, columns in relations.items():
-            sandbox.fill(name, columns, ())
+            nothing = ", ".join(f"null as {quoted(column)}" for column in columns)
+            sandbox.show(name, columns, f"select {nothing} where false")
         return sandbox
 
     def show(self, name: str, columns: Iterable[str], sql: str) -> None:
@@ -106,11 +108,12 @@ class Sandbox:
             self._connection.execute(f"create temp view {quoted(name)} as select {chosen} from {door}")
         self._doors.add(door)
         self._names.add(name)
+        self._shown.add(name)
 
     def fill(self, name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Let rules read `name`, a table of rows given here."""
+        self._drop(name)
         with self._ours():
-            self._connection.execute(f"drop table if exists temp.{quoted(name)}")
             self._connection.execute(
                 f"create temp table {quoted(name)} ({', '.join(quoted(column) for column in columns)})"
             )
@@ -120,9 +123,14 @@ class Sandbox:
 
     def keep(self, name: str, sql: str) -> None:
         """Let rules read `name`, a table of the rows of our own SQL; it replaces the last of that name."""
-        self.engine(f"drop table if exists temp.{quoted(name)}")
+        self._drop(name)
         self.engine(f"create temp table {quoted(name)} as {sql}")
         self._names.add(name)
+
+    def _drop(self, name: str) -> None:
+        kind = "view" if name in self._shown else "table"
+        self.engine(f"drop {kind} if exists temp.{quoted(name)}")
+        self._shown.discard(name)
 
     def select(self, sql: str, place: str | None = None) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """Run a rule's SELECT; return its column names and rows."""
@@ -231,6 +239,8 @@ class Sandbox:
         return self._refuse(f"a rule may not {_ACTIONS.get(action, 'do that')} {shown(name) if name else ''}".rstrip())
 
     def _reading(self, table: str, where: str | None, by: str | None) -> int:
+        if table in self._doors and by is not None:
+            self.read.add(by.lower())  # of a table joined by USING nothing else is told, unless more of it is read
         if by in self._doors or table in self._doors:
             return sqlite3.SQLITE_OK
         if where is None and table in self._names:
@@ -275,6 +285,8 @@ def explained(error: Exception, place: str | None) -> DecloakError:
     hint = "`decloak schema --relations` lists what a rule may read"
     if text in ("interrupted", "database or disk is full"):
         return DecloakError("the SQL takes too long, or too much memory", place, "let it come to an end")
+    if text.startswith("cannot modify "):  # a relation is a view, which no authorizer is asked about
+        return DecloakError("a rule may not write into a relation", place, _ONE_SELECT)
     if text.startswith("no such table: "):
         table = text.removeprefix("no such table: ").removeprefix("main.")
         if table.lower().startswith("truth_"):
