@@ -142,7 +142,7 @@ def test_a_file_of_another_shape_than_its_format_is_refused(tmp_path, format, op
     ("format", "options", "expected"),
     [
         ("baskte", {}, "unknown format 'baskte'; did you mean 'basket'? known formats: basket, jsonl, long,"),
-        ("csv", {}, "unknown format 'csv'; known formats: basket, jsonl, long, onehot, spmf"),
+        ("csv", {}, "unknown format 'csv'; long has an item in each row, onehot a column for each item, basket a list"),
         ("published", {}, "published transactions are set-generalised, not plain ones; known formats"),
         ("spmf", {"separator": ","}, "the format spmf has no option separator; remove it"),
         ("long", {"ids": True}, "the format long has no option ids; remove it"),

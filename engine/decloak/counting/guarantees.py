@@ -19,7 +19,6 @@ from decloak.counting.itemsets import ItemsetBlock, alike, coded_items, sizes
 from decloak.counting.rare import rare_itemsets
 from decloak.data.dataset import Dataset
 from decloak.data.rows import CodedRows
-from decloak.errors import DecloakError
 
 __all__ = ["RareSets", "Violation", "violations"]
 
@@ -32,15 +31,12 @@ def violations(transactions: Transactions, *, k: int, m: int) -> list[Violation]
     """Return every itemset of 1..m items that occurs in 1..k-1 transactions, with its support.
 
     Minimal ones come first, then the smaller, then by their items in alphabetical order. Transactions without any item
-    are refused: that they violate nothing says nothing.
+    have none, which says nothing of them: `decloak check` refuses such data.
 
     >>> violations([["milk", "tea"], ["milk"], ["milk", "salt"]], k=2, m=1)
     [(frozenset({'salt'}), 1), (frozenset({'tea'}), 1)]
     """
-    rare = RareSets(transactions, k, m)
-    if not rare.items:
-        raise DecloakError("no transaction has any item: nothing to check", hint="are these the right data?")
-    return rare.first(None)
+    return RareSets(transactions, k, m).first(None)
 
 
 class MarkedBlock(NamedTuple):
