@@ -579,3 +579,16 @@ def test_ctrl_c_while_sqlite_asks_us_something_is_a_ctrl_c(monkeypatch, callback
         sandbox._connection.set_progress_handler(sandbox._step, 1)
         with pytest.raises(KeyboardInterrupt):
             sandbox.select("select min(item) from item")
+
+
+@pytest.mark.parametrize("callback", ["_authorize", "_step"])
+def test_ctrl_c_inside_what_the_engine_asks_is_a_ctrl_c(monkeypatch, callback):
+    def pressed(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    with Sandbox.empty({"item": ("item", "name")}) as sandbox:
+        monkeypatch.setattr(sandbox, callback, pressed)
+        sandbox._connection.set_authorizer(sandbox._authorize)
+        sandbox._connection.set_progress_handler(sandbox._step, 1)
+        with pytest.raises(KeyboardInterrupt):
+            sandbox.fill("more", ("x",), [(1,)])

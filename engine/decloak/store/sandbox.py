@@ -190,6 +190,10 @@ class Sandbox:
         self._trusted = True
         try:
             yield
+        except sqlite3.Error as error:
+            if is_denied(error) or self._interrupted(error):  # nobody else denies us anything
+                raise KeyboardInterrupt from None
+            raise
         finally:
             self._trusted = False
 
@@ -213,15 +217,19 @@ class Sandbox:
         try:
             yield
         except (sqlite3.Error, sqlite3.Warning) as error:
-            stepping = str(error) == "interrupted" and self._steps <= self._most_steps
-            if stepping or (is_denied(error) and not self._refusal):
-                # Python gives a Ctrl-C inside `_step` or `_authorize` to SQLite, which ends, or is denied something.
+            if self._interrupted(error) or (is_denied(error) and not self._refusal):
                 raise KeyboardInterrupt from None
             if self._refusal:
                 raise DecloakError(self._refusal, place, _ONE_SELECT) from None
             raise explained(error, place) from None
         except (UnicodeError, ValueError):
             raise DecloakError("the SQL has a character SQLite cannot take", place, "write plain text") from None
+
+    def _interrupted(self, error: Exception) -> bool:
+        """Whether somebody pressed Ctrl-C: inside `_step` Python gives it to SQLite, which ends; inside `_authorize`
+        SQLite is denied something.
+        """
+        return str(error) == "interrupted" and self._steps <= self._most_steps
 
     def _authorize(self, action: int, name: str | None, detail: str | None, where: str | None, by: str | None) -> int:
         """Called by SQLite before it does anything; `name` is of a table mostly, `detail` of a function or column."""
