@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from textwrap import fill
 from typing import NamedTuple
 
 from decloak.report.advice import advice
@@ -15,12 +14,11 @@ from decloak.report.study import Study
 from decloak.report.table import emit
 from decloak.report.terminal import say
 from decloak.report.verdict import Conclusion, conclusion
+from decloak.report.verdict_words import filled
 from decloak.store.opening import connect_readonly
 from decloak.store.studies import read_runs
 
 __all__ = ["Account", "account_of", "print_cards", "print_comparison", "print_pairs"]
-
-WIDTH = 100
 
 
 class Account(NamedTuple):
@@ -92,13 +90,13 @@ def print_comparison(study: Study, cards: Sequence[RiskCard], missing: Mapping[s
     none = [f"no release: {reason} ({title})" for title, reason in lacking.items()]
     for reason in (*reasons(cards), *none, *([f"({said})"] if said else [])):
         say(f"– {reason}")
-    return fill(advice(cards), WIDTH, break_on_hyphens=False)
+    return filled(advice(cards))
 
 
 def print_pairs(pairs: Sequence[AttackPair]) -> None:
     """How far the attack that won most is ahead of the others: a sentence, or a table of several variants."""
     if len({pair.variant for pair in pairs}) == 1:
-        say(fill(f"{sentence(pairs)} ({basis(pairs)}).", WIDTH, break_on_hyphens=False))
+        say(filled(f"{sentence(pairs)} ({basis(pairs)})."))
     elif pairs:
-        say(fill(f"How far the attack that wins back most is ahead, in {basis(pairs)}:", WIDTH, break_on_hyphens=False))
+        say(filled(f"How far the attack that wins back most is ahead, in {basis(pairs)}:"))
         emit(*leaders(pairs), "table")

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from math import ceil, floor
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING
 
 import click
@@ -13,6 +12,7 @@ from decloak.commands.options import form_option, store_option
 from decloak.errors import DecloakError
 from decloak.report.table import as_count, emit
 from decloak.report.terminal import say
+from decloak.report.verdict_words import filled
 from decloak.store import results
 from decloak.store.opening import connect_readonly
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from decloak.report.change import FigureChange, RunComparison
 
 __all__ = ["compare_command"]
-
-WIDTH = 100
 
 
 @click.command("compare")
@@ -97,7 +95,7 @@ def _print_changes(names: Sequence[str], comparison: "RunComparison", changes: "
         count = len(comparison.pairs)
         about = f"over {count} pairs of repetitions with the same seeds, about further draws of one data set"
         alone = "in brackets 95% intervals, of each figure by itself: of twenty that chance alone changes one is off 0"
-        say(fill(f"(change: the second less the first, {about}; {alone})", WIDTH, break_on_hyphens=False))
+        say(filled(f"(change: the second less the first, {about}; {alone})"))
         if any(row.change is not None and row.change.low is None for row in changes):
             say("– a change without an interval is the same in all pairs, or one pair alone has both figures")
     say(f"{len(changes)} figures differ, {alike} others are the same, of one run alone, or of people.")

@@ -14,7 +14,6 @@ import sqlite3
 from collections.abc import Collection, Sequence
 from enum import StrEnum
 from math import fsum
-from textwrap import fill
 from typing import Any, NamedTuple
 
 from decloak.data.rungs import Rung, step_name
@@ -23,7 +22,18 @@ from decloak.measure.kernels.statistics import interval
 from decloak.report.knowledge import attacker_phrase, listed
 from decloak.report.leads import Lead, attacks_beyond_chance, leads_of, steps, unproven
 from decloak.report.study import Study
-from decloak.report.verdict_words import WHATEVER, considered, deed, digits_of, in_hundred, points, times, way, whatever
+from decloak.report.verdict_words import (
+    WHATEVER,
+    considered,
+    deed,
+    digits_of,
+    filled,
+    in_hundred,
+    points,
+    times,
+    way,
+    whatever,
+)
 from decloak.rules.load import parse_rule
 from decloak.store.results import attacks_of
 from decloak.store.studies import StudyRun
@@ -35,8 +45,6 @@ MARGIN = 0.02
 MUCH = 0.1
 """Of all there was to win back, won back beyond chance."""
 UNKNOWN = "What comes back cannot be measured: the originals were not given"
-WIDTH = 100
-"""Characters in a line."""
 
 
 class Outcome(StrEnum):
@@ -57,8 +65,8 @@ class Conclusion(NamedTuple):
 
     @property
     def text(self) -> str:
-        """All of it as one paragraph, in lines that any terminal has room for."""
-        return fill(" ".join((f"{self.heading}.", *self.sentences)), WIDTH, break_on_hyphens=False)
+        """All of it as one paragraph."""
+        return filled(" ".join((f"{self.heading}.", *self.sentences)))
 
     def as_json(self) -> dict[str, Any]:
         return {"outcome": str(self.outcome), "heading": self.heading, "sentences": list(self.sentences)}

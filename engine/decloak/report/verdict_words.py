@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import ceil, floor
+from textwrap import fill
 
 from decloak.measure.kernels.statistics import Interval, interval
 from decloak.report.study import Study
@@ -12,6 +13,7 @@ __all__ = [
     "considered",
     "deed",
     "digits_of",
+    "filled",
     "in_hundred",
     "of_a_kind",
     "people",
@@ -25,7 +27,14 @@ __all__ = [
 
 WHATEVER = "Whatever the attack"
 """How the sentence on what needs no attack begins."""
+WIDTH = 100
+"""Characters in a line."""
 COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def filled(text: str) -> str:
+    """A paragraph in lines that any terminal has room for."""
+    return fill(text, WIDTH, break_on_hyphens=False)
 
 
 def spelt(count: int) -> str:

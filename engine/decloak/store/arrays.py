@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from decloak.errors import DecloakError
 
-__all__ = ["damaged", "read_array", "read_floats", "read_numbers", "read_texts", "write_array", "write_texts"]
+__all__ = [
+    "damaged", "read_array", "read_compact", "read_floats", "read_numbers", "read_texts", "write_array", "write_texts",
+]  # fmt: skip
 
 PLAIN, PACKED = 1, 2
 """How parts are written: little-endian, one after the other; the same, packed by zlib."""
@@ -77,12 +79,17 @@ def read_array(connection: sqlite3.Connection, owner: int, name: str, *, table: 
     return np.frombuffer(content, f"<{form}")
 
 
-def read_numbers(connection: sqlite3.Connection, owner: int, name: str, table: str) -> NDArray[np.int64]:
-    """An array of whole numbers from 0 that has to be there."""
+def read_compact(connection: sqlite3.Connection, owner: int, name: str, table: str) -> Array:
+    """An array of whole numbers from 0 that has to be there, in as few bytes as it is kept in."""
     array = read_array(connection, owner, name, table=table)
-    if array is None or array.dtype.kind == "f" or int(array.min(initial=0)) < 0:
+    if array is None or array.dtype.kind == "f" or (array.dtype.kind == "i" and int(array.min(initial=0)) < 0):
         raise damaged(owner, name, table)
-    return array.astype(np.int64)
+    return array
+
+
+def read_numbers(connection: sqlite3.Connection, owner: int, name: str, table: str) -> NDArray[np.int64]:
+    """The same, to be reckoned with."""
+    return read_compact(connection, owner, name, table).astype(np.int64)
 
 
 def read_floats(connection: sqlite3.Connection, owner: int, name: str, table: str) -> NDArray[np.float64]:

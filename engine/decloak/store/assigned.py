@@ -21,7 +21,7 @@ import numpy as np
 from decloak.arrays import Floats, Ints
 from decloak.data.assignment import Assignment
 from decloak.store.arrays import damaged, read_floats, read_numbers, read_texts, write_array, write_texts
-from decloak.store.bulk import PENDING, Bulk
+from decloak.store.bulk import PENDING, UNLIKE_FINDINGS, Bulk
 from decloak.store.inserting import insert, insert_rows, next_number
 from decloak.store.relations import Derives
 from decloak.store.sandbox import Sandbox
@@ -201,10 +201,7 @@ STORED_ASSIGNED = Bulk(
     owner="attack",
     extent="assigned_extent",
     rows="2 * findings",
-    unlike=(
-        "(select count(*) from finding f where f.attack = e.attack) <> iif(e.pending is null, e.findings, 0) or exists "
-        "(select 1 from finding f where f.id >= e.first and f.id < e.first + e.findings and f.attack <> e.attack)"
-    ),
+    unlike=UNLIKE_FINDINGS,
     tables=("finding", "assigned"),
     of_run="select attack from run_attack where run = ?1",
     show=_show,

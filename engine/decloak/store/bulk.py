@@ -11,9 +11,16 @@ from dataclasses import dataclass, field
 
 from decloak.errors import DecloakError
 
-__all__ = ["LENT", "PENDING", "Bulk", "lend_rows", "make_rows", "pending_owners", "rows_of", "rows_of_all"]
+__all__ = [
+    "LENT", "PENDING", "UNLIKE_FINDINGS", "Bulk", "lend_rows", "make_rows", "pending_owners", "rows_of", "rows_of_all",
+]  # fmt: skip
 
 PENDING = "not there yet: kept as arrays; `decloak rows` makes its rows"
+UNLIKE_FINDINGS = (
+    "(select count(*) from finding f where f.attack = e.attack) <> iif(e.pending is null, e.findings, 0) or exists "
+    "(select 1 from finding f where f.id >= e.first and f.id < e.first + e.findings and f.attack <> e.attack)"
+)
+"""The `unlike` of an extent that says how many findings an attack has, and which is the first."""
 LENT = "lent_"
 """What the names of temporary tables begin with that have rows which the store lacks."""
 

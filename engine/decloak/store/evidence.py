@@ -9,23 +9,9 @@ from decloak.store.relations import Scope
 from decloak.store.sandbox import quoted
 
 __all__ = [
-    "NAMED",
-    "FindingOrigin",
-    "JudgedCell",
-    "ScoredItem",
-    "anchor_scores",
-    "attackable",
-    "cells_named",
-    "contexts",
-    "fact",
-    "facts_sql",
-    "find_finding",
-    "finding_sentences",
-    "node_name",
-    "reason_sentence",
-    "rule_text",
+    "NAMED", "FindingOrigin", "JudgedCell", "ScoredItem", "anchor_scores", "attackable", "cells_named", "contexts",
+    "fact", "facts_sql", "find_finding", "finding_sentences", "node_name", "reason_sentence", "rule_text",
     "strikes_named",
-    "units_given",
 ]  # fmt: skip
 
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decloak.arrays import Floats, Ints
-from decloak.store.arrays import damaged, read_array, write_array
-from decloak.store.bulk import PENDING, Bulk
+from decloak.store.arrays import damaged, read_compact, read_floats, write_array
+from decloak.store.bulk import PENDING, UNLIKE_FINDINGS, Bulk
 from decloak.store.inserting import insert, insert_rows, next_number
 
 __all__ = [
@@ -116,13 +116,10 @@ def read_strikes(connection: sqlite3.Connection, attack: int) -> Strikes | None:
     row = connection.execute("select findings, spared from attack_extent where attack = ?", (attack,)).fetchone()
     if row is None:
         return None
-    columns = []
+    columns: list[NDArray[Any]] = []
     for place, name in enumerate(Strikes._fields):
-        column = read_array(connection, attack, name, table="attack_array")
-        kind = "f" if name in _FLOATS else "iu"
-        if column is None or column.dtype.kind not in kind or len(column) != row[place >= _STRUCK]:
-            raise damaged(attack, name, "attack_array")
-        if kind == "iu" and column.dtype.kind == "i" and int(column.min(initial=0)) < 0:
+        column = (read_floats if name in _FLOATS else read_compact)(connection, attack, name, "attack_array")
+        if len(column) != row[place >= _STRUCK]:
             raise damaged(attack, name, "attack_array")
         columns.append(column)
     strikes = Strikes(*columns)
@@ -164,10 +161,7 @@ STORED_STRIKES = Bulk(
     owner="attack",
     extent="attack_extent",
     rows="2 * findings + spared",
-    unlike=(
-        "(select count(*) from finding f where f.attack = e.attack) <> iif(e.pending is null, e.findings, 0) or exists "
-        "(select 1 from finding f where f.id >= e.first and f.id < e.first + e.findings and f.attack <> e.attack)"
-    ),
+    unlike=UNLIKE_FINDINGS,
     tables=("finding", "struck", "spared"),
     of_run="select attack from run_attack where run = ?1",
     show=_show,
