@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 LOWEST := .venv-lowest
 
-.PHONY: demo test test-all test-lowest test-edges trust lint types bench bench-check docs gallery clean
+.PHONY: demo test test-all coverage test-lowest test-edges trust lint types bench bench-check docs gallery clean
 
 demo: $(VENV)/shown
 	$(BIN)/decloak run scenarios/quickstart.yaml --store store.db
@@ -19,6 +19,10 @@ test: $(VENV)/tested
 
 test-all: $(VENV)/tested
 	$(BIN)/python -m pytest -m ""
+
+# The lines and branches of the engine that `make test` does not reach.
+coverage: $(VENV)/developed
+	$(BIN)/python -m pytest --cov --cov-report=term
 
 # With the least versions that pyproject.toml declares of everything; TESTS may name files, all of them otherwise.
 test-lowest: $(LOWEST)/tested
