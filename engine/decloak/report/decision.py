@@ -1,0 +1,314 @@
+"""The decision table: figures of one release go in, an outcome comes out; the sentences are elsewhere.
+
+    finding        something that exceeds its limit; the outcome is the most severe one
+    this release   does the attack do better here than a random attack? exact, so never inconclusive
+    other data     would it do better on other data of this kind? an interval, which may be inconclusive
+
+A figure that was not measured is None. It is never taken for 0, and it never lets an outcome be lower risk.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+__all__ = [
+    "CRITERIA",
+    "FINDINGS",
+    "LEAST_COVERAGE",
+    "LEVEL",
+    "MOST_ADVANTAGE",
+    "MOST_INFERENCE",
+    "Advantage",
+    "Criterion",
+    "Decision",
+    "Figures",
+    "Guarantee",
+    "OnOtherData",
+    "Outcome",
+    "People",
+    "Recovery",
+    "Status",
+    "decide",
+]
+
+LEVEL = 0.05
+"""The probability that a random attack does as well, at or below which an attack works on this release."""
+MOST_ADVANTAGE = 0.02
+"""The upper bound of an attack's advantage (precision − baseline) up to which the risk is lower."""
+MOST_INFERENCE = {"": 0.05, "_at_5": 0.10, "_at_1": 0.25}
+"""The same of the inference advantage: over all guesses, and over the surest 5% and 1% of them."""
+LEAST_COVERAGE = 0.2
+"""The share of the pairs an attack needs that the attacker must know something of; below it nothing was tested."""
+
+
+class Outcome(StrEnum):
+    """The result for one release, the most severe first."""
+
+    IDENTIFIERS = "ids re-identify people"
+    ROW_ORDER = "row order re-identifies people"
+    SINGLED_OUT = "people singled out"
+    EXPOSED = "people exposed"
+    IMPLIED = "items implied"
+    CERTAIN_LINKS = "links with certainty"
+    INFERENCE = "items inferred"
+    RECOVERY = "items recovered"
+    GUARANTEE = "guarantee violated"
+    NOT_MEASURED = "not measured"
+    NOT_TESTED = "not tested"
+    INCONCLUSIVE = "recovery inconclusive"
+    LOWER_RISK = "lower risk"
+
+
+class Status(StrEnum):
+    """How a figure compares with its limit."""
+
+    EXCEEDED = "exceeded"
+    UNKNOWN = "unknown"
+    WITHIN = "within"
+
+
+class OnOtherData(StrEnum):
+    """Whether an attack has an advantage on other data of this kind."""
+
+    WORKS = "works"
+    INCONCLUSIVE = "inconclusive"
+    BELOW_LIMIT = "below the limit"
+
+
+@dataclass(frozen=True)
+class People:
+    """A number of people; `count` is None where it was not measured.
+
+    `original` is the number in the original data, `high` the upper bound where the people are a sample, `attack` the
+    attack that gives the count. A figure that does not apply to the published form is within every limit.
+    """
+
+    count: float | None = None
+    original: float | None = None
+    high: float | None = None
+    attack: str = ""
+    applies: bool = True
+
+
+@dataclass(frozen=True)
+class Advantage:
+    """An advantage with its interval; None where it was not measured, or has no bounds."""
+
+    mean: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What the method guarantees, and whether the release meets it; None where nobody checked."""
+
+    words: str
+    met: bool | None
+    m: int | None = None
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """What one attack recovered, over all repetitions.
+
+    `p` has one probability for each release: that a random attack which claims as much is right as often. `coverage`
+    is the share of the pairs it needs that the attacker knows something of, None where that is not known.
+    `controls` are negative controls that do as well, so that nothing it learned is behind its advantage.
+    """
+
+    attack: str
+    tried: float
+    right: float
+    expected: float
+    p: tuple[float | None, ...] = ()
+    advantage: Advantage = Advantage()
+    coverage: float | None = 1.0
+    controls: tuple[str, ...] = ()
+
+    @property
+    def beyond(self) -> float:
+        """The number of right claims above the baseline."""
+        return self.right - self.expected
+
+
+@dataclass(frozen=True)
+class Figures:
+    """All that a decision needs of one release; every count is of `people`.
+
+    `singled_out` and `exposed` are by the number of known items, `inference` by the ending of the figure's name.
+    `comparisons` is the number of attacks, over all variants, for which probabilities are corrected.
+    """
+
+    people: int
+    identifiers: People = People()
+    row_order: People = People()
+    singled_out: Mapping[int, People] = field(default_factory=dict)
+    exposed: Mapping[int, People] = field(default_factory=dict)
+    implied: People = People()
+    certain_links: People = People()
+    covered: People = People()
+    inference: Mapping[str, Advantage] = field(default_factory=dict)
+    recoveries: tuple[Recovery, ...] = ()
+    guarantees: tuple[Guarantee, ...] = ()
+    comparisons: int = 1
+
+
+class Criterion(NamedTuple):
+    """A number of people, the share of all people it may reach, and the outcome where it is more."""
+
+    outcome: Outcome
+    known: int
+    """The number of known items, 0 where the figure has none."""
+    limit: float
+    of: Callable[[Figures], People]
+
+
+CRITERIA = (
+    Criterion(Outcome.IDENTIFIERS, 0, 0.0, lambda figures: figures.identifiers),
+    Criterion(Outcome.ROW_ORDER, 0, 0.0, lambda figures: figures.row_order),
+    Criterion(Outcome.SINGLED_OUT, 2, 0.0, lambda figures: figures.singled_out.get(2, People())),
+    Criterion(Outcome.SINGLED_OUT, 3, 0.0, lambda figures: figures.singled_out.get(3, People())),
+    Criterion(Outcome.EXPOSED, 2, 0.001, lambda figures: figures.exposed.get(2, People())),
+    Criterion(Outcome.EXPOSED, 3, 0.01, lambda figures: figures.exposed.get(3, People())),
+    Criterion(Outcome.IMPLIED, 2, 0.0, lambda figures: figures.implied),
+    Criterion(Outcome.CERTAIN_LINKS, 0, 0.0, lambda figures: figures.certain_links),
+    Criterion(Outcome.CERTAIN_LINKS, 0, 0.0, lambda figures: figures.covered),
+)
+"""The most severe first; 1 in 11 and the shares of people exposed are those of the criteria `public`."""
+
+
+def status_of(criterion: Criterion, figures: Figures) -> Status:
+    """Compare a number of people with its limit."""
+    found = criterion.of(figures)
+    most = criterion.limit * figures.people
+    if not found.applies:
+        return Status.WITHIN
+    if found.count is None:
+        return Status.UNKNOWN
+    if found.count > most:
+        return Status.EXCEEDED
+    return Status.UNKNOWN if found.high is not None and found.high > most else Status.WITHIN
+
+
+def inference_status(limit: float, advantage: Advantage) -> Status:
+    """Compare an inference advantage with its limit."""
+    if advantage.low is not None and advantage.low > limit:
+        return Status.EXCEEDED
+    return Status.WITHIN if advantage.high is not None and advantage.high <= limit else Status.UNKNOWN
+
+
+def works_here(recovery: Recovery, comparisons: int) -> bool | None:
+    """Compare an attack with a random one on these releases; None where its probability is not known.
+
+    It works where it does in more than half of the releases, each at the level divided by the number of comparisons.
+    """
+    known = [p for p in recovery.p if p is not None]
+    if not known:
+        return None
+    works = sum(p * comparisons <= LEVEL for p in known)
+    return 2 * works > len(known)
+
+
+def on_other_data(recovery: Recovery) -> OnOtherData:
+    """Read the interval of the advantage; without bounds nothing is known of other data."""
+    low, high = recovery.advantage.low, recovery.advantage.high
+    if high is not None and high <= MOST_ADVANTAGE:
+        return OnOtherData.BELOW_LIMIT
+    if low is not None and low > 0 and not recovery.controls:
+        return OnOtherData.WORKS
+    return OnOtherData.INCONCLUSIVE
+
+
+def tested(recovery: Recovery) -> bool | None:
+    """Say whether an attack had what it needs; None where its coverage is not known."""
+    if not recovery.tried:
+        return False
+    return None if recovery.coverage is None else recovery.coverage >= LEAST_COVERAGE
+
+
+def recovers(recovery: Recovery, comparisons: int) -> bool:
+    """Say whether an attack recovers something: here or on other data, and by more than the limit."""
+    if on_other_data(recovery) == OnOtherData.BELOW_LIMIT:
+        return False
+    return on_other_data(recovery) == OnOtherData.WORKS or works_here(recovery, comparisons) is True
+
+
+class Decision(NamedTuple):
+    """The outcome, and what it rests on."""
+
+    outcome: Outcome
+    criterion: Criterion | None
+    """The limit that the outcome is about; None where it is not about a number of people."""
+    exceeded: tuple[Criterion, ...]
+    unknown: tuple[Criterion, ...]
+    strongest: Recovery | None
+    """The attack that recovers most beyond its baseline; one that works before one that does not."""
+    untested: tuple[str, ...]
+    """Attacks that had too little to go by."""
+
+
+def decide(figures: Figures) -> Decision:
+    """Find the most severe outcome of one release."""
+    statuses = [(criterion, status_of(criterion, figures)) for criterion in CRITERIA]
+    exceeded = tuple(criterion for criterion, status in statuses if status == Status.EXCEEDED)
+    unknown = tuple(criterion for criterion, status in statuses if status == Status.UNKNOWN)
+    outcome = next(outcome for outcome, holds in FINDINGS if holds(figures, exceeded, unknown))
+    first = next((criterion for criterion in exceeded if criterion.outcome == outcome), None)
+    return Decision(outcome, first, exceeded, unknown, _strongest(figures), tuple(_untested(figures)))
+
+
+Holds = Callable[[Figures, Sequence[Criterion], Sequence[Criterion]], bool]
+
+
+def _exceeds(outcome: Outcome) -> Holds:
+    return lambda figures, exceeded, unknown: any(criterion.outcome == outcome for criterion in exceeded)
+
+
+FINDINGS: tuple[tuple[Outcome, Holds], ...] = (
+    *((outcome, _exceeds(outcome)) for outcome in dict.fromkeys(criterion.outcome for criterion in CRITERIA)),
+    (Outcome.INFERENCE, lambda figures, *_: Status.EXCEEDED in _inferences(figures)),
+    (Outcome.RECOVERY, lambda figures, *_: any(recovers(one, figures.comparisons) for one in figures.recoveries)),
+    (Outcome.GUARANTEE, lambda figures, *_: any(one.met is False for one in figures.guarantees)),
+    (
+        Outcome.NOT_MEASURED,
+        lambda figures, exceeded, unknown: (
+            bool(unknown)
+            or any(figures.inference.get(ending, Advantage()).mean is None for ending in MOST_INFERENCE)
+            or any(one.met is None for one in figures.guarantees)
+        ),
+    ),
+    (
+        Outcome.NOT_TESTED,
+        lambda figures, *_: not figures.recoveries or any(tested(one) is not True for one in figures.recoveries),
+    ),
+    (
+        Outcome.INCONCLUSIVE,
+        lambda figures, *_: (
+            Status.UNKNOWN in _inferences(figures)
+            or any(on_other_data(one) != OnOtherData.BELOW_LIMIT for one in figures.recoveries)
+        ),
+    ),
+    (Outcome.LOWER_RISK, lambda *_: True),
+)
+"""The first row that holds is the outcome."""
+
+
+def _inferences(figures: Figures) -> list[Status]:
+    return [inference_status(MOST_INFERENCE[ending], advantage) for ending, advantage in figures.inference.items()]
+
+
+def _strongest(figures: Figures) -> Recovery | None:
+    """Find the attack to speak of: by what it recovers beyond its baseline, which few lucky claims do not make much."""
+
+    def rank(one: Recovery) -> tuple[bool, bool, float]:
+        return recovers(one, figures.comparisons), tested(one) is not False, one.beyond
+
+    return max(figures.recoveries, key=rank, default=None)
+
+
+def _untested(figures: Figures) -> Iterator[str]:
+    for one in figures.recoveries:
+        if tested(one) is False and not recovers(one, figures.comparisons):
+            yield one.attack
