@@ -101,7 +101,7 @@ class Stages(Progress):
         self.spent[self.now] = self.spent.get(self.now, 0.0) + now - self.since
         self.now, self.since = name.partition(":")[0], now
 stages = Stages()
-family = by_name("risk")
+family = by_name("exposure")
 measure, cards = family.measure, []
 def card(*attacked):  # apart from other measures; what these have in common with it is put down to the first, to it
     begun = time.process_time()

@@ -401,7 +401,7 @@ def test_every_count_of_links_is_shown_whole(call, example, tmp_path):
         "run", example / "scenario.yaml", "--store", tmp_path / "s.db", "--set", "measure=[link]", "--set", "expect=[]"
     )
     rows = json.loads(call("show", "--store", tmp_path / "s.db", "--json").out)
-    card = {figure.name for figure in by_name("risk").figures}
+    card = {figure.name for figure in by_name("exposure").figures}
     rows = [row for row in rows if row["measure"] not in card]
     assert {row["measure"] for row in rows} == {"findings", *(figure.name for figure in by_name("link").figures)}
     assert {type(row["value"]) for row in rows} == {int}
@@ -827,8 +827,8 @@ def test_what_is_compared_ends_with_what_to_make_of_it(call, tmp_path):
     assert said.code == 0
     assert said.out.rstrip().endswith("Attacks that were not tried may win back more.")
     assert re.search(r"^\d+ figures differ, \d+ others are the same, of one run alone, or of people\.$", said.out, re.M)
-    assert "raw data" in said.out
-    assert not any(line.startswith("risk ") for line in said.out.splitlines())
+    assert "original data" in said.out
+    assert not any(line.startswith("exposure ") for line in said.out.splitlines())
 
 
 def test_without_any_word_the_help_is_printed_as_it_is(call):

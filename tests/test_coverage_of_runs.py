@@ -54,7 +54,7 @@ def printed(name: str) -> bool:
 
 
 def on_card(name: str) -> bool:
-    card = {title.name for title in by_name("risk").figures}
+    card = {title.name for title in by_name("exposure").figures}
     return name in card and not name.endswith(("_chance", "_raw", "hidden", "people"))
 
 

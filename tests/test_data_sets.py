@@ -71,9 +71,9 @@ def test_a_card_over_data_sets_has_intervals_about_the_means_of_each(opened):
         ("anonymise.size=2", 3, 60), ("anonymise.size=3", 3, 60),
     ]  # fmt: skip
     for card, (_, of_pool) in zip(cards, study.pools, strict=True):
-        by_data_set = [study.values(runs, "singled_1_before") for runs in of_pool]
+        by_data_set = [study.values(runs, "singled_out_1_release") for runs in of_pool]
         wanted = interval([sum(values) / 2 for values in by_data_set], bounds=Bounds(0.0, 60.0))
-        assert card.cells["singled_1"].before == pytest.approx(wanted)
+        assert card.cells["singled_out_1"].release == pytest.approx(wanted)
         assert card.as_json()["data_sets"] == 3
 
 
@@ -99,7 +99,7 @@ def test_data_sets_of_different_sizes_have_no_card_together_and_it_is_said(tmp_p
 def test_run_and_the_page_show_them_with_what_they_are_about(done, call, tmp_path):
     scenario = done.store.parent / "s.yaml"
     said = call("run", scenario, "--store", done.store).out
-    assert "(by chance), over 3 data sets:" in said
+    assert "(baseline), over 3 data sets:" in said
     assert "the means of three data sets of one kind" in " ".join(said.split())
     assert said.index("over 3 data sets:") < said.index("Nothing measured here tells these releases apart")
     assert said.count("tells these releases apart") == 1

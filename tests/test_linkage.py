@@ -209,7 +209,7 @@ def test_of_every_form_the_figures_are_those_of_the_definitions(ran, method):
             known = [{population.rows.names[code] for code in column} for column in people.items.T.tolist()]
             records = people.record.tolist()
             held_by = [original[record] for record in records]
-            for ending, done_to in (("_before", ()), ("", (did,))):
+            for ending, done_to in (("_release", ()), ("", (did,))):
                 literal = [
                     look(release, items, own[record], items_of, *done_to)
                     for items, record, items_of in zip(known, records, held_by, strict=True)
@@ -242,9 +242,9 @@ def test_gain_is_over_people_who_are_not_in_the_data_where_some_are_held_out(ran
     method, attacks = METHODS["coat"]
     done, _ = ran(method, "[rba]", further="attacker: {knows: [language, {sample: 0.4}]}\n")
     figures = done.variants[0].measures
-    shares = {name: figures[f"{name}_2_before", "rba"] for name in ("guessed", "control", "gain")}
+    shares = {name: figures[f"{name}_2_release", "rba"] for name in ("guessed", "control", "gain")}
     with_more, others = 54, 36
-    assert figures["found_1_raw", "rba"] <= with_more
+    assert figures["found_1_original", "rba"] <= with_more
     right, baseline = shares["guessed"] / with_more, shares["control"] / others
     assert 0 < baseline < right < 1
     assert shares["gain"] == pytest.approx((right - baseline) / (1 - baseline), abs=0.05)  # some have but two items
@@ -256,8 +256,8 @@ def test_an_attack_that_leaves_candidates_alone_has_figures_of_the_release_alone
     method, _ = METHODS["disassociation"]
     done, connection = ran(method, "[cover]")
     names = {name for name, _ in done.variants[0].measures}
-    assert {"found_2_raw", "found_2_before", "guessed_2_before", "blind_2"} <= names
-    assert not names & {"found_2", "found_2_chance", "gain_2"}
+    assert {"found_2_original", "found_2_release", "guessed_2_release", "blind_2"} <= names
+    assert not names & {"found_2", "found_2_baseline", "gain_2"}
     assert linkage.NOTHING_DONE in notes_of(connection, done.variants[0].run)
 
 
@@ -276,7 +276,7 @@ def test_where_nobody_has_more_items_there_is_no_guess_and_no_zero(tmp_path):
         "relate: {measure: ngd, source: release}\nattack: [aba]\nmeasure: [linkage]\n"
     )
     figures = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db").variants[0].measures
-    assert figures["found_1_raw", "aba"] == pytest.approx(3)
+    assert figures["found_1_original", "aba"] == pytest.approx(3)
     names = {name for name, _ in figures}
     assert not {name for name in names if name.startswith(("guessed", "blind", "gain", "found_2", "found_rest"))}
 
@@ -333,7 +333,7 @@ def test_the_records_of_a_sample_in_a_file_are_the_control_unless_they_may_be_th
     original = form_of(connection, 1).hold(connection, 1).original
     population = Population(original.rows, "moderate")
     people = population.others(CodedRows.of([tuple(row) for row in others]))["2"]
-    shares = {name: figures[f"{name}_2_before", "rba"] for name in ("guessed", "control", "gain")}
+    shares = {name: figures[f"{name}_2_release", "rba"] for name in ("guessed", "control", "gain")}
     baseline = shares["control"] / people.guessable
     assert 0 < baseline < 1
     right = shares["guessed"] / population.people["2"].guessable
@@ -343,6 +343,6 @@ def test_the_records_of_a_sample_in_a_file_are_the_control_unless_they_may_be_th
     assert linkage.ALSO_HERE.format(60, alike) in notes_of(connection, done.variants[0].run)
     (tmp_path / "others.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in others[:30]))
     again, _ = ran(method, "[rba]", further=known)
-    assert again.variants[0].measures["control_2_before", "rba"] != shares["control"]
+    assert again.variants[0].measures["control_2_release", "rba"] != shares["control"]
     done, _ = ran(method, "[rba]", further=known.replace("jsonl}", "jsonl, published: true}"))
-    assert ("control_2_before", "rba") not in done.variants[0].measures
+    assert ("control_2_release", "rba") not in done.variants[0].measures

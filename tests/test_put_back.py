@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import naive_risk as naive
+import naive_exposure as naive
 from decloak.measure.kernels.put_back import possible, put_back, reconstructed_at_random, released
 from decloak.measure.kernels.true_rows import TrueRows
 from decloak.rules.reassociate.kernel import reassociate

@@ -16,10 +16,10 @@ import decloak
 from browser import browser
 from decloak.measure.kernels.statistics import Interval
 from decloak.report import charts
-from decloak.report.card import risk_cards
+from decloak.report.card import exposure_cards
+from decloak.report.exposure_section import grouped
 from decloak.report.names import nameless
 from decloak.report.page import Card, Drawn, Findings, Page, Section, Table, rendered
-from decloak.report.risk_section import grouped
 from decloak.report.sections import sweep_section
 from decloak.report.study import Point, Series, Study
 from decloak.store.opening import connect_readonly
@@ -168,11 +168,11 @@ def test_a_page_of_several_methods_tells_of_whom_in_one_table_and_what_to_make_o
     page = report(call, tmp_path / "s.db", tmp_path / "page.html")
     section = re.search(r'<section id="people".*?</section>', page, re.S)[0]
     rows = re.findall(r"<tr><th scope=.row.>(.*?)</th>(.*?)</tr>", section, re.S)
-    assert [name for name, _ in rows] == ["raw data", "coat", "disassociation"]
+    assert [name for name, _ in rows] == ["original data", "coat", "disassociation"]
     for name, cells in rows:
         line = next(line for line in printed.splitlines() if line.startswith(f"{name} "))
         assert re.findall(r">([^<]*)</td>", cells) == re.split(r" {2,}", line.strip())[2:]
-    assert "Of 150 people: as published" in section
+    assert "Of 150 people: as released" in section
     advice = printed.split("\n\n")[2]
     assert "other" in advice
     assert " ".join(advice.split()) in html.unescape(page)
@@ -183,13 +183,15 @@ def test_a_page_of_several_methods_tells_of_whom_in_one_table_and_what_to_make_o
         assert re.search(r">\d", row), name
 
 
-def test_a_page_of_one_release_has_three_cards_with_the_numbers_of_the_run(call, tmp_path):
+def test_a_page_of_one_release_has_two_cards_with_the_numbers_of_the_run(call, tmp_path):
     (tmp_path / "s.yaml").write_text(SWEEP.format(title="One").split("vary")[0])
     printed = call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").out
     page = report(call, tmp_path / "s.db", tmp_path / "page.html")
     cards = re.findall(r'<section class="card"><h2>(.*?)</h2>\s*<p class="value">(.*?)</p>', page)
-    assert [title for title, _ in cards] == ["Singling out", "Linkability", "Inference"]
-    for (_, value), row in zip(cards, ("by 2 items", "linked", "inferred"), strict=True):
+    assert [title for title, _ in cards] == ["Singling out", "Inference"]
+    for (_, value), row in zip(
+        cards, ("singled out with up to 2 items", "item known or inferred (expected)"), strict=True
+    ):
         cells = re.split(r" {2,}", next(line for line in printed.splitlines() if line.startswith(f"{row} ")))
         published, attacked = cells[2:4]
         more = attacked != "–" and float(attacked) > float(published)
@@ -205,14 +207,19 @@ def test_an_attack_that_leads_to_fewer_people_than_the_release_makes_no_card_loo
     (tmp_path / "s.yaml").write_text(text)
     call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db")
     with closing(connect_readonly(tmp_path / "s.db")) as connection:
-        (card,) = risk_cards(connection, Study.of(connection, chosen_runs(connection, ["last"])))
-    fewer = replace(card.cells["inferred"], before=Interval(9.0, None, None, 1), after=Interval(4.0, None, None, 1))
-    more = replace(fewer, after=Interval(12.0, None, None, 1), chance=11.0)
+        (card,) = exposure_cards(connection, Study.of(connection, chosen_runs(connection, ["last"])))
+    fewer = replace(
+        card.cells["inferred_own"],
+        release=Interval(9.0, None, None, 1),
+        after=Interval(9.0, None, None, 1),
+        source="release",
+    )
+    more = replace(fewer, after=Interval(12.0, None, None, 1), baseline=11.0, source="mda")
     for cell, value, about in (
-        (fewer, "9", "people of 16, as published; no attack leads to more"),
-        (more, "9 → 12", "people of 16, as published → after the attack (11 by chance)"),
+        (fewer, "9", "of 16 people, in the release; no attack exposes more"),
+        (more, "9 → 12", "of 16 people, in the release → after the attack (baseline 11)"),
     ):
-        of_inference = grouped(replace(card, cells={**card.cells, "inferred": cell}))[-1]
+        of_inference = grouped(replace(card, cells={**card.cells, "inferred_own": cell}))[-1]
         assert (of_inference.value, of_inference.lines[0]) == (value, about)
 
 

@@ -396,7 +396,7 @@ def test_a_figure_in_place_of_a_family_is_answered_with_the_families_that_measur
         assert "says nothing of set-generalised data" in told(tmp_path, edited(f"measure: [{figure}]", "expect: []"))[0]
         return
     (fault,) = told(tmp_path, edited(f"measure: ['{figure}']"))
-    remedies = dict.fromkeys((*MEASURES["findings"], *MEASURES["risk"]), "leave it out, it is measured always")
+    remedies = dict.fromkeys((*MEASURES["findings"], *MEASURES["exposure"]), "leave it out, it is measured always")
     remedies["wmd"] = "write {wmd: {vectors: FILE}}"
     measure = "measures" if len(families) == 1 else "measure"
     assert fault.endswith("; " + remedies.get(figure, f"write {' or '.join(families)}, which {measure} {figure}"))
@@ -426,7 +426,7 @@ def test_every_measure_may_be_expected(tmp_path: Path, family: str, measure: str
         assert (
             loaded(tmp_path, DISASSOCIATED + f"expect: ['{measure}(aba) >= 0']\n").scenario.form.name == "disassociated"
         )
-    elif family in ("findings", "risk"):
+    elif family in ("findings", "exposure"):
         assert loaded(tmp_path, edited(f"expect: ['{measure}(rba) >= 0']")).scenario.expect
     else:
         assert loaded(tmp_path, edited(f"measure: [{family}]", f"expect: ['{measure}(rba) >= 0']")).scenario.expect

@@ -23,8 +23,8 @@ CLINIC = {
 
 def study(config: dict, added: float = 500, singled: float = 543) -> Study:
     runs = tuple(StudyRun(n, "t", "base", n, n, "", config) for n in (1, 2, 3))
-    figures = {("added", "rba"): added, ("singled_2_before", "rba"): singled, ("people", "rba"): 800.0}
-    figures |= {("singled_2_raw", "rba"): 600.0}
+    figures = {("added", "rba"): added, ("singled_out_2_release", "rba"): singled, ("people", "rba"): 800.0}
+    figures |= {("singled_out_2_original", "rba"): 600.0}
     return Study(runs, {run.run: figures for run in runs}, {run.run: 800 for run in runs})
 
 
@@ -225,7 +225,7 @@ def test_it_counts_people_as_the_card_does(tmp_path, call):
     (tmp_path / "s.yaml").write_text(text)
     code, out, _ = call("run", str(tmp_path / "s.yaml"), "--store", str(tmp_path / "s.db"), "--json")
     told = json.loads(out)
-    before = told["cards"][0]["singled_2"]["before"]
+    before = told["cards"][0]["singled_out_2"]["release"]
     assert code == 0
     assert f"single out {before:,.0f} of the 200 people" in " ".join(told["verdict"]["sentences"])
 

@@ -1,4 +1,4 @@
-"""Print risk cards: one as it is, several in one table, with what somebody can make of them."""
+"""Print exposure cards: one as it is, several in one table with the advice."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from decloak.report.advice import advice
 from decloak.report.beside import AttackPair, attack_pairs, basis, leaders, sentence
-from decloak.report.card import RiskCard, pooled_cards, risk_cards
+from decloak.report.card import ExposureCard, exposure_cards, pooled_cards
 from decloak.report.comparison import card_rows, comparison_rows, costs_of, reasons, remark, short_titles, unpooled
 from decloak.report.study import Study
 from decloak.report.table import emit
@@ -28,8 +28,8 @@ class Account(NamedTuple):
 
     study: Study
     verdict: Conclusion
-    cards: Sequence[RiskCard]
-    pooled: Sequence[RiskCard]
+    cards: Sequence[ExposureCard]
+    pooled: Sequence[ExposureCard]
     pairs: Sequence[AttackPair]
 
 
@@ -37,7 +37,7 @@ def account_of(store: Path, numbers: Iterable[int]) -> Account:
     """Those of runs of a store, given by number."""
     with closing(connect_readonly(store)) as connection:
         study = Study.of(connection, read_runs(connection, numbers))
-        verdict, cards = conclusion(connection, study), risk_cards(connection, study)
+        verdict, cards = conclusion(connection, study), exposure_cards(connection, study)
         return Account(study, verdict, cards, pooled_cards(connection, study), attack_pairs(connection, study))
 
 
@@ -61,10 +61,10 @@ def print_cards(account: Account, missing: Mapping[str, str] | None = None) -> N
         say(f"{reason}\n")
 
 
-def _print_card(card: RiskCard) -> None:
+def _print_card(card: ExposureCard) -> None:
     missing = {cell.reason for cell in card.cells.values()}
-    if len(missing) == 1 and all(cell.before is None for cell in card.cells.values()):
-        say(f"Whom this release tells of cannot be said: {missing.pop()}.")
+    if len(missing) == 1 and all(cell.release is None for cell in card.cells.values()):
+        say(f"How many people this release exposes is not known: {missing.pop()}.")
         return
     columns, rows = card_rows(card)
     emit(columns, rows, "table")
@@ -72,8 +72,8 @@ def _print_card(card: RiskCard) -> None:
         say(f"({said})")
 
 
-def print_comparison(study: Study, cards: Sequence[RiskCard], missing: Mapping[str, str] | None = None) -> str:
-    """Several variants in one table: people before → after an attack, by chance in brackets; what to make of it.
+def print_comparison(study: Study, cards: Sequence[ExposureCard], missing: Mapping[str, str] | None = None) -> str:
+    """Print several variants in one table: people exposed by the release → after an attack; return the advice.
 
     Variants that there is no release of have a line of dashes, and the reason below.
     """
@@ -84,7 +84,7 @@ def print_comparison(study: Study, cards: Sequence[RiskCard], missing: Mapping[s
     lacking = dict(zip(titles[len(cards) :], missing.values(), strict=True))
     rows += [[title, *[None] * (len(columns) - 1)] for title in lacking]
     over = f", over {cards[0].data_sets} data sets" if cards[0].data_sets > 1 else ""
-    say(f"People as published → after the attack that finds most (by chance){over}:")
+    say(f"People exposed by the release → after the attack that exposes most (baseline){over}:")
     emit(columns, rows, "table")
     said = remark(cards)
     none = [f"no release: {reason} ({title})" for title, reason in lacking.items()]

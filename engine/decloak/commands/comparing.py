@@ -41,7 +41,7 @@ def compare_command(runs: tuple[str, ...], store: Path, form: str) -> None:
     titles = [f"run {name}" if name[:1].isdigit() else name for name in names]
     with closing(connect_readonly(store)) as connection:
         from decloak.commands.carding import print_comparison
-        from decloak.report.card import risk_cards
+        from decloak.report.card import exposure_cards
         from decloak.report.change import RunComparison, compared_runs
         from decloak.report.study import Study
 
@@ -52,7 +52,7 @@ def compare_command(runs: tuple[str, ...], store: Path, form: str) -> None:
             emit(*_measures(names, comparison), form)
             return
         measured = {family for number in numbers for family in results.measured_families(connection, number)}
-        cards = risk_cards(connection, study)
+        cards = exposure_cards(connection, study)
         said = print_comparison(study, cards)
     _print_changes(names, comparison, comparison.changes(measured, cards))
     if said:

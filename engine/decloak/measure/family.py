@@ -23,8 +23,14 @@ from decloak.yaml.part import Part
 
 __all__ = ["CHUNKS", "POOLED", "SETS", "WAYS", "AttackedRelease", "Family", "Figure", "FigureTitle", "Measured"]
 
-WAYS = {"_raw": "raw data", "_before": "published", "": "attacked", "_chance": "by chance"}
-"""How a figure is called of the raw data, as published, after an attack, and after as much done at random."""
+WAYS = {
+    "_original": "original data",
+    "_release": "release",
+    "": "after attack",
+    "_baseline": "baseline",
+    "_control": "control",
+}
+"""Endings of a figure's key, and what the figure is then measured on. The control is people who are not in the data."""
 
 POOLED = -1
 """The scope of a figure that pools all tables."""

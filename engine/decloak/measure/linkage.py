@@ -71,11 +71,11 @@ class _Release:
     def figures(self, level: str, k: int, control: KnownPeople | None) -> Iterator[Figure]:
         """What is known of the release alone."""
         known, before, blind = self.people[level], self.before[level], self.blind[level]
-        yield from figures_of(level, "_raw", [self.raw[level]], known.guessable, k)
-        yield from figures_of(level, "_before", [before], known.guessable, k)
+        yield from figures_of(level, "_original", [self.raw[level]], known.guessable, k)
+        yield from figures_of(level, "_release", [before], known.guessable, k)
         if known.guessable:
             yield POOLED, f"blind_{level}", blind, blind, known.guessable
-        yield from self.gains(level, "_before", before, control, None)
+        yield from self.gains(level, "_release", before, control, None)
 
     def gains(
         self, level: str, ending: str, found: LookedUp, control: KnownPeople | None, done: Any
@@ -112,7 +112,7 @@ def _after(
         return
     found = release.lookup.look(known, done)
     yield from figures_of(level, "", [found], known.guessable, k)
-    yield from figures_of(level, "_chance", [release.lookup.look(known, draw) for draw in draws], known.guessable, k)
+    yield from figures_of(level, "_baseline", [release.lookup.look(known, draw) for draw in draws], known.guessable, k)
     yield from release.gains(level, "", found, control, done)
 
 

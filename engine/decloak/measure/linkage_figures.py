@@ -72,16 +72,16 @@ def _titles() -> Iterator[FigureTitle]:
 
 def _ways(title: FigureTitle, name: str) -> Iterator[FigureTitle]:
     """After an attack, as published, in the raw data, and by chance: what there is of these."""
-    yield replace(title, before=f"{title.name}_before")
+    yield replace(title, before=f"{title.name}_release")
     for ending, way in WAYS.items():
-        if ending and (ending == "_before" or name not in ("control", "gain")):
+        if ending not in ("", "_control") and (ending == "_release" or name not in ("control", "gain")):
             yield replace(
                 title,
                 name=f"{title.name}{ending}",
                 title=f"{title.title}, {way}",
                 help=f"the same, {way}",
                 column=False,
-                published=ending != "_chance",
+                published=ending != "_baseline",
             )
 
 

@@ -7,6 +7,7 @@ from decloak.measure import (
     breakage,
     certain,
     cost,
+    exposure,
     findings,
     identified,
     link,
@@ -14,7 +15,6 @@ from decloak.measure import (
     loss,
     mining,
     recovery,
-    risk,
     timing,
     utility,
     wmd,
@@ -27,7 +27,7 @@ __all__ = [
 ]  # fmt: skip
 
 _MODULES = (
-    findings, risk, recovery, link, linkage, loss, cost, mining, accuracy, certain, breakage, breach, identified,
+    findings, exposure, recovery, link, linkage, loss, cost, mining, accuracy, certain, breakage, breach, identified,
     timing, utility, wmd,
 )  # fmt: skip
 FAMILIES: tuple[Family, ...] = tuple(module.FAMILY for module in _MODULES)
@@ -38,8 +38,8 @@ def by_name(name: str) -> Family:
 
 
 def choosable() -> tuple[Family, ...]:
-    """What a scenario may list."""
-    return tuple(family for family in FAMILIES if not family.always)
+    """What a scenario may list: a family that is always measured only for its settings."""
+    return tuple(family for family in FAMILIES if not family.always or family.settings is not None)
 
 
 def always() -> tuple[Family, ...]:

@@ -7,7 +7,7 @@ alone.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from decloak.report.card import ROWS, Cell, RiskCard
+from decloak.report.card import ROWS, Cell, ExposureCard
 from decloak.report.knowledge import listed
 from decloak.report.verdict_words import percent, whole
 
@@ -15,18 +15,18 @@ __all__ = ["advice"]
 
 LEAST = 0.02
 """Of the people: releases that differ by less are not told apart."""
-RANKED = ("singled_2", "inferred", "implied")
+RANKED = ("singled_out_2", "inferred_own", "implied")
 """The rows by which releases are told apart, one of a group that says something of all of them."""
 WORDS = {
-    "singled_2": "two known items single out",
-    "inferred": "a guess at one of their items is right for",
+    "singled_out_2": "two known items single out",
+    "inferred_own": "a guess at one of their items is right for",
     "implied": "from two known items a third follows for certain for",
 }
 FEW = 4
 """Releases whose numbers a sentence has room for."""
 
 
-def advice(cards: Sequence[RiskCard]) -> str:
+def advice(cards: Sequence[ExposureCard]) -> str:
     """What somebody can do who must choose: which release tells of the fewest people, in what, and at what cost."""
     if len({card.releases for card in cards}) < max(2, len(cards)):
         return ""  # one release, looked at by several attackers, is no choice
@@ -47,13 +47,13 @@ def advice(cards: Sequence[RiskCard]) -> str:
     return " ".join([*sentences, *once, "Attacks that were not tried may win back more."])
 
 
-def _whom(card: RiskCard) -> tuple[float | None, ...]:
-    """What tells people apart: how many, and whom raw data tell of, unless some stand for all."""
-    raw = [card.cells[row.figure].raw for row in ROWS] if card.people == card.records else []
-    return (card.people, card.records, *raw)
+def _whom(card: ExposureCard) -> tuple[float | None, ...]:
+    """What tells people apart: how many, and whom original data tell of, unless some stand for all."""
+    original = [card.cells[row.figure].original for row in ROWS] if card.people == card.records else []
+    return (card.people, card.records, *original)
 
 
-def _for_the_best(cards: Sequence[RiskCard], winners: Sequence[RiskCard], figures: Sequence[str]) -> list[str]:
+def _for_the_best(cards: Sequence[ExposureCard], winners: Sequence[ExposureCard], figures: Sequence[str]) -> list[str]:
     """That some are the best in all in which they differ; how good, and what is paid for the cheapest of them."""
     best = min(winners, key=lambda card: card.hidden or 0.0)
     others = [card for card in cards if card not in winners]
@@ -71,12 +71,12 @@ def _for_the_best(cards: Sequence[RiskCard], winners: Sequence[RiskCard], figure
     return sentences
 
 
-def _against(best: RiskCard, others: Sequence[RiskCard], figure: str) -> str:
-    """People of one release, of others, and of the raw data."""
-    raw = {card.cells[figure].raw for card in (best, *others)}
+def _against(best: ExposureCard, others: Sequence[ExposureCard], figure: str) -> str:
+    """People of one release, of others, and of the original data."""
+    original = {card.cells[figure].original for card in (best, *others)}
     beside = [
         _others({card.name: card.worst(figure) for card in others}, whole),
-        *(f"{whole(value)} in the raw data" for value in raw if len(raw) == 1 and value),
+        *(f"{whole(value)} in the original data" for value in original if len(original) == 1 and value),
     ]
     return f"{WORDS[figure]} {whole(best.worst(figure))} ({', '.join(beside)})"
 
@@ -90,7 +90,7 @@ def _others(values: Mapping[str, float], words: Callable[[float], str | None]) -
     return f"{of[low]} with {low} to {of[high]} with {high}"
 
 
-def _for_several(cards: Sequence[RiskCard], fewest: Mapping[str, Sequence[RiskCard]]) -> list[str]:
+def _for_several(cards: Sequence[ExposureCard], fewest: Mapping[str, Sequence[ExposureCard]]) -> list[str]:
     """That it depends on what somebody minds most."""
     leaders = []
     for figure, group in fewest.items():
@@ -103,12 +103,12 @@ def _for_several(cards: Sequence[RiskCard], fewest: Mapping[str, Sequence[RiskCa
     return [weigh, f"Of {cards[0].people:,} people, {'; '.join(leaders)}.", *cost]
 
 
-def _once(cards: Sequence[RiskCard]) -> bool:
+def _once(cards: Sequence[ExposureCard]) -> bool:
     """Whether any release was made but once, so that nothing is known of how far the next may differ."""
-    return any(way.n < 2 for card in cards if (way := card.cells["singled_2"].before) is not None)
+    return any(way.n < 2 for card in cards if (way := card.cells["singled_out_2"].release) is not None)
 
 
-def _fewest(cards: Sequence[RiskCard], figure: str) -> list[RiskCard]:
+def _fewest(cards: Sequence[ExposureCard], figure: str) -> list[ExposureCard]:
     """The cards with the fewest people in a row, and those that cannot be told from the first of them."""
     if any(card.cells[figure].worst is None for card in cards):
         return []  # what one has no figure of, or what does not apply to it, tells nothing apart

@@ -11,11 +11,11 @@ from decloak.report import charts
 from decloak.report.beside import attack_pairs
 from decloak.report.ci import SIGNS
 from decloak.report.drawing import comparison_svg
+from decloak.report.exposure_section import exposure_parts
 from decloak.report.linkage_section import linkage_sections
 from decloak.report.names import nameless
 from decloak.report.page import Drawn, Findings, Page, Section, Table
 from decloak.report.reliability import reliability_section
-from decloak.report.risk_section import risk_parts
 from decloak.report.sections import attacks_section, costs_section, limits_section, making_section, sweep_section
 from decloak.report.study import Study
 from decloak.report.verdict import Outcome, conclusion
@@ -39,7 +39,7 @@ def page_of(
     """The page; names of items are on it with `evidence`, and which of them were won back with `originals`."""
     study = Study.of(connection, runs)
     verdict = conclusion(connection, study)
-    risk = risk_parts(connection, study)
+    risk = exposure_parts(connection, study)
     notes = list(dict.fromkeys(note for run in runs for note in notes_of(connection, run.run)))
     names = set[str]() if evidence else {name for (name,) in connection.execute("select name from item")}
     sections = (

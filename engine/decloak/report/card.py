@@ -1,8 +1,8 @@
-"""The risk card: whom a release tells of, in people of so many, the same rows of every published form.
+"""The exposure card: how many people a release exposes, in the same rows for every published form.
 
-Each row has a cell: people of whom the raw data tell, the release as published, the release after the attack that finds
-most (those by chance are the control and do not count), and after as much done at random. Where a figure cannot be had
-the cell says why. Everything in it is a figure of the store, a mean over repetitions.
+Each row has a cell: people exposed by the original data, by the release, after the attack that exposes most (attacks at
+random are the baseline and do not count), and the baseline. Where a figure is not known the cell says why. Every number
+is a figure of the store, or its mean over repetitions.
 """
 
 import sqlite3
@@ -13,14 +13,23 @@ from typing import Any, NamedTuple
 
 from decloak.measure.kernels.lead import wilson
 from decloak.measure.kernels.statistics import Bounds, Interval, interval
-from decloak.releases.registry import form_of
 from decloak.report.study import Numbers, Study, flat, setting
 from decloak.rules.load import parse_rule
 from decloak.store.reading import knows_originals
 from decloak.store.results import attacks_of, release_of
 from decloak.store.studies import StudyRun
 
-__all__ = ["ROWS", "Cell", "RiskCard", "controls_of", "people_interval", "pooled_cards", "risk_card", "risk_cards"]
+__all__ = [
+    "RELEASE",
+    "ROWS",
+    "Cell",
+    "ExposureCard",
+    "controls_of",
+    "exposure_card",
+    "exposure_cards",
+    "people_interval",
+    "pooled_cards",
+]
 
 
 class Row(NamedTuple):
@@ -32,48 +41,50 @@ class Row(NamedTuple):
 
 
 ROWS = (
-    Row("singled_1", "singled out by 1 item", "singling out"),
-    Row("singled_2", "by 2 items", "singling out"),
-    Row("singled_3", "by 3 items", "singling out"),
-    Row("linked", "linked", "linkability"),
-    Row("inferred", "inferred", "inference"),
-    Row("implied", "certain", "inference"),
+    Row("singled_out_1", "singled out with 1 item", "singling out"),
+    Row("singled_out_2", "singled out with up to 2 items", "singling out"),
+    Row("singled_out_3", "singled out with up to 3 items", "singling out"),
+    Row("inferred_own", "item known or inferred (expected)", "inference"),
+    Row("implied", "third item implied by 2 items", "inference"),
 )
 """In the order of the card."""
 
 UNKNOWN = "the originals were not given"
-WHOLE = "does not apply: nothing was cut apart"
 GUESSES = "an attack guesses: nothing it says is certain"
 NOBODY = "no attack had anything to go by"
+RELEASE, RANDOM = "release", "random"
+"""Sources of the figure after an attack, beside the attack itself."""
 QUANTILE = NormalDist().inv_cdf(0.975)
 """Of intervals of 95%."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """People of `of`: raw, before, after the attack of a name, and by chance; `reason` says why what is None is so.
+    """People exposed, out of `of`: by the original data, the release, after an attack, and at random.
 
-    `before` and `after` are means over repetitions, with the bounds of their intervals where they differ.
+    `release` and `after` are means over repetitions, with the bounds of their intervals where repetitions differ.
+    `after` is the largest of the release, the baseline and the attack named `attack`; `source` says which of the three.
+    `reason` says why a figure is None.
     """
 
     of: int
-    raw: float | None = None
-    before: Interval | None = None
+    original: float | None = None
+    release: Interval | None = None
     after: Interval | None = None
-    chance: float | None = None
+    baseline: float | None = None
     attack: str | None = None
+    source: str | None = None
     reason: str | None = None
 
     @property
     def worst(self) -> Interval | None:
-        """What tells of more people: the attack, or the release as published, which an attacker has as well."""
-        ways = [way for way in (self.before, self.after) if way is not None and way.mean is not None]
-        return max(ways, key=lambda way: way.mean or 0.0, default=None)
+        """The figure after the attack, which is never below the release; without an attack, that of the release."""
+        return self.release if self.after is None else self.after
 
 
 @dataclass(frozen=True)
-class RiskCard:
-    """What one variant tells of its people; `hidden` is the share of what records hold that is not shown with them."""
+class ExposureCard:
+    """The people that one variant exposes; `hidden` is the share of item occurrences that the release hides."""
 
     variant: str
     people: int
@@ -97,11 +108,11 @@ class RiskCard:
     @property
     def untried(self) -> bool:
         """Whether no attack that could have found people did anything."""
-        published = [cell for cell in self.cells.values() if cell.before is not None]
+        published = [cell for cell in self.cells.values() if cell.release is not None]
         return all(cell.reason == NOBODY for cell in published if cell.reason != GUESSES)
 
     def worst(self, figure: str) -> float:
-        """How many people it tells of there, as published or attacked."""
+        """Return how many people are exposed in a row, after the attack where there is one."""
         worst = self.cells[figure].worst
         return 0.0 if worst is None or worst.mean is None else worst.mean
 
@@ -124,31 +135,28 @@ class RiskCard:
         return whose | {"hidden": self.hidden, "taken_for_hidden": self.taken_for_hidden} | cells
 
     def _plain(self, cell: Cell) -> dict[str, Any]:
-        ways = {"before": self.around(cell.before), "after": self.around(cell.after)}
+        ways = {"release": self.around(cell.release), "after": self.around(cell.after)}
         bounds = {
             f"{name}{ending}": None if way is None else getattr(way, part)
             for name, way in ways.items()
             for ending, part in (("", "mean"), ("_low", "low"), ("_high", "high"))
         }
-        return (
-            {"raw": cell.raw}
-            | bounds
-            | {"chance": cell.chance, "of": cell.of, "attack": cell.attack, "reason": cell.reason}
-        )
+        beside = {"baseline": cell.baseline, "of": cell.of, "attack": cell.attack, "source": cell.source}
+        return {"original": cell.original} | bounds | beside | {"reason": cell.reason}
 
 
-def risk_cards(connection: sqlite3.Connection, study: Study) -> list[RiskCard]:
+def exposure_cards(connection: sqlite3.Connection, study: Study) -> list[ExposureCard]:
     """The card of each variant of some runs, of which people were counted."""
     controls = controls_of(connection, study.runs)
-    cards = (risk_card(connection, study, name, numbers, controls) for name, numbers in study.variants)
+    cards = (exposure_card(connection, study, name, numbers, controls) for name, numbers in study.variants)
     return [card for card in cards if card is not None]
 
 
-def pooled_cards(connection: sqlite3.Connection, study: Study) -> list[RiskCard]:
+def pooled_cards(connection: sqlite3.Connection, study: Study) -> list[ExposureCard]:
     """The cards of variants that differ in their data set alone, together, where these have as many people."""
     controls = controls_of(connection, study.runs)
     alike = [(name, runs) for name, runs in study.pools if len(set(study.values(flat(runs), "people"))) == 1]
-    cards = (risk_card(connection, study, name, runs, controls) for name, runs in alike)
+    cards = (exposure_card(connection, study, name, runs, controls) for name, runs in alike)
     return [
         replace(card, data_sets=len(runs), name=card.name.rpartition(", over ")[0] or card.name)
         for card, (_, runs) in zip(cards, alike, strict=True)
@@ -162,26 +170,26 @@ def controls_of(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> set
     return {label for label, attack in attacks.items() if attack.control is not None or parse_rule(attack.text).random}
 
 
-def risk_card(
+def exposure_card(
     connection: sqlite3.Connection, study: Study, variant: str, runs: Numbers, controls: set[str]
-) -> RiskCard | None:
+) -> ExposureCard | None:
     """The card of one variant, over the runs that repeat it; or of several, over their data sets."""
     people = _published(study, runs, "people").mean
     if people is None:
         return None
     every = flat(runs)
     release = release_of(connection, every[-1])
-    known, apart = knows_originals(connection, release), form_of(connection, release).apart
+    known = knows_originals(connection, release)
     of = round(people)
     attacks = [attack for attack in study.attacks if attack not in controls]
-    cells = {row.figure: _cell(study, runs, row.figure, attacks, of, known, apart) for row in ROWS}
+    cells = {row.figure: _cell(study, runs, row.figure, attacks, of, known) for row in ROWS}
     records = study.sizes.get(every[-1]) or of
     releases = frozenset(release_of(connection, run) for run in every)
     hidden, taken = _published(study, runs, "hidden").mean, None
     configs = [run.config for run in study.runs if run.run in every]
     if any(setting(config, "data.published.marked") is False for config in configs):
         hidden, taken = None, hidden
-    return RiskCard(variant, of, records, cells, hidden, releases, variant, taken_for_hidden=taken)
+    return ExposureCard(variant, of, records, cells, hidden, releases, variant, taken_for_hidden=taken)
 
 
 def _published(study: Study, runs: Numbers, name: str, of: int | None = None) -> Interval:
@@ -190,24 +198,29 @@ def _published(study: Study, runs: Numbers, name: str, of: int | None = None) ->
     return interval(values) if of is None else people_interval(values, of)
 
 
-def _cell(study: Study, runs: Numbers, figure: str, attacks: Sequence[str], of: int, known: bool, apart: bool) -> Cell:
-    raw = _published(study, runs, f"{figure}_raw").mean
-    if figure == "linked" and not apart:
-        return Cell(of, reason=WHOLE)
+def _cell(study: Study, runs: Numbers, figure: str, attacks: Sequence[str], of: int, known: bool) -> Cell:
+    original = _published(study, runs, f"{figure}_original").mean
+    release = _published(study, runs, f"{figure}_release", of)
+    if release.mean is None:
+        return Cell(of, original, reason=UNKNOWN)
     if figure == "implied":
-        implied = _published(study, runs, figure, of)
-        return Cell(of, raw, reason=UNKNOWN) if implied.mean is None else Cell(of, raw, implied, reason=GUESSES)
-    before = _published(study, runs, f"{figure}_before", of)
-    if before.mean is None:
-        return Cell(of, reason=UNKNOWN)
+        return Cell(of, original, release, reason=GUESSES)
     of_attacks = {attack: study.values(runs, figure, attack) for attack in attacks}
     reached = {attack: values for attack, values in of_attacks.items() if any(value is not None for value in values)}
     if not reached:
-        return Cell(of, raw, before, reason=NOBODY)
+        return Cell(of, original, release, reason=NOBODY)
     means = {attack: _over(values, of, len(reached)) for attack, values in reached.items()}
     attack, after = max(means.items(), key=lambda entry: entry[1].mean or 0.0)
-    chance = interval(study.values(runs, f"{figure}_chance", attack)).mean
-    return Cell(of, raw, before, after, chance, attack, None if known else f"at least: {UNKNOWN}")
+    baseline = interval(study.values(runs, f"{figure}_baseline", attack)).mean
+    source = _source(after.mean or 0.0, release.mean, baseline, attack)
+    return Cell(of, original, release, after, baseline, attack, source, None if known else f"at least: {UNKNOWN}")
+
+
+def _source(after: float, release: float, baseline: float | None, attack: str) -> str:
+    """Name the largest of the three that an attacker has: the release, a random guess, or the attack."""
+    if after <= release:
+        return RELEASE
+    return RANDOM if baseline is not None and after <= baseline else attack
 
 
 def _over(values: Sequence[float | None], of: int, considered: int) -> Interval:

@@ -13,15 +13,13 @@ from typing import NamedTuple
 
 from decloak.measure.kernels.statistics import REAL, SHARE, SIGNED, Interval, interval, paired_difference
 from decloak.measure.registry import figure_titles
-from decloak.report.card import ROWS, Cell, RiskCard
+from decloak.report.card import RELEASE, ROWS, Cell, ExposureCard
 from decloak.report.grouped import differences
 from decloak.report.study import Study
 from decloak.store.results import PooledFigure
 from decloak.store.studies import StudyRun, read_runs, sweep_of
 
 __all__ = ["FigureChange", "RunComparison", "compared_runs"]
-
-PUBLISHED = "as published"
 
 
 def compared_runs(connection: sqlite3.Connection, named: Sequence[tuple[str, str, int]]) -> list[StudyRun]:
@@ -105,7 +103,7 @@ class RunComparison:
         before, after = (None if mean is None else mean.value for mean in means)
         return Interval(None if before is None or after is None else after - before, None, None, 0)
 
-    def changes(self, measured: set[str], cards: Sequence[RiskCard]) -> list[FigureChange]:
+    def changes(self, measured: set[str], cards: Sequence[ExposureCard]) -> list[FigureChange]:
         """What differs: of two also in people, by the cards."""
         differing = differences(self.figures, measured)
         return [
@@ -116,7 +114,7 @@ class RunComparison:
             ),
         ]
 
-    def _in_people(self, *cards: RiskCard) -> list[FigureChange]:
+    def _in_people(self, *cards: ExposureCard) -> list[FigureChange]:
         """The rows of two cards that differ, by what tells of more people: the attack, or the release as published."""
         rows = []
         for row in ROWS:
@@ -129,7 +127,7 @@ class RunComparison:
             numbers = [[pair[side] for pair in self.pairs] for side in (0, 1)]
             first, second = (self.study.values(runs, *way) for runs, way in zip(numbers, keyed, strict=True))
             pooled = [PooledFigure(value, None, None) for value in values]
-            attacks = [way[1] or PUBLISHED for way in keyed]
+            attacks = [way[1] or RELEASE for way in keyed]
             by = attacks[0] if attacks[0] == attacks[1] else " → ".join(attacks)
             rows.append(FigureChange("people", by, row.title, values, self._difference(first, second, pooled, False)))
         return rows
@@ -138,6 +136,4 @@ class RunComparison:
         """The figure behind what a cell says at worst, and of which attack."""
         if cell.worst is None:
             return None
-        if cell.worst is cell.after:
-            return figure, cell.attack
-        return (figure if figure == "implied" else f"{figure}_before"), None
+        return (f"{figure}_release", None) if cell.after is None else (figure, cell.attack)

@@ -39,17 +39,18 @@ class Difference(NamedTuple):
 
 
 def family_tables(figures: Figures, measured: Collection[str], knows: Mapping[str, str | None]) -> Iterator[Grouped]:
-    """A table for each family that was measured, but the one that the risk card is made of; `knows` says what each
-    attack does.
+    """Yield a table for each family that was measured, except exposure, which has its card.
+
+    `knows` names the knowledge of each attack.
     """
     attacks = list(dict.fromkeys(attack for _, attack in figures))
-    for family in FAMILIES:
+    for family in (family for family in FAMILIES if family.name in measured and family.name != "exposure"):
         if family.in_lines:
-            if family.name in measured and (lines := lines_of(family.lines, figures)):
+            if lines := lines_of(family.lines, figures):
                 yield Grouped(f"{family.name}: {family.about}", LINES, lines)
             continue
         shown = [title for title in family.figures if any((title.name, attack) in figures for attack in attacks)]
-        if family.name in measured and family.name != "risk" and shown:
+        if shown:
             rows = [[row[0], knows.get(row[0]), *row[1:]] for row in _rows(family, shown, attacks, figures)]
             if rows:
                 columns = ("attack", "knows", *(title.title for title in shown))
@@ -61,9 +62,9 @@ def lines_of(titles: Sequence[FigureTitle], figures: Figures) -> list[list[str |
     attacks = list(dict.fromkeys(attack for _, attack in figures))
     lines: list[list[str | None]] = []
     for title in titles:
-        before = title.name if title.published else f"{title.name}_before"
-        alone = [_in_people(title, figures, name, attacks) for name in (f"{title.name}_raw", before)]
-        ways = () if title.published else (title.name, f"{title.name}_chance")
+        before = title.name if title.published else f"{title.name}_release"
+        alone = [_in_people(title, figures, name, attacks) for name in (f"{title.name}_original", before)]
+        ways = () if title.published else (title.name, f"{title.name}_baseline")
         done = [[attack, *(_in_people(title, figures, name, [attack]) for name in ways)] for attack in attacks]
         done = [line for line in done if any(line[1:])] or ([[None] * 3] if any(alone) else [])
         lines += [[title.title, *alone, *line] for line in done]
@@ -112,7 +113,7 @@ def differences(runs: Sequence[Figures], measured: Collection[str]) -> list[Diff
     """
     attacks = list(dict.fromkeys(attack for figures in runs for _, attack in figures))
     found = []
-    for family in (family for family in FAMILIES if family.name in measured and family.name != "risk"):
+    for family in (family for family in FAMILIES if family.name in measured and family.name != "exposure"):
         for attack in attacks:
             struck_or_given = any((name, attack) in figures for figures in runs for name in ("struck", "assigned"))
             titles = family.figures if family.name != "findings" or not struck_or_given else ()

@@ -20,7 +20,7 @@ def linkage_sections(connection: sqlite3.Connection, study: Study) -> Iterator[S
     """A section for each family with a line for each figure that was measured: means over repetitions."""
     for family in FAMILIES:
         measured = [title for title in family.lines if any(_is_of(title, name) for name in study.measures)]
-        if family.in_lines and measured:
+        if family.in_lines and measured and not family.always:
             means = {name: _means(connection, runs) for name, runs in study.variants}
             tables = [_headlines(family, means), *_tables(study, family, means)]
             # What is known of a person makes no difference to what a figure is.

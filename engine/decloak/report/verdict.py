@@ -193,7 +193,7 @@ def _unknown(study: Study, attacks: Sequence[str]) -> Conclusion:
         return Conclusion(Outcome.CANNOT_TELL, "These runs cannot tell", (idle, *whatever(study)))
     counts = listed([f"{name} {count:,.0f}" for name, count in struck])
     heading, tells = UNKNOWN, "only the publisher can tell"
-    if study.values([last.run], "singled_2_raw")[0] is not None:
+    if study.values([last.run], "singled_out_2_original")[0] is not None:
         heading, tells = "What comes back was not measured", "'measure: [recovery, accuracy]' tells"
     said = f"Items struck or given to records: {counts}; how many rightly, {tells}."
     return Conclusion(Outcome.NOT_MEASURED, heading, (said, *_placed_by_cover(study), *whatever(study)))

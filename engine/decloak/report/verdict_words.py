@@ -123,7 +123,7 @@ def whatever(study: Study, variant: str | None = None, *, named: bool = False) -
     variant, (singled, implied, of) = max(by_variant.items(), key=lambda entry: entry[1][:2])
     if not (singled or implied):
         return []
-    least = "" if study.values(dict(study.variants)[variant], "singled_2_raw")[0] is not None else "at least "
+    least = "" if study.values(dict(study.variants)[variant], "singled_out_2_original")[0] is not None else "at least "
     what = f"single out {least}{singled:,.0f}" if singled else f"tell a third for certain of {least}{implied:,.0f}"
     where = f" with {variant}" if len(study.variants) > 1 and not named else ""
     return [f"{WHATEVER}: two known items already {what} {of}{where}."]
@@ -132,7 +132,8 @@ def whatever(study: Study, variant: str | None = None, *, named: bool = False) -
 def _before(study: Study, runs: Sequence[int]) -> tuple[float, float, str]:
     """The people whom two known items single out, those of whom they tell a third, and of how many."""
     singled, implied, people = (
-        interval(study.values(runs, figure)).mean or 0.0 for figure in ("singled_2_before", "implied", "people")
+        interval(study.values(runs, figure)).mean or 0.0
+        for figure in ("singled_out_2_release", "implied_release", "people")
     )
     drawn = " drawn" if people < max(study.sizes.get(run) or 0 for run in runs) else ""
     return singled, implied, f"of the {people:,.0f} people{drawn}"

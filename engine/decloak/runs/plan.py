@@ -192,7 +192,7 @@ def _measures(
     scenario: Scenario, rule: Rule, attack: str, inputs: Inputs
 ) -> Iterable[tuple[Family, str, Mapping[str, Any]]]:
     """What is measured of an attack: what it found, and the families that say something of that."""
-    for family in (*always(), *map(by_name, scenario.families)):
+    for family in dict.fromkeys((*always(), *map(by_name, scenario.families))):
         if family.says_of(rule.model.form, rule.derives.columns):
             settings = scenario.settings_of(family.name)
             contents: list[object] = [inputs.digest_of(settings[key]) for key in family.files]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import naive_risk as naive
+import naive_exposure as naive
 from decloak.data.rows import CodedRows
 from decloak.measure.kernels import crowd, holders
 from decloak.measure.kernels.alike import classes_of

@@ -14,6 +14,7 @@ import numpy as np
 from decloak.arrays import Ints, Mask
 from decloak.counting.ascending import among, distinct
 from decloak.data.rows import CodedRows
+from decloak.measure.exposure_figures import Change, RecordExposure, changes
 from decloak.measure.family import AttackedRelease
 from decloak.measure.kernels.alike import classes_of
 from decloak.measure.kernels.by_chance import random_strikes
@@ -22,46 +23,44 @@ from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.guesses import guessed
 from decloak.measure.kernels.holders import Holders
 from decloak.measure.kernels.singled import Search
-from decloak.measure.risk_figures import Change, Risk, changes
 from decloak.measure.struck import StruckCells, strikes_of, struck_cells
 from decloak.releases.held import HeldSets
 from decloak.store.outcomes import TrueTable
 
-__all__ = ["risk_of_sets"]
+__all__ = ["exposure_of_sets"]
 
 
-def risk_of_sets(held: HeldSets, attacked: AttackedRelease[Any]) -> Risk:
+def exposure_of_sets(held: HeldSets, attacked: AttackedRelease[Any]) -> RecordExposure:
     """What a release tells, and after an attack on it."""
     people = held.kept(_People.of)
     done = strikes_of(held, attacked)
     if done is None:
-        return _risk(people, None, [])
+        return _exposure(people, None, [])
     tables, strikes = done
     counts = [int(mask.sum()) for mask in strikes]
     draws = random_strikes([table.scored for table in tables], counts, len(people.search.crowd))
-    return _risk(people, people.struck(tables, strikes), [people.struck(tables, draw) for draw in draws])
+    return _exposure(people, people.struck(tables, strikes), [people.struck(tables, draw) for draw in draws])
 
 
-def _risk(people: "_People", after: StruckCells | None, by_chance: Sequence[StruckCells]) -> Risk:
+def _exposure(people: "_People", after: StruckCells | None, by_chance: Sequence[StruckCells]) -> RecordExposure:
     crowd = people.search.crowd
     if people.raw is None and not len(crowd.known):
-        return Risk(len(crowd), changes())  # nobody is shown to have anything: a zero would pass for safety
+        return RecordExposure(len(crowd), changes())  # nobody is shown to have anything: a zero would pass for safety
     hidden = people.hidden
     inferred = Change()
     if hidden is not None:
         guessed_after = None if after is None else hidden.guessed(after)
-        inferred = Change(hidden.people, hidden.guessed(), guessed_after, _mean(list(map(hidden.guessed, by_chance))))
-    return Risk(
+        inferred = Change(None, hidden.guessed(), guessed_after, _mean(list(map(hidden.guessed, by_chance))))
+    return RecordExposure(
         people=len(crowd),
-        singled=changes(
+        singled_out=changes(
             None if people.raw is None else people.raw.singled,
             people.singled_before,
             None if after is None else people.singled(after),
             np.mean([people.singled(struck) for struck in by_chance], axis=0).tolist() if by_chance else None,
         ),
-        inferred=inferred,
-        implied=people.implied,
-        implied_raw=None if people.raw is None else people.raw.implied,
+        inferred_own=inferred,
+        implied=Change(None if people.raw is None else people.raw.implied, people.implied),
         hidden=None if hidden is None else hidden.share,
     )
 

@@ -16,11 +16,12 @@ from decloak.arrays import Floats, Ints
 from decloak.counting.ascending import among
 from decloak.data.assignment import Assignment
 from decloak.data.rows import CodedRows
+from decloak.measure.exposure_figures import Change, RecordExposure, changes
 from decloak.measure.family import AttackedRelease
 from decloak.measure.kernels.alike import classes_of
 from decloak.measure.kernels.by_chance import draws_for
 from decloak.measure.kernels.crowd import Crowd, asked, rarest
-from decloak.measure.kernels.guesses import expected_people, guessed
+from decloak.measure.kernels.guesses import guessed
 from decloak.measure.kernels.holders import Holders
 from decloak.measure.kernels.implied import implied_in_chunks
 from decloak.measure.kernels.put_back import (
@@ -32,18 +33,17 @@ from decloak.measure.kernels.put_back import (
 )
 from decloak.measure.kernels.singled import Search
 from decloak.measure.kernels.true_rows import Given, TrueRows
-from decloak.measure.risk_figures import Change, Risk, changes
 from decloak.releases.held import HeldChunks
 
-__all__ = ["risk_of_chunks"]
+__all__ = ["exposure_of_chunks"]
 
 
-def risk_of_chunks(held: HeldChunks, attacked: AttackedRelease[Any]) -> Risk:
+def exposure_of_chunks(held: HeldChunks, attacked: AttackedRelease[Any]) -> RecordExposure:
     """What a release tells, and after an attack on it; nothing where the records behind its rows are not known."""
     people = held.kept(_people)
     if people is None:
-        return Risk(sum(cluster.size for cluster in held.published.clusters), changes())
-    return people.risk([] if attacked.idle else attacked.assignments)
+        return RecordExposure(sum(cluster.size for cluster in held.published.clusters), changes())
+    return people.exposure([] if attacked.idle else attacked.assignments)
 
 
 def _people(held: HeldChunks) -> "_People | None":
@@ -58,26 +58,21 @@ class _People:
     rows: TrueRows
     _controls: dict[str, list[float]] = field(default_factory=dict)
 
-    def risk(self, assignments: Sequence[Assignment]) -> Risk:
+    def exposure(self, assignments: Sequence[Assignment]) -> RecordExposure:
         """What the release tells, and what an attack made of it, if it gave anything."""
-        linked = Change(before=0.0)
-        inferred = Change(self._holding, self._guessed(self._units.right))
+        inferred = Change(None, self._guessed(self._units.right))
         after = chance = None
         if assignments:
             given = self.rows.given(assignments)
             after, chance = self._singled(np.concatenate((self.rows.shown, given.added))), self._by_chance(given)
             put = put_back(self.rows, given, self._true)
-            tried = ~np.isnan(put.attacked)
-            joins = [expected_people(self._person_of_unit[tried], right[tried], len(self.crowd)) for right in put]
             guesses = [self._guessed(np.where(np.isnan(right), self._units.right, right)) for right in put]
-            linked, inferred = Change(None, 0.0, *joins), Change(inferred.raw, inferred.before, *guesses)
-        return Risk(
+            inferred = Change(None, inferred.release, *guesses)
+        return RecordExposure(
             people=len(self.crowd),
-            singled=changes(self.raw[0], self.singled_before, after, chance),
-            linked=linked,
-            inferred=inferred,
-            implied=self.implied,
-            implied_raw=self.raw[1],
+            singled_out=changes(self.raw[0], self.singled_before, after, chance),
+            inferred_own=inferred,
+            implied=Change(self.raw[1], self.implied),
             hidden=self.hidden,
         )
 
@@ -178,11 +173,6 @@ class _People:
     def _held(self) -> Ints:
         """How many items each person has."""
         return np.bincount(self._all_known // self.rows.items, minlength=len(self._asked))
-
-    @cached_property
-    def _holding(self) -> float:
-        """How many have any."""
-        return float((self._held > 0).sum())
 
     def _guessed(self, right: Floats) -> float:
         """Of how many people a guess at an item is right, by the chances of what was cut off."""
