@@ -10,7 +10,8 @@ __all__ = ["FAMILY"]
 
 
 def _measure(attacked: AttackedRelease[HeldChunks]) -> Measured:
-    from decloak.measure.kernels.reassociation import accuracy_by_cluster, accuracy_of
+    from decloak.measure.kernels.random_attack import reassociation_p
+    from decloak.measure.kernels.reassociation import accuracy_by_cluster, accuracy_of, gifts_of
     from decloak.measure.kernels.true_rows import TrueRows
 
     rows = attacked.release.beside_truth(TrueRows)
@@ -26,6 +27,7 @@ def _measure(attacked: AttackedRelease[HeldChunks]) -> Measured:
         (POOLED, "accuracy_class", counts.accuracy_class, counts.correct_class, counts.assigned),
         (POOLED, "chance", counts.chance, float(counts.expected), counts.assigned),
         (POOLED, "gain", counts.gain, float(counts.won), float(counts.assigned - counts.expected)),
+        (POOLED, "p_random", reassociation_p(gifts_of(rows, attacked.assignments)), None, None),
         (POOLED, "recall", counts.recall, float(counts.correct_exp), counts.reachable),
     ], None
 
@@ -51,6 +53,7 @@ FAMILY = Family(
         FigureTitle("accuracy_class", "by class", "the same, any record behind an identical anchor right"),
         FigureTitle("chance", "by chance", "what rows drawn at random would have right of as many"),
         FigureTitle("gain", "gain", "of what chance has wrong, right; 0: no better than blind", bounds=GAIN),
+        FigureTitle("p_random", "p", "probability that a random attack is right as often here", column=False),
         FigureTitle("recall", "recall", "given to the right record, of all that can be given"),
     ),
     measure=_measure,

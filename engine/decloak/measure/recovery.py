@@ -1,6 +1,6 @@
 """How much of what a set-generalisation hides an attack struck out, by distance table and of all together."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from decloak.measure.family import POOLED, SETS, AttackedRelease, Family, Figure, FigureTitle, Measured
@@ -29,8 +29,18 @@ def _measure(attacked: AttackedRelease[HeldSets]) -> Measured:
         figure for table, counts in tables.items() for figure in _figures(table, counts, counts.density, has_originals)
     ]
     every = list(tables.values())
-    figures += _figures(POOLED, pool(every), mean_density(every), has_originals)
+    pooled = pool(every)
+    figures += _figures(POOLED, pooled, mean_density(every), has_originals)
+    if has_originals:
+        figures.append((POOLED, "p_random", _p_random(every, pooled.correct), None, None))
     return figures, None if has_originals else UNKNOWN.format("recovery")
+
+
+def _p_random(tables: Sequence["Recovery"], correct: int) -> float | None:
+    """Compare the attack with a random one on the same tables."""
+    from decloak.measure.kernels.random_attack import Table, eliminations_p
+
+    return eliminations_p([Table(one.scored, one.scored_added, one.struck) for one in tables], correct)
 
 
 def _figures(scope: int, counts: "Recovery", density: float | None, has_originals: bool) -> Iterator[Figure]:
@@ -63,6 +73,7 @@ FAMILY = Family(
         FigureTitle("chance", "by chance", "what striking blindly would have correct of as many"),
         FigureTitle("gain", "gain", "of what chance has wrong, right; 0: no better than blind", bounds=GAIN),
         FigureTitle("lift", "lift", "precision / chance, which is 1 / chance at most", column=False, bounds=COUNT),
+        FigureTitle("p_random", "p", "probability that a random attack is right as often here", column=False),
         FigureTitle("recall", "recall", "correct of all there was to win back"),
         FigureTitle("f", "F", "precision and recall in one"),
         FigureTitle("auc", "AUC", "1: members not meant are struck first; 0.5: the order is chance"),

@@ -19,8 +19,9 @@ import numpy as np
 
 from decloak.arrays import Ints
 from decloak.counting.ascending import among
-from decloak.data.assignment import Assignment
+from decloak.data.assignment import Assignment, ChunkNumber
 from decloak.data.disassociated import Disassociated
+from decloak.measure.kernels.random_attack import Gifts
 from decloak.measure.kernels.true_rows import Given, TrueRows, Truth
 from decloak.rules.reassociate.units import rows_of_cluster
 
@@ -30,6 +31,7 @@ __all__ = [
     "accuracy_by_cluster",
     "accuracy_of",
     "added_items",
+    "gifts_of",
     "reconstructed",
 ]
 
@@ -138,6 +140,17 @@ def accuracy_by_cluster(rows: TrueRows, assignments: Sequence[Assignment]) -> li
         ClusterAccuracy(cluster, assigned[cluster], right[cluster], expected[cluster], float(reachable[cluster]))
         for cluster in np.flatnonzero(assigned + reachable).tolist()
     ]
+
+
+def gifts_of(rows: TrueRows, assignments: Sequence[Assignment]) -> Gifts:
+    """Return what an attack gave, as what it is compared with needs it."""
+    given = rows.given(assignments)
+    chunks: dict[tuple[int, ChunkNumber], int] = {}
+    block = np.array([chunks.setdefault(one[:2], len(chunks)) for one in assignments], np.int64)
+    return Gifts(
+        block[given.assignment], given.row, given.unit[given.assignment], rows.shares, rows.of_row, rows.class_sizes,
+        rows.home, np.array([cluster for cluster, _ in chunks], np.int64),
+    )  # fmt: skip
 
 
 def _by_class(rows: TrueRows, given: Given, unit: Ints) -> tuple[Ints, Ints, Ints, Ints]:

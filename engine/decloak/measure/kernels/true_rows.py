@@ -18,6 +18,7 @@ from decloak.data.assignment import Assignment, ChunkNumber
 from decloak.data.disassociated import Cluster, Disassociated
 from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError
+from decloak.lazy import sparse
 from decloak.rules.reassociate.shared import is_shared, shared_places
 from decloak.rules.reassociate.units import rows_of_cluster
 
@@ -232,6 +233,21 @@ class TrueRows:
         unit, row = np.divmod(self.true, max(1, self.rows))
         counted = np.unique(unit * len(self.class_sizes) + self.of_row[row], return_counts=True)
         return np.append(np.bincount(unit), 0), *counted
+
+    @property
+    def shares(self) -> "sparse.csr_array":
+        """The share of every class that truly has each unit: a line for each unit, a column for each class."""
+        times, key, count = self._times
+        unit, of_class = np.divmod(key, max(1, len(self.class_sizes)))
+        shape = len(times) - 1, len(self.class_sizes)
+        return sparse.csr_array((count / self.class_sizes[of_class], (unit, of_class)), shape)
+
+    @property
+    def home(self) -> Ints:
+        """The cluster of every class."""
+        home = np.zeros(len(self.class_sizes), np.int64)
+        home[self.of_row] = self.cluster
+        return home
 
     def true_times(self, units: Ints) -> Ints:
         """How many rows truly have each of some units; -1 is a unit that none has."""

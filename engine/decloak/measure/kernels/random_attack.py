@@ -1,0 +1,187 @@
+"""The probability that a random attack which claims as much does as well on this release.
+
+Vocabulary:
+    table   a distance table: N cells that the attack could eliminate, of which A were added; it eliminates s of them
+    block   a chunk of one cluster: what the attack gave to the n rows of the cluster
+    c[i,j]  what row i was given, if record j were behind it: the expected number of right units, identical anchors
+            told apart at random
+    p       the probability of at least as many right claims
+
+A random attack eliminates s cells of each table, drawn without replacement: the number of right ones has a
+hypergeometric distribution, and that of all tables is the convolution. A random attack on a cluster gives the same to
+the same number of rows in random order: c[i, pi(i)] is summed over the rows for a random permutation pi of each block.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from decloak.arrays import Floats, Ints
+from decloak.lazy import sparse
+
+__all__ = [
+    "MOST_EXACT",
+    "MOST_PERMUTED",
+    "Gifts",
+    "Moments",
+    "Table",
+    "eliminations_p",
+    "moments_of",
+    "reassociation_p",
+]
+
+MOST_EXACT = 20_000
+"""Eliminations up to which the distribution is convolved; beyond, the normal one with the same mean and variance."""
+MOST_PERMUTED = 500
+"""Rows of blocks up to which permutations are drawn; beyond, the gamma distribution with the exact moments, whose upper
+tail is the heavier one.
+"""
+PERMUTATIONS = 9_999
+ROUNDING = 1e-9
+
+
+class Table(NamedTuple):
+    """The cells of a table that an attack could eliminate, how many of them were added, how many it eliminated."""
+
+    cells: int
+    added: int
+    eliminated: int
+
+    @property
+    def mean(self) -> float:
+        return self.eliminated * self.added / self.cells if self.cells else 0.0
+
+    @property
+    def variance(self) -> float:
+        if self.cells < 2:
+            return 0.0
+        share = self.added / self.cells
+        return self.eliminated * share * (1 - share) * (self.cells - self.eliminated) / (self.cells - 1)
+
+
+def eliminations_p(tables: Iterable[Table], right: int) -> float | None:
+    """Return the probability that a random attack eliminates at least `right` added cells; None if it eliminates none.
+
+    >>> round(eliminations_p([Table(4, 1, 2)], 1), 6)
+    0.5
+    """
+    struck = [table for table in tables if table.eliminated]
+    if not struck:
+        return None
+    if sum(table.eliminated for table in struck) > MOST_EXACT:
+        return _normal_tail(right, math.fsum(t.mean for t in struck), math.fsum(t.variance for t in struck))
+    least, share = _right_of_tables(struck)
+    return min(1.0, math.fsum(share[max(0, right - least) :].tolist()))
+
+
+def _right_of_tables(tables: Iterable[Table]) -> tuple[int, Floats]:
+    """Return the least number of right eliminations, and the probability of each number from there on."""
+    least, share = 0, np.ones(1)
+    for table in sorted(tables, key=lambda table: table.eliminated):
+        low, own = _hypergeometric(table)
+        least, share = least + low, np.convolve(share, own)
+    return least, share
+
+
+def _hypergeometric(table: Table) -> tuple[int, Floats]:
+    """The same of one table, by the ratio of each probability to the one before."""
+    cells, added, eliminated = table
+    low, high = max(0, eliminated + added - cells), min(eliminated, added)
+    k = np.arange(low, high)
+    ratio = np.log((added - k) * (eliminated - k)) - np.log((k + 1) * (cells - added - eliminated + k + 1.0))
+    logs = np.append(0.0, np.cumsum(ratio))
+    weight = np.exp(logs - logs.max())
+    return low, weight / weight.sum()
+
+
+def _normal_tail(right: float, mean: float, variance: float) -> float:
+    """The probability of at least so many, corrected for counting in whole numbers."""
+    if variance <= 0:
+        return 1.0 if right <= mean + ROUNDING else 0.0
+    return math.erfc((right - 0.5 - mean) / math.sqrt(2 * variance)) / 2
+
+
+class Gifts(NamedTuple):
+    """What an attack gave: block, row and unit of every gift (unit -1: no record has it).
+
+    `shares` is a matrix of units and classes of records: the share of the class that truly has the unit. `behind` is
+    the class of every row, `sizes` the number of rows of every class, `home` its cluster; `cluster` is of every block.
+    """
+
+    block: Ints
+    row: Ints
+    unit: Ints
+    shares: "sparse.csr_array"
+    behind: Ints
+    sizes: Ints
+    home: Ints
+    cluster: Ints
+
+    @property
+    def rows(self) -> Ints:
+        """The number of rows of every block."""
+        of_cluster = np.bincount(self.home, self.sizes, self.cluster.max(initial=-1) + 1)
+        return of_cluster[self.cluster].astype(np.int64)
+
+    def matrix(self) -> tuple["sparse.csr_array", Ints, Ints]:
+        """c of all blocks, by rows of blocks and by classes; the row and the block of each line."""
+        key, line = np.unique(self.block * len(self.behind) + self.row, return_inverse=True)
+        known = self.unit >= 0
+        entries = (np.ones(known.sum()), (line[known], self.unit[known]))
+        gifts = sparse.csr_array(entries, (len(key), self.shares.shape[0]))
+        return gifts @ self.shares, key % len(self.behind), key // len(self.behind)
+
+
+class Moments(NamedTuple):
+    """The number of right units; its mean and its variance over all permutations."""
+
+    right: float
+    mean: float
+    variance: float
+
+
+def moments_of(gifts: Gifts) -> Moments:
+    """Return the moments over all blocks, exactly: Hoeffding's, of a linear statistic of permutations."""
+    c, row, block = gifts.matrix()
+    n, sizes = gifts.rows.astype(float), gifts.sizes
+    into = sparse.csr_array((np.ones(len(block)), (block, np.arange(len(block)))), (len(n), len(block)))
+    by_row, columns = c @ sizes, into @ c
+    total, squares = into @ by_row, into @ (c.multiply(c) @ sizes)
+    apart = squares - (into @ by_row**2 + columns.multiply(columns) @ sizes) / n + total**2 / n**2
+    variance = np.where(n > 1, apart / np.maximum(1.0, n - 1), 0.0)
+    return Moments(_right(c, row, gifts.behind), math.fsum(total / n), max(0.0, math.fsum(variance)))
+
+
+def _right(c: "sparse.csr_array", row: Ints, behind: Ints) -> float:
+    entries = c.tocoo()
+    return math.fsum(entries.data[entries.col == behind[row][entries.row]])
+
+
+def reassociation_p(gifts: Gifts, seed: int = 0) -> float | None:
+    """Return the probability that the same gifts to random rows are right as often; None where nothing was given."""
+    if not len(gifts.row):
+        return None
+    if int(gifts.rows.sum()) > MOST_PERMUTED:
+        return _gamma_tail(moments_of(gifts))
+    c, row, block = gifts.matrix()
+    chance, sums = np.random.default_rng(seed), np.zeros(PERMUTATIONS)
+    for number, cluster in enumerate(gifts.cluster.tolist()):
+        lines, classes = np.flatnonzero(block == number), np.flatnonzero(gifts.home == cluster)
+        own = c[lines][:, classes].toarray()
+        columns = np.repeat(np.arange(len(classes)), gifts.sizes[classes])
+        drawn = chance.permuted(np.tile(columns, (PERMUTATIONS, 1)), axis=1)[:, : len(lines)]
+        sums += own[np.arange(len(lines)), drawn].sum(axis=1)
+    as_many = np.count_nonzero(sums >= _right(c, row, gifts.behind) - ROUNDING)
+    return float(1 + as_many) / (PERMUTATIONS + 1)
+
+
+def _gamma_tail(moments: Moments) -> float:
+    """The upper tail of the gamma distribution with the same mean and variance."""
+    right, mean, variance = moments
+    if variance <= ROUNDING or mean <= 0:
+        return 1.0 if right <= mean + ROUNDING else 0.0
+    from scipy.special import gammaincc
+
+    return float(gammaincc(mean * mean / variance, max(0.0, right) * mean / variance))
