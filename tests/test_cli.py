@@ -401,7 +401,7 @@ def test_every_count_of_links_is_shown_whole(call, example, tmp_path):
         "run", example / "scenario.yaml", "--store", tmp_path / "s.db", "--set", "measure=[link]", "--set", "expect=[]"
     )
     rows = json.loads(call("show", "--store", tmp_path / "s.db", "--json").out)
-    card = {figure.name for figure in by_name("exposure").figures}
+    card = {figure.name for family in ("exposure", "coverage") for figure in by_name(family).figures}
     rows = [row for row in rows if row["measure"] not in card]
     assert {row["measure"] for row in rows} == {"findings", *(figure.name for figure in by_name("link").figures)}
     assert {type(row["value"]) for row in rows} == {int}

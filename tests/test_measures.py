@@ -231,7 +231,7 @@ def test_a_family_is_added_by_its_entry_in_the_registry_and_nowhere_else(tmp_pat
     head, _, first, *_ = printed.split("\n\n")[2].splitlines()  # below the verdict and the card
     assert (head.split("  ")[-1].strip(), first.split()[-1]) == ("widest attack", "7")
     assert "width  how wide it is" in said("show", "--help")
-    assert "wmd, width" in said("schema", "measurement")
+    assert "coverage, width" in said("schema", "measurement")
     assert '"width"' in said("schema", "--scenario")
     lines = [line.split(",") for line in said("show", "--format", "csv").splitlines()]
     assert [line[3] for line in lines if line[0] == "mda" and line[2] == "width"] == ["7"]

@@ -221,8 +221,9 @@ def test_the_formats_are_those_that_can_be_read() -> None:
         (["attack: [rba, {rul: gba, rule: x}]"], "s.yaml:6:16: unknown key 'rul'; did you mean 'rule'?"),
         (["measure: [recover]"],
          ("s.yaml:7:11: expected 'recovery', 'link', 'linkage', 'loss', 'cost', 'mining', 'accuracy', 'certain', "
-          "'breakage', 'breach', 'identified', 'time' or 'utility', a mapping with link, a mapping with linkage, "
-          "a mapping with mining, a mapping with breach, a mapping with utility, or a mapping with wmd, "
+          "'breakage', 'breach', 'identified', 'time', 'utility' or 'coverage', a mapping with link, "
+          "a mapping with linkage, a mapping with mining, a mapping with breach, a mapping with utility, "
+          "a mapping with wmd, or a mapping with coverage, "
           "found 'recover'; "
           "did you mean 'recovery'?")),
         (["measure: [{link: {k: 1}}]"], "s.yaml:7:22: expected a whole number, at least 2, found 1"),

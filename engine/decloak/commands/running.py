@@ -139,7 +139,7 @@ def validate_command(scenarios: tuple[Path, ...], overrides: tuple[str, ...]) ->
 def _print(done: "Run", account: "Account", form: str, quiet: bool) -> None:
     """What came of it: for people the verdict, whom it concerns and a table; for programs all figures."""
     from decloak.commands.carding import print_cards, print_pairs
-    from decloak.report.run_table import idle_lines, measure_rows
+    from decloak.report.run_table import coverage_lines, idle_lines, measure_rows
     from decloak.runs.runner import Measure
 
     if form == "json":
@@ -157,7 +157,7 @@ def _print(done: "Run", account: "Account", form: str, quiet: bool) -> None:
     columns, rows = measure_rows(done)
     if rows:
         emit(columns, rows)
-    for line in (*idle_lines(done), *_intervals(done)):
+    for line in (*idle_lines(done), *coverage_lines(done), *_intervals(done)):
         say(line)
     print_pairs(account.pairs)
 

@@ -6,6 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from decloak.data.content import Element, Elements, Labelled
 from decloak.data.formats.generalised_file import write_generalised
 from decloak.data.formats.lines import FilePath, place, read_lines
@@ -51,6 +53,12 @@ class Published(Elements):
         """Every item that is shown, plain or as a member, in sorted order."""
         plain = {element for element in self.rows.used if isinstance(element, str)}
         return tuple(sorted(plain.union(*self.generalised)))
+
+    @cached_property
+    def hidden_cells(self) -> int:
+        """How many members the generalised items of all transactions have together."""
+        members = np.array([len(name) if isinstance(name, tuple) else 0 for name in self.rows.names], np.int64)
+        return int(members[self.rows.codes].sum())
 
     @cached_property
     def shown(self) -> CodedRows[str]:

@@ -7,6 +7,7 @@ from decloak.measure import (
     breakage,
     certain,
     cost,
+    coverage,
     exposure,
     findings,
     identified,
@@ -28,7 +29,7 @@ __all__ = [
 
 _MODULES = (
     findings, exposure, recovery, link, linkage, loss, cost, mining, accuracy, certain, breakage, breach, identified,
-    timing, utility, wmd,
+    timing, utility, wmd, coverage,
 )  # fmt: skip
 FAMILIES: tuple[Family, ...] = tuple(module.FAMILY for module in _MODULES)
 

@@ -1,17 +1,19 @@
 """The figures of a run as a table for people: a row for each variant and attack, a column for each figure."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
+from decloak.measure.coverage import assess_coverage
 from decloak.measure.registry import figure_titles
 from decloak.report.knowledge import listed
+from decloak.report.verdict_words import filled
 
 if TYPE_CHECKING:
     from decloak.measure.family import FigureTitle
     from decloak.runs.runner import Measure, Run
 
-__all__ = ["idle_lines", "measure_rows"]
+__all__ = ["coverage_lines", "idle_lines", "measure_rows"]
 
 
 def measure_rows(done: "Run") -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
@@ -53,6 +55,37 @@ def idle_lines(done: "Run") -> Iterator[str]:
     for variant, attacks in idle.items():
         where = f"{variant}: " if len(names) > 1 else ""
         yield f"{where}nothing to go by for {listed(list(attacks))}"
+
+
+def coverage_lines(done: "Run") -> Iterator[str]:
+    """Say how much of what each attack needs its attacker has scores for: in the variant where that is least."""
+    names = {variant.name for variant in done.variants}
+    figures: dict[tuple[str, str], dict[str, Measure]] = {}
+    for measure in done.measures:
+        if measure.measure.startswith("coverage_") and measure.variant in names:
+            figures.setdefault((measure.attack, measure.variant), {})[measure.measure] = measure
+    least: dict[str, tuple[float, str, str]] = {}
+    for (attack, variant), covered in figures.items():
+        worst = min((each.value for each in covered.values() if each.value is not None and each.of), default=1.0)
+        least[attack] = min(least.get(attack, (2.0, "", "")), (worst, variant, _covered(covered)))
+    lines: dict[str, list[str]] = {}
+    for attack, (_, variant, text) in least.items():
+        lines.setdefault(f"{text} (with {variant})" if len(names) > 1 else text, []).append(attack)
+    for text, attacks in lines.items():
+        yield filled(f"{'least coverage' if len(names) > 1 else 'coverage'} of {listed(attacks)}: {text}")
+
+
+def _covered(figures: "Mapping[str, Measure]") -> str:
+    counts = [
+        f"{measure.part:,.0f} of {measure.of:,.0f} {name} ({measure.value:.0%})"
+        for name in ("items", "pairs", "occurrences")
+        if (measure := figures.get(f"coverage_{name}")) is not None
+        and measure.value is not None
+        and measure.part is not None
+        and measure.of
+    ]
+    reason = assess_coverage({name: measure.value for name, measure in figures.items()}).reason
+    return ", ".join(counts or ["nothing to know"]) + (f"; {reason}" if reason else "")
 
 
 def _cell(figure: "FigureTitle", measured_as: "Callable[[str], Measure | None]") -> str | float | None:

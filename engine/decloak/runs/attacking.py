@@ -19,6 +19,7 @@ from decloak.errors import DecloakError
 from decloak.measure.family import AttackedRelease, Family, Measured
 from decloak.releases.held import HeldRelease
 from decloak.rules.confidence import Confidence, unsure
+from decloak.rules.coverage import Coverage
 from decloak.rules.load import stranger
 from decloak.rules.operators.operator import NotRun, Result, Rule, Sight, Writer
 from decloak.runs import pieces
@@ -77,18 +78,27 @@ class Execution(Stages):
                 with self.telling("attack"):
                     result, took = pieces.attacked(rule, sight, planned.settings, self.session)
                     sure = rule.operator.confidence(rule, result, sight, planned.settings)
+                    covered = self._covered(planned, result, sight)
             except DecloakError as error:
                 if not planned.audit or isinstance(error, ClusterError):
                     raise
                 reason = f"{rule.name} was not run: {error.message}"
                 result, took, sure = NotRun(rule.derives, (), reason, (reason,)), clock.seconds, unsure(reason)
+                covered = None
 
         self.assigned[planned.digest] = result.assigned()
         return partial(
             _write_attack,
             planned=planned, scope=scope, reads=reads, took=took,
             idle=result.idle, notes=result.notes, write=result.writer(), sure=sure,
+            covered=covered,
         )  # fmt: skip
+
+    def _covered(self, planned: Planned, result: Result, sight: Sight) -> Coverage | None:
+        """How much of what an attack needs its attacker has a score for; a control is no attack."""
+        if planned.settings.control is not None:
+            return None
+        return planned.rule.operator.coverage(planned.rule, result, sight)
 
     def _shown(
         self, bulky: Mapping[str, Sequence[int]], attacks: Mapping[str, int], earlier: Earlier
@@ -220,6 +230,7 @@ def _write_attack(
     notes: Sequence[str],
     write: Writer,
     sure: Confidence,
+    covered: Coverage | None,
 ) -> int:
     """Write what a rule found, and the views that say why."""
     rule = planned.rule
@@ -228,6 +239,8 @@ def _write_attack(
     parameters["knows"] = "control" if planned.settings.control else step_name(planned.rungs)
     if sure.reason is not None:
         parameters["unsure"] = sure.reason
+    if covered is not None:
+        parameters["coverage"] = covered._asdict()
     if idle is not None:
         parameters["idle"] = idle
     if "auxiliary" in rule.reads and scope.auxiliary is not None:

@@ -104,6 +104,13 @@ def seconds_of(connection: sqlite3.Connection, attack: int) -> dict[str, float]:
     return dict(json.loads(parameters).get("took", {}))
 
 
+def coverage_of(connection: sqlite3.Connection, attack: int) -> dict[str, tuple[int, int]]:
+    """Return how much of what an attack needs had a score: counts known and needed, by what is counted."""
+    (parameters,) = connection.execute("select parameters from attack where id = ?", (attack,)).fetchone()
+    counts = json.loads(parameters).get("coverage") or {}
+    return {name: (count[0], count[1]) for name, count in counts.items() if count is not None}
+
+
 def hides_nothing(connection: sqlite3.Connection, attack: int) -> bool:
     """Whether an eliminate attack had nothing to strike because no record shows a generalised item."""
     sql = (

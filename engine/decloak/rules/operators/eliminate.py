@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from pydantic import Field
@@ -14,9 +14,11 @@ from decloak.arrays import Floats
 from decloak.attack.controls import CONTROLS, Control
 from decloak.attack.selftrained import Likeness
 from decloak.data.forms import FormName
+from decloak.data.published import Published
 from decloak.data.rungs import Rung
 from decloak.rules.because import called
 from decloak.rules.confidence import Confidence, known, unsure
+from decloak.rules.coverage import Count, Coverage, of_scores
 from decloak.rules.eliminate.confidence import confident
 from decloak.rules.eliminate.kernel import Elimination, eliminate
 from decloak.rules.eliminate.state import EPS
@@ -207,6 +209,14 @@ class EliminateOperator(Operator[EliminateRule]):
             rows = [(number, *cell, None if np.isnan(d[cell]) else float(d[cell])) for number, d, cell in cells]
             sandbox.fill("distance", _CELL, rows)
             return self.run(rule, replace(sight, sandbox=sandbox), settings)
+
+    def coverage(self, rule: RuleOf[EliminateRule], result: Struck, sight: Sight) -> Coverage | None:
+        if self.by_chance(rule):
+            return None
+        scores = sight.scores()
+        items, pairs = of_scores(scores) if scores else (None, None)
+        known = sum(int(done.scored.sum()) for done in result.tables.values())
+        return Coverage(items, pairs, Count(known, cast(Published, sight.release()).hidden_cells))
 
     def show(self, sandbox: Sandbox, attack: int, derives: Derives) -> None:
         findings.show_struck(sandbox, attack, derives)

@@ -25,6 +25,7 @@ from decloak.digest import digest
 from decloak.errors import shown
 from decloak.rules.because import sentence_sql
 from decloak.rules.confidence import FACT, Confidence
+from decloak.rules.coverage import Coverage
 from decloak.rules.model import RuleModel, Settings, TestCase
 from decloak.store import evidence, findings
 from decloak.store.derivation import Derived
@@ -291,6 +292,10 @@ class Operator(ABC, Generic[ModelT]):
     def confidence(self, rule: RuleOf[ModelT], result: Any, sight: Sight, settings: Settings) -> Confidence:
         """How likely each finding of `run` is right, by what the attacker sees."""
         return FACT
+
+    def coverage(self, rule: RuleOf[ModelT], result: Any, sight: Sight) -> Coverage | None:
+        """Return how much of what `run` needed had a score; None of a rule that goes by no scores."""
+        return None
 
     def show(self, sandbox: Sandbox, attack: int, derives: Derives) -> None:
         """Let a rule read what an earlier attack found."""

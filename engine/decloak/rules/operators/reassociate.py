@@ -15,6 +15,7 @@ from decloak.data.disassociated import Disassociated
 from decloak.data.forms import FormName
 from decloak.data.rungs import Rung
 from decloak.rules.confidence import Confidence, known, unsure
+from decloak.rules.coverage import Coverage
 from decloak.rules.model import RuleModel, Settings, TestCase, as_written
 from decloak.rules.operators.operator import Explanation, Inquiry, Operator, Result, RuleOf, Sight
 from decloak.rules.reassociate.shared import is_shared
@@ -157,6 +158,18 @@ class ReassociateOperator(Operator[ReassociateRule]):
         if "posterior" not in sight.memory:
             sight.memory["posterior"] = posterior(release, sight.measures())
         return known(sight.memory["posterior"].of(assignment for assignment, _ in result.ranked))
+
+    def coverage(self, rule: RuleOf[ReassociateRule], result: RankedAssignments, sight: Sight) -> Coverage | None:
+        if self.by_chance(rule):
+            return None
+        from decloak.rules.reassociate.coverage import coverage_in_clusters, coverage_of_learner
+
+        learns = self.by_release(rule)
+        kept: dict[bool, Coverage] = sight.memory.setdefault("coverage", {})
+        if learns not in kept:
+            release = sight.release()
+            kept[learns] = coverage_of_learner(release) if learns else coverage_in_clusters(release, sight.scores())
+        return kept[learns]
 
     def show(self, sandbox: Sandbox, attack: int, derives: Derives) -> None:
         assigned.show_assigned(sandbox, attack, derives)

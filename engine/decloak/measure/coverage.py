@@ -1,0 +1,98 @@
+"""The coverage of an attack: the share of what it needs that its attacker has scores for; measured of every attack."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from pydantic import Field
+
+from decloak.data.forms import FormName
+from decloak.measure.family import POOLED, AttackedRelease, Family, Figure, FigureTitle, Measured
+from decloak.releases.held import HeldRelease
+from decloak.store.reading import coverage_of
+from decloak.yaml.part import Part
+
+__all__ = ["FAMILY", "LEAST", "CoverageSettings", "Tested", "assess_coverage"]
+
+LEAST = 0.2
+"""The share of the pairs that an attack needs a score for, at least, to test a release."""
+
+
+class CoverageSettings(Part):
+    """How much an attacker must know for an attack to count as a test of a release."""
+
+    least: float = Field(LEAST, ge=0, le=1)
+    """The share of the pairs that an attack needs a score for, at least. With less the attack is not tested."""
+
+
+class Tested(NamedTuple):
+    """Whether an attack tests a release, and why not."""
+
+    tested: bool
+    reason: str | None = None
+
+
+def assess_coverage(figures: Mapping[str, float | None], least: float = LEAST) -> Tested:
+    """Decide from the figures of an attack whether the attack tests a release.
+
+    `figures` are values by key. `coverage_least` among them replaces `least`. Where an attack has no pairs, as on given
+    distance tables, the occurrences decide. An attack without any coverage goes by no scores, and is tested.
+
+    >>> assess_coverage({"coverage_pairs": 0.19})
+    Tested(tested=False, reason='not tested: the attacker has scores for 19% of the pairs that the attack needs, and \
+20% is the least')
+    >>> assess_coverage({"coverage_pairs": 0.2}), assess_coverage({"precision": 0.9})
+    (Tested(tested=True, reason=None), Tested(tested=True, reason=None))
+    """
+    bound = figures.get("coverage_least")
+    bound = least if bound is None else bound
+    for name in ("pairs", "occurrences"):
+        share = figures.get(f"coverage_{name}")
+        if share is not None:
+            return Tested(True) if share >= bound else Tested(False, _reason(name, share, bound))
+    return Tested(True)
+
+
+def _reason(name: str, share: float, least: float) -> str:
+    known = f"{share:.0%}" if round(100 * share) < round(100 * least) else f"{share:.3%}"
+    needed = f"{name} that the attack needs, and {least:.0%} is the least"
+    return f"not tested: the attacker has scores for {known} of the {needed}"
+
+
+def _measure(attacked: AttackedRelease[HeldRelease], *, least: float) -> Measured:
+    counts = coverage_of(attacked.connection, attacked.number)
+    if not counts:
+        return [], None
+    figures: list[Figure] = [
+        (POOLED, f"coverage_{name}", known / needed if needed else None, known, needed)
+        for name, (known, needed) in counts.items()
+    ]
+    figures.append((POOLED, "coverage_least", least, None, None))
+    return figures, None
+
+
+FAMILY = Family(
+    name="coverage",
+    about="How much of what an attack needs has a score; always measured",
+    figures=(
+        FigureTitle(
+            "coverage_items", "items covered", "items with a score, of those the attack needs",
+            column=False, published=True,
+        ),
+        FigureTitle(
+            "coverage_pairs", "pairs covered", "pairs with a score, of those the attack needs",
+            column=False, published=True,
+        ),
+        FigureTitle(
+            "coverage_occurrences", "occurrences covered", "cells, or records with a unit, with a score",
+            column=False, published=True,
+        ),
+        FigureTitle(
+            "coverage_least", "least coverage", "share of pairs that a test of a release needs",
+            column=False, published=True,
+        ),
+    ),
+    measure=_measure,
+    fits=frozenset(FormName),
+    settings=CoverageSettings,
+    always=True,
+)  # fmt: skip

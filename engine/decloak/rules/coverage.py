@@ -1,0 +1,41 @@
+"""The coverage of an attack: for how much of what it needs the attacker has a score.
+
+An attack that goes by the relatedness of items needs a score for each pair of an item that is shown and an item that is
+hidden beside it. An attacker without these scores cannot succeed, and their failure shows nothing about the release.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from decloak.data.tables import Pair
+
+__all__ = ["Count", "Coverage", "of_scores"]
+
+
+class Count(NamedTuple):
+    """How many of the things that an attack needs have a score."""
+
+    known: int
+    needed: int
+
+
+class Coverage(NamedTuple):
+    """The coverage of items, of pairs of items and of occurrences; None where the attack has no such things.
+
+    An item is known if one of its pairs has a score. An occurrence is a cell of a distance table, or a record of a
+    cluster that a unit was taken off; it is known if one of its pairs has a score.
+    """
+
+    items: Count | None
+    pairs: Count | None
+    occurrences: Count | None
+
+
+def of_scores(scores: Mapping[Pair, float | None]) -> tuple[Count, Count]:
+    """Count the items and the pairs that have a score, of all that an attack needs; None is no score."""
+    known = [pair for pair, score in scores.items() if score is not None]
+    return Count(len(_items(known)), len(_items(scores))), Count(len(known), len(scores))
+
+
+def _items(pairs: Iterable[Pair]) -> set[str]:
+    return {item for pair in pairs for item in pair}
