@@ -1,4 +1,4 @@
-"""Estimates of how many people have some items: every form against the definitions, and speed-ups against each other."""
+"""Estimates of how many people have some items: every form against the definitions."""
 
 import numpy as np
 import pytest
@@ -70,7 +70,7 @@ def check(estimator, weights_of, known, number, rows, estimate=None):
 @st.composite
 def joined(draw):
     """A release whose joint clusters share chunks of their own items and of others, one inside the other."""
-    release, records, truth = draw(releases())
+    release, _, _ = draw(releases())
     joints = []
     for members in ((0, 1), (0, 1, 2)):
         if len(release.clusters) < len(members) or not draw(st.booleans()):
