@@ -1,4 +1,4 @@
-"""The version of decloak, which every stage's digest includes: another version may compute otherwise."""
+"""The version of decloak."""
 
 __all__ = ["__version__"]
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from decloak.cells.shapes import ClusterError
 from decloak.errors import shown
+from decloak.fingerprints import of_everything
 from decloak.version import __version__
 
 __all__ = ["DaskCluster"]
@@ -35,7 +36,11 @@ _GOES_ON = "what was finished is kept: start the cluster again, and run it again
 
 
 def _versions() -> dict[str, str]:
-    versions = {"decloak": __version__, "Python": ".".join(python_version().split(".")[:2])}
+    """What has to be the same everywhere; workers with other sources of decloak would give results of other code."""
+    versions = {
+        "decloak": f"{__version__} ({of_everything()[:8]})",
+        "Python": ".".join(python_version().split(".")[:2]),
+    }
     for package in SAME:
         with suppress(PackageNotFoundError):
             versions[package] = version(package)

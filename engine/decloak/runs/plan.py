@@ -1,6 +1,7 @@
-"""The stages of a variant, each keyed by the digest of its configuration and of everything it reads.
+"""The stages of a variant, each keyed by a digest of its configuration, of its source code and of everything it reads.
 
-Digests depend on configurations, file contents and rule texts alone, so all are known before anything runs.
+Digests depend on configurations, file contents, rule texts and the sources of decloak alone, so all are known before
+anything runs.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -15,10 +16,10 @@ from decloak.measure.registry import FAMILIES, always, by_name
 from decloak.rules.load import Catalogue, Rule, in_order
 from decloak.rules.model import Settings
 from decloak.runs.inputs import Inputs
+from decloak.runs.stage_code import StageCode
 from decloak.scenario.model import Scenario
 from decloak.scenario.parts import Attack
 from decloak.scenario.variant import Variant
-from decloak.version import __version__
 
 __all__ = ["Plan", "Planned", "attack_settings", "left_open", "plan", "rungs_of"]
 
@@ -63,12 +64,12 @@ class Plan:
 def plan(variant: Variant, inputs: Inputs, catalogue: Catalogue) -> Plan:
     """Work out the digest of every stage of a variant."""
     scenario = variant.scenario
-    data = scenario.data
+    data, code = scenario.data, StageCode(scenario)
     held_out = [] if scenario.held_out is None else [scenario.held_out, variant.seed]
-    original = _key("original", inputs.original_identity(data), *held_out) if data.collected else None
+    original = _key("original", code.original(), inputs.original_identity(data), *held_out) if data.collected else None
     published = (inputs.identity(data) or {}).get("published") if original else inputs.identity(data)
     release = _key(
-        "release", original, published, inputs.identity(scenario.anonymise), scenario.order,
+        "release", code.release(), original, published, inputs.identity(scenario.anonymise), scenario.order,
         variant.seed if scenario.random_release else None,
         None if data.marked else _of_attacker(scenario, inputs, UNMARKING),
     )  # fmt: skip
@@ -77,37 +78,45 @@ def plan(variant: Variant, inputs: Inputs, catalogue: Catalogue) -> Plan:
     if scenario.related_by is not None:
         kept = inputs.kept_counts if scenario.offline else 0
         sample = [inputs.identity(part) for part in [scenario.attacker.sample] if part is not None]
-        relatedness = _key("relatedness", release, context, inputs.identity(scenario.related_by), kept, *sample)
-    scoring = _key("scoring", release, context, relatedness)
-    attacker = _attacker(scenario, inputs, release, variant.seed) if scenario.form.knows else None
+        relatedness = _key(
+            "relatedness", code.relatedness(), release, context, inputs.identity(scenario.related_by), kept, *sample
+        )
+    scoring = _key("scoring", code.scoring(), release, context, relatedness)
+    attacker = _attacker(scenario, code, inputs, release, variant.seed) if scenario.form.knows else None
     beside = scenario.attacker.beside
-    auxiliary = None if beside is None else _key("auxiliary", inputs.identity(beside))
-    attacks = tuple(_planned(scenario, catalogue, inputs, (scoring, attacker, auxiliary), variant.seed))
+    auxiliary = None if beside is None else _key("auxiliary", code.auxiliary(), inputs.identity(beside))
+    attacks = tuple(_planned(scenario, code, catalogue, inputs, (scoring, attacker, auxiliary), variant.seed))
     run = _key(
-        "run", scenario.scenario, variant.name, variant.repetition, variant.seed, release, scoring, attacker,
+        "run", code.run(), scenario.scenario, variant.name, variant.repetition, variant.seed,
+        release, scoring, attacker,
         [(planned.label, planned.digest, [key for _, key, _ in planned.measures]) for planned in attacks],
         [attack.name for attack in scenario.attacks], scenario.expect,
     )  # fmt: skip
     return Plan(variant, original, release, relatedness, scoring, attacker, auxiliary, attacks, run)
 
 
-def _attacker(scenario: Scenario, inputs: Inputs, release: str, seed: int) -> str:
+def _attacker(scenario: Scenario, code: StageCode, inputs: Inputs, release: str, seed: int) -> str:
     """The digest of what an attacker of disassociated data knows."""
     knowledge = _of_attacker(scenario, inputs, KNOWING)
     chance = seed if scenario.attacker.model in ("moderate", "weak") else 0
-    return _key("attacker", release, knowledge, chance)
+    return _key("attacker", code.attacker(), release, knowledge, chance)
 
 
 def _of_attacker(scenario: Scenario, inputs: Inputs, keys: Collection[str]) -> dict[str, Any]:
     return {key: value for key, value in (inputs.identity(scenario.attacker) or {}).items() if key in keys}
 
 
-def _key(stage: str, *parts: object) -> str:
-    return digest([stage, __version__, *parts])
+def _key(stage: str, code: str, *parts: object) -> str:
+    return digest([stage, code, *parts])
 
 
 def _planned(
-    scenario: Scenario, catalogue: Catalogue, inputs: Inputs, seen: tuple[str, str | None, str | None], seed: int
+    scenario: Scenario,
+    code: StageCode,
+    catalogue: Catalogue,
+    inputs: Inputs,
+    seen: tuple[str, str | None, str | None],
+    seed: int,
 ) -> Iterable[Planned]:
     """The attacks in the order they must run, with the rules they depend on before them.
 
@@ -121,10 +130,11 @@ def _planned(
         knowing = attacker if "knows" in rule.reads or _measured_by_knowledge(rule) else None
         beside = auxiliary if "auxiliary" in rule.reads else None
         key = _key(
-            "attack", rule.digest, scoring, knowing, beside, settings.model_dump(), [digests[name] for name in needs]
-        )
+            "attack", code.attack(rule), rule.digest, scoring, knowing, beside, settings.model_dump(),
+            [digests[name] for name in needs],
+        )  # fmt: skip
         digests.setdefault(rule.name, key)
-        measures = tuple(_measures(scenario, rule, key, inputs)) if attack else ()
+        measures = tuple(_measures(scenario, code, rule, key, inputs)) if attack else ()
         rungs = rungs_of(rule, scenario, knowing=knowing is not None)
         yield Planned(attack.name if attack else None, rule, settings, key, needs, rungs, measures, audit)
 
@@ -189,7 +199,7 @@ def _measured_by_knowledge(rule: Rule) -> bool:
 
 
 def _measures(
-    scenario: Scenario, rule: Rule, attack: str, inputs: Inputs
+    scenario: Scenario, code: StageCode, rule: Rule, attack: str, inputs: Inputs
 ) -> Iterable[tuple[Family, str, Mapping[str, Any]]]:
     """What is measured of an attack: what it found, and the families that say something of that."""
     for family in dict.fromkeys((*always(), *map(by_name, scenario.families))):
@@ -198,4 +208,4 @@ def _measures(
             contents: list[object] = [inputs.digest_of(settings[key]) for key in family.files]
             if family.by_others and scenario.others_known:
                 contents.append(inputs.identity(scenario.attacker.sample))
-            yield family, _key(family.name, attack, settings, contents), settings
+            yield family, _key(family.name, code.measurement(family), attack, settings, contents), settings
