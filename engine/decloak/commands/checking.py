@@ -14,6 +14,8 @@ from decloak.commands.release_reading import RELEASES, STORE_KIND, read_any_rele
 from decloak.data.formats.lines import FilePath, place
 from decloak.data.formats.readers import FORMATS
 from decloak.data.forms import FormName
+from decloak.data.generalised import Generalised
+from decloak.data.repeats import RepeatedRecords, check_written_once
 from decloak.errors import DecloakError, placed
 from decloak.report.ci import Expected
 from decloak.report.table import emit
@@ -89,14 +91,23 @@ def check_command(
     if kind is None and is_store(file):
         kind = STORE_KIND
     source, kind, options = reading_of(file, kind, plain_options(reading), "--input")
-    release = read_any_release(source, kind, options, as_said=as_said)
-    promise = _promise(release, source, kind, chosen, constraints, k=k, m=m)
-    with placed(place(source)):
-        promise.check_fits(release)
-    for note in promise.notes(release):
-        say(f"note: {note}", err=True)
-    verdict, holds = _print_verdict(promise, release, most, form)
-    write_ci(file.name, [], [Expected(promise.words, holds, verdict, file.as_posix())], junit, sarif)
+    checked = "the guarantee"
+    try:
+        release = read_any_release(source, kind, options, as_said=as_said)
+        promise = _promise(release, source, kind, chosen, constraints, k=k, m=m)
+        checked = promise.words
+        with placed(place(source)):
+            promise.check_fits(release)
+        for note in promise.notes(release):
+            say(f"note: {note}", err=True)
+        if isinstance(release, Generalised) and not options.repeats:
+            # Groups of equal records are what is promised of whole records, and what releases are made of.
+            check_written_once(release.rows, place(source), ordered=whole or kind not in FORMATS)
+        verdict, holds = _print_verdict(promise, release, most, form)
+    except RepeatedRecords as error:
+        verdict, holds = f"the guarantee fails: {error}", False
+        say(verdict, err=True)
+    write_ci(file.name, [], [Expected(checked, holds, verdict, file.as_posix())], junit, sarif)
     return 0 if holds else EXIT_EXPECTATION
 
 
@@ -171,7 +182,6 @@ def _require_bounds(stated: Mapping[str, int | None], release: "AnyRelease", kin
 def _listed(release: "AnyRelease") -> Callable[[Any], Any]:
     """How a cell is printed: items and labels with commas between, in quotes where they would be misread in a list."""
     from decloak.data.formats.published import written
-    from decloak.data.generalised import Generalised
 
     sets = release.members if isinstance(release, Generalised) else {}
 

@@ -58,6 +58,7 @@ def _rows(seen: "Look") -> Iterator[tuple[str, str]]:
         nouns = zip(("record", "item", "occurrence"), (count.records, count.items, count.occurrences), strict=True)
         counted = ", ".join(f"{number:,} {noun}{'s' * (number != 1)}" for noun, number in nouns)
         yield "holds", f"{counted}; {count.mean:.2f} in a record, {count.longest:,} in the longest{part}"
+    yield from (("WARNING", text) for text in seen.warnings)
     yield from (("odd", text) for text in seen.odd)
     yield from (("unsure", text) for text in seen.unsure)
     yield from (("perhaps", str(reading)) for reading in seen.alternatives)

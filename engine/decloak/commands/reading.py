@@ -28,10 +28,11 @@ def _mark(context: click.Context, parameter: click.Parameter, value: str | None)
 
 
 def reading_options(command: click.decorators.FC) -> click.decorators.FC:
-    """`--ids`, `--separator`, `--within`, `--header-line` and `--as-said`."""
+    """`--ids`, `--separator`, `--within`, `--header-line`, `--repeats` and `--as-said`."""
     by_word = "The character between names, when it is not a comma; tab and blank by these words."
     for option in (
         click.option("--as-said", is_flag=True, help="Read the file as said even where it does not look so."),
+        click.option("--repeats", is_flag=True, help="Records and ids that repeat are meant: nothing is a copy."),
         click.option("--header-line", "header", is_flag=True, help="The first line names columns (basket, xlsx)."),
         click.option("--within", callback=_mark, help="The character between names inside one value: p1,milk|tea."),
         click.option("--separator", callback=_mark, help=by_word),
@@ -63,7 +64,7 @@ def look_reading(file: Path, options: Options, option: str) -> tuple[FilePath, "
 
     source: FilePath = file if file.is_file() or file.is_dir() else unpacked_file(file)
     seen = look(source)
-    settings = Reading("", options).settings.items()
+    settings = Reading("", options._replace(repeats=False)).settings.items()
     if settings and seen.problem is None:
         fitting = [choice for choice in (seen.reading, *seen.alternatives) if settings <= choice.settings.items()]
         if not fitting:
@@ -72,16 +73,20 @@ def look_reading(file: Path, options: Options, option: str) -> tuple[FilePath, "
         reading = fitting[0]
     else:
         reading = seen.sure_reading(option)
+    reading = reading._replace(options=reading.options._replace(repeats=options.repeats))
     if reading.format not in HEADED:
         say(f"note: read as {reading}, by the look of it", err=True)
     return source, reading
 
 
 def read_plain(file: FilePath, kind: str, options: Options, *, as_said: bool) -> "Dataset":
-    """Transactions of a format that is said; what does not fit is an error."""
+    """Transactions of a format that is said; what does not fit is an error, what is doubtful a warning on stderr."""
     from decloak.data.formats.look_fit import read_fitting
 
-    return read_fitting(file, kind, options, as_said=as_said)
+    data = read_fitting(file, kind, options, as_said=as_said)
+    for warning in data.warnings:
+        say(f"WARNING: {warning}", err=True)
+    return data
 
 
 def flags(reading: "Reading") -> str:

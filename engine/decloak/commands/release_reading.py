@@ -60,7 +60,7 @@ def _read_published(file: FilePath, options: Options, as_said: bool) -> "AnyRele
     from decloak.data.generalised import Generalised
     from decloak.data.published import read_published
 
-    release = read_published(file, ids=options.ids)
+    release = read_published(file, ids=options.ids, repeats=options.repeats)
     if not as_said:
         check_ids(file, release.transactions, options.ids)
     check_enough_items(file, release.transactions, as_said=as_said)

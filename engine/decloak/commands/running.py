@@ -20,6 +20,7 @@ from decloak.commands.options import (
     told_of_originals,
 )
 from decloak.data.formats.lines import place
+from decloak.data.repeats import WARNING
 from decloak.errors import DecloakError, shown
 from decloak.report.ci import Expected
 from decloak.report.table import emit, emit_json
@@ -231,8 +232,11 @@ def _talk(done: "Run", quiet: bool) -> None:
     """What goes to stderr: notes, what has no release, expectations, and where the results are; when quiet the middle
     two alone.
     """
-    for note in () if quiet else notes(done):
-        say(f"note: {shown(note, 300)[1:-1]}", err=True)
+    for note in notes(done):
+        if note.startswith(WARNING):
+            say(shown(note, 600)[1:-1], err=True)
+        elif not quiet:
+            say(f"note: {shown(note, 300)[1:-1]}", err=True)
     for line in _without_release(done):
         say(f"no release: {line}", err=True)
     several = len({verdict.variant for verdict in done.verdicts}) > 1

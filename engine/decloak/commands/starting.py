@@ -31,7 +31,7 @@ class _Importable(NamedTuple):
 IMPORTABLE = {
     # Which of them mean something to a format of plain transactions, its reader says.
     **{name: _Importable(entry.summary, frozenset(Options._fields)) for name, entry in FORMATS.items() if entry.parse},
-    "published": _Importable("set-generalised: knee, (icd, injury, limbs)", frozenset({"ids"})),
+    "published": _Importable("set-generalised: knee, (icd, injury, limbs)", frozenset({"ids", "repeats"})),
     "text": _Importable(
         "a folder or a table of documents: their nouns and noun phrases", frozenset({"field", "id_field", "headers"})
     ),
@@ -129,7 +129,7 @@ def import_command(file: Path, form: str | None, store: Path, as_said: bool, **o
         flag = {"headers": "--header", "header": "--header-line"}.get(name, f"--{name.replace('_', '-')}")
         raise DecloakError(f"the format {form} has no option {flag}", hint="leave it out")
     if form == "published":
-        _import_release(source, bool(said), as_said, store)
+        _import_release(source, plain_options(said), as_said, store)
     else:
         _import_data(_read(source, form, said, as_said), form, file, store)
 
@@ -147,7 +147,7 @@ def _read(file: FilePath, form: str, options: dict[str, Any], as_said: bool) -> 
         return read_text(Path(file), ids=ids, progress=progress, **options)
 
 
-def _import_release(file: FilePath, ids: bool, as_said: bool, store: Path) -> None:
+def _import_release(file: FilePath, options: Options, as_said: bool, store: Path) -> None:
     from decloak.data.formats.look_fit import check_ids
     from decloak.data.published import read_published
     from decloak.digest import digest
@@ -156,9 +156,9 @@ def _import_release(file: FilePath, ids: bool, as_said: bool, store: Path) -> No
     from decloak.store.releases import write_release
     from decloak.store.showing import show_if_usual
 
-    release = read_published(file, ids=ids)
+    release = read_published(file, ids=options.ids, repeats=options.repeats)
     if not as_said:
-        check_ids(file, release.transactions, ids)
+        check_ids(file, release.transactions, options.ids)
     key = digest(["import", release.origin, tuple(release.transactions), tuple(release.labels)])
     with open_store(store) as opened:
         if find(opened, "release", key) is None:

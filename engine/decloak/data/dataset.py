@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 
@@ -31,6 +31,8 @@ class Dataset:
     transactions: Sequence[tuple[str, ...]]
     labels: Sequence[str]
     origin: str = "memory"
+    warnings: tuple[str, ...] = field(default=(), compare=False)
+    """What a reader of the file should know before trusting what comes of it."""
 
     def __repr__(self) -> str:
         """All of it where it is small: a notebook prints what a cell ends in, no place for people's records."""

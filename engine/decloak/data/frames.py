@@ -5,7 +5,7 @@ Three shapes are told apart by what the columns hold: a column of lists; columns
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
+from datetime import date, datetime, time
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -149,6 +149,8 @@ def name_of(value: Any, number: int, what: str = "item") -> str:
         return str(int(value))
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
+    if isinstance(value, datetime) and value.time() == time():
+        return value.date().isoformat()
     if isinstance(value, date):
         return value.isoformat()
     if _is_missing(value):

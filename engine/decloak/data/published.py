@@ -134,7 +134,7 @@ class Published(Elements):
         return (k, m) if k is not None and m is not None else (None, None)
 
 
-def read_published(path: FilePath, *, ids: bool = False) -> Published:
-    """Read set-generalised transactions; an item stands once in a transaction."""
-    elements = parse_elements(read_lines(path), ids)
+def read_published(path: FilePath, *, ids: bool = False, repeats: bool = False) -> Published:
+    """Read set-generalised transactions; an item stands once in a transaction, and ids differ unless `repeats`."""
+    elements = parse_elements(read_lines(path), ids, repeats=repeats)
     return Published(elements.transactions, elements.labels, place(path))

@@ -100,7 +100,7 @@ Step = Literal["nothing", "language", "release", "sample", "person"] | Sample
 def misused_options(part: Part, format: str) -> Found:  # noqa: A002 (the word users write)
     """Options that mean nothing to the format of a file, and characters that cannot separate names."""
     for option in Options._fields:
-        if option in part.model_fields_set and option not in FORMATS[format].options:
+        if option in part.model_fields_set and not FORMATS[format].knows(option):
             yield (option,), DecloakError(f"the format {format} has no option {shown(option)}", hint="delete it")
     for option in ("separator", "within"):
         if (character := getattr(part, option, None)) is not None:

@@ -9,6 +9,7 @@ from decloak.data.formats.folder import Folder
 from decloak.data.formats.lines import ReadProgress
 from decloak.data.formats.readers import read
 from decloak.data.ordering import canonical_digest
+from decloak.data.repeats import WARNING
 from decloak.data.sampling import Divided, divided
 from decloak.digest import digest
 from decloak.errors import DecloakError, no_release, shown
@@ -70,6 +71,13 @@ class Inputs:
         if self._original is None or self._original[0] != key:
             self._original = key, data.read_original(self.folder, progress)
         return self._original[1]
+
+    def warnings(self, data: DataPart) -> list[str]:
+        """What a reader of the results should know of the original transactions, where they are quick to read."""
+        if not (data.collected and data.quick and any(data.named())):
+            return []
+        original = self.original(data)
+        return [f"{WARNING}{shown(original.origin, 200)[1:-1]}: {warning}" for warning in original.warnings]
 
     def published_part(self, scenario: Scenario, seed: int, progress: ReadProgress | None = None) -> Dataset:
         """The original transactions without those that are held out for the attacker."""

@@ -197,7 +197,7 @@ def _ran(plan: Plan, session: Session, number: int, fresh: bool) -> RunVariant:
     outside = outside_notes(named_files([variant.scenario], session.inputs.folder.path))
     return RunVariant(
         number, variant.name, variant.repetition, variant.seed, fresh, pooled_figures(connection, number),
-        (*notes_of(connection, number), *outside),
+        (*session.inputs.warnings(variant.scenario.data), *notes_of(connection, number), *outside),
         {attack.label: attack.knows for attack in attacks_of(connection, number)},
     )  # fmt: skip
 

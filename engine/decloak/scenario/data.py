@@ -15,7 +15,8 @@ def _shape(data: object) -> str | None:
     """Which kind of data is meant, by its keys, misspelt ones included."""
     keys = data if isinstance(data, dict) else getattr(data, "model_fields_set", ())
     kinds = ("file", "format", "published", "distances", "release", "generate", "text", "searchlog")
-    words = {word for key in keys for word in get_close_matches(str(key), kinds, 1)}
+    options = PairData.model_fields.keys() - set(kinds)  # repeats is no misspelt release
+    words = {word for key in keys if key not in options for word in get_close_matches(str(key), kinds, 1)}
     for alone in ("distances", "release", "generate", "text", "searchlog"):
         if alone in words:
             return alone

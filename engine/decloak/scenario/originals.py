@@ -1,5 +1,6 @@
 """Original transactions of a scenario: a file, made up, or drawn from text."""
 
+from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -36,7 +37,7 @@ class _Sampled(DataPart):
     def _part(self, data: Dataset, seed: int) -> Dataset:
         if self.sample is None and self.density is None:
             return data
-        return sampled(data, self.sample, self.density, seed)
+        return replace(sampled(data, self.sample, self.density, seed), warnings=data.warnings)
 
 
 class Original(_Sampled):
@@ -65,6 +66,8 @@ class Original(_Sampled):
     """Whether the first line names columns and is no transaction (format basket; others know by themselves)."""
     as_said: bool = False
     """Whether to read the file as said even where it does not look so."""
+    repeats: bool = False
+    """Whether records and ids that repeat are meant: the file was not written twice."""
     seed: int = Field(1, ge=0)
     """What a sample is drawn from."""
 
@@ -84,7 +87,7 @@ class Original(_Sampled):
     def read_original(self, folder: Folder, progress: ReadProgress | None = None) -> Dataset:
         options = Options(*(getattr(self, option) for option in Options._fields))
         data = read_fitting(folder / self.file, self.format, options, as_said=self.as_said)
-        return self._part(Dataset(data.transactions, data.labels, self.file), self.seed)
+        return self._part(replace(data, origin=self.file), self.seed)
 
 
 class Generated(_Sampled):

@@ -20,6 +20,7 @@ from decloak.data.generalised import Generalised, read_generalised
 from decloak.data.pair import check_pair
 from decloak.data.published import Published, read_published
 from decloak.data.release_files import read_header, read_release
+from decloak.data.repeats import WARNING, copies_of
 from decloak.data.tables import DistanceTable
 from decloak.errors import DecloakError, shown
 from decloak.releases.attacker import Attacker
@@ -46,6 +47,8 @@ class PublishedFile(Part):
     """Whether brackets show which items are generalised; if not, the attacker goes by k and utility."""
     as_said: bool = False
     """Whether to read the file as said even where it does not look so."""
+    repeats: bool = False
+    """Whether records and ids that repeat are meant: the file was not written twice."""
 
     @property
     def is_release(self) -> bool:
@@ -67,7 +70,7 @@ class PublishedFile(Part):
         if self.is_release:
             release = read_generalised(path).published
         elif self.marked:
-            release = read_published(path, ids=self.ids)
+            release = read_published(path, ids=self.ids, repeats=self.repeats)
             if not self.as_said:
                 check_ids(path, release.transactions, self.ids)
         else:
@@ -104,6 +107,8 @@ class _WithRelease(DataPart):
         """What the file publishes, and what it suppressed."""
         published = self.published_file.read(folder, attacker)
         notes = [] if self.marked else [_taken_for_generalised(published, attacker)]
+        if not self.published_file.repeats and (copies := copies_of(published.rows, ordered=True)) is not None:
+            notes.append(f"{WARNING}{self.published_file.file}: {copies}; {copies.remedy}")
         if original is None:
             return NewRelease(published, "unknown", {}, notes=notes)
         try:
@@ -195,7 +200,11 @@ class ReleaseData(DataPart):
     def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease:
         path = folder / self.release
         release = read_store(path) if is_store(path) else read_release(path)
-        return NewRelease(release.published if isinstance(release, Generalised) else release, "unknown", {})
+        if not isinstance(release, Generalised):
+            return NewRelease(release, "unknown", {})
+        copies = copies_of(release.rows, ordered=True)
+        notes = [] if copies is None else [f"{WARNING}{self.release}: {copies}; keep {copies.kept}"]
+        return NewRelease(release.published, "unknown", {}, notes=notes)
 
     def read_header(self, folder: Folder) -> Header:
         """Its first line, or what a store says in its place."""

@@ -17,9 +17,11 @@ from decloak.data.formats.look_fit import mark_name
 from decloak.data.formats.look_guess import guess
 from decloak.data.formats.look_sample import SAMPLE, FileSample, sample_of
 from decloak.data.formats.look_table import Guess, guess_rows
+from decloak.data.formats.look_warnings import DATE, warnings_of
 from decloak.data.formats.published import parse_elements
 from decloak.data.formats.readers import FORMATS, read
 from decloak.data.formats.record import Options
+from decloak.data.repeats import RepeatedRecords
 from decloak.errors import DecloakError, shown
 
 __all__ = ["FileCounts", "Look", "Reading", "look"]
@@ -29,7 +31,6 @@ SHOWN = 3
 EXAMPLES = 3
 """Names that are shown of those that are odd."""
 
-_DATE = re.compile(r"\d{4}-\d\d?-\d\d?(?:[ T][\d:.]+)?|\d\d?[./]\d\d?[./]\d{2,4}(?: [\d:.]+)?")
 _ID = re.compile(r"[A-Za-z]{0,4}[-_]?\d{7,}|\S+@\S+\.\w+|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 
 
@@ -79,6 +80,7 @@ class Look:
     first: tuple[tuple[str, tuple[str, ...]], ...] = ()
     counts: FileCounts | None = None
     odd: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def format(self) -> str:
@@ -119,17 +121,21 @@ def look(path: FilePath) -> Look:
     likely = guess(sample.lines) if sample.binary is None else _binary(sample)
     reading = Reading(likely.format, likely.options)
     problem = likely.problem or _unreadable(sample, reading.format)
-    dataset: Dataset | None = None
+    dataset, repeated = None, list[str]()
     if likely.problem is None and (sample.whole or sample.binary is None):
         try:
-            dataset = _dataset(sample, reading)
+            try:
+                dataset = _dataset(sample, reading)
+            except RepeatedRecords as error:
+                repeated.append(str(error))
+                dataset = _dataset(sample, reading, repeats=True)
         except DecloakError as error:
             problem = problem or str(error).removeprefix(f"{place(sample.path)}: ")
     return Look(
         sample.path, reading, sample.packing, sample.encoding, sample.line_ends,
         any('"' in line.text for line in sample.lines), likely.unsure,
         tuple(Reading(*choice) for choice in dict.fromkeys(likely.alternatives)), problem,
-        **({} if dataset is None else _contents(dataset, sample, reading)),
+        **({} if dataset is None else _contents(dataset, sample, reading, repeated)),
     )  # fmt: skip
 
 
@@ -168,29 +174,35 @@ def _unreadable(sample: FileSample, name: str) -> str | None:
     return None
 
 
-def _dataset(sample: FileSample, reading: Reading) -> Dataset | None:
+def _dataset(sample: FileSample, reading: Reading, *, repeats: bool = False) -> Dataset | None:
     """What it holds, read as it seems; None for what holds no plain transactions."""
     if reading.format == "published":
-        elements = parse_elements(sample.lines, reading.options.ids)
+        elements = parse_elements(sample.lines, reading.options.ids, repeats=repeats)
         rows = tuple(tuple(item if isinstance(item, str) else f"({', '.join(item)})" for item in row)
                      for row in elements.transactions)  # fmt: skip
         return Dataset(rows, elements.labels)
     if reading.format not in FORMATS:
         return None
-    file = sample.file
-    if not sample.readable and not sample.binary:
-        file = ReadFile(sample.path, "".join(f"{line.text}\n" for line in sample.lines).encode("utf-8", "replace"))
-    return read(file, reading.format, **reading.options._asdict())
+    return read(_readable(sample), reading.format, **reading.options._replace(repeats=repeats)._asdict())
 
 
-def _contents(dataset: Dataset, sample: FileSample, reading: Reading) -> dict[str, Any]:
+def _readable(sample: FileSample) -> ReadFile:
+    """The file as readers take it."""
+    if sample.readable or sample.binary:
+        return sample.file
+    return ReadFile(sample.path, "".join(f"{line.text}\n" for line in sample.lines).encode("utf-8", "replace"))
+
+
+def _contents(dataset: Dataset, sample: FileSample, reading: Reading, repeated: list[str]) -> dict[str, Any]:
     rows: Sequence[tuple[str, ...]] = dataset.transactions
     occurrences = sum(map(len, rows))
     all_read = reading.format in FORMATS and (sample.readable or sample.binary is not None)
     whole = sample.whole and (all_read or len(sample.file.content) <= SAMPLE)
     counts = FileCounts(len(rows), len(dataset.items), occurrences, occurrences / len(rows), max(map(len, rows)), whole)
     first = tuple(zip(dataset.labels[:SHOWN], rows[:SHOWN], strict=True))
-    return {"counts": counts, "first": first, "odd": tuple(_oddities(dataset))}
+    options = reading.options._replace(repeats=bool(repeated))  # said once
+    warnings = (*repeated, *warnings_of(_readable(sample), reading.format, options, dataset))
+    return {"counts": counts, "first": first, "odd": tuple(_oddities(dataset)), "warnings": warnings}
 
 
 def _oddities(dataset: Dataset) -> Iterator[str]:
@@ -203,7 +215,7 @@ def _oddities(dataset: Dataset) -> Iterator[str]:
         yield "every record has one item"
     elif 2 * sizes[1] > records:
         yield f"{sizes[1]:,} of {records:,} records with one item"
-    for what, pattern in (("dates", _DATE), ("ids", _ID)):
+    for what, pattern in (("dates", DATE), ("ids", _ID)):
         like = [item for item in dataset.items if pattern.fullmatch(item)]
         if like:
             yield f"items that look like {what}: {', '.join(map(shown, like[:EXAMPLES]))}{_more(like)}"

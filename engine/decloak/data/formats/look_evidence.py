@@ -15,8 +15,8 @@ from decloak.data.formats.lines import Line
 from decloak.errors import DecloakError
 
 __all__ = ["ID_WORDS", "INNER", "ITEM_WORDS", "LINES", "NEARLY", "SEPARATORS", "Ids", "Rows", "header_of_rows",
-           "ids_of_rows", "inner_of", "is_whole", "matches", "may_be_header", "nested", "rows_by",
-           "split_share"]  # fmt: skip
+           "ids_of_rows", "inner_of", "is_shaped", "is_whole", "matches", "may_be_header", "nearly_unique", "nested",
+           "rows_by", "split_share"]  # fmt: skip
 
 Rows = Sequence[Sequence[str]]
 
@@ -134,18 +134,42 @@ def may_be_header(rows: Rows) -> bool:
 def ids_of_rows(rows: Rows) -> Ids:
     """Whether the first value of each row is an id: it stands nowhere twice, and is of another make than the rest.
 
-    A few lines leave nothing sure, save that what stands twice is none.
+    Ids of a file that was written twice, or a few ids that repeat, are ids all the same. A few lines leave nothing
+    sure, save that what stands twice is none.
     """
-    there, sure = _ids(rows)
-    again = len({row[0] for row in rows if row}) < sum(map(bool, rows))
-    return Ids(there, sure and (again or len(rows) >= FEWEST))
+    filled = [row for row in rows if row]
+    first = [row[0] for row in filled]
+    one_each: dict[str, Sequence[str]] = {}
+    for row in filled:
+        one_each.setdefault(row[0], row)
+    if len(one_each) == len(filled):
+        there, sure = _ids(filled)
+        return Ids(there, sure and len(rows) >= FEWEST)
+    shaped = 2 * len(one_each) >= len(filled) and _are_shaped(list(one_each), filled)
+    if len(one_each) < FEWEST or not (shaped or nearly_unique(first)):
+        return Ids(False, True)
+    there, sure = _ids(list(one_each.values()))
+    return Ids(there, sure or not there)
+
+
+def nearly_unique(values: Sequence[str]) -> bool:
+    """Whether values are as ids are: nearly all differ, or all stand equally often, as in a file written twice."""
+    counts = Counter(values)
+    often = Counter(counts.values()).most_common(1)
+    return len(counts) >= NEARLY * len(values) or (bool(often) and often[0][0] > 1 and often[0][1] >= len(counts) - 1)
+
+
+def _are_shaped(ids: Sequence[str], rows: Rows) -> bool:
+    """Whether ids share a shape that other values seldom have."""
+    shape, others = _shape(ids), [cell for row in rows for cell in row[1:]]
+    return shape is not None and sum(_shape_of(cell) == shape for cell in others) <= (1 - NEARLY) * len(others)
 
 
 def _ids(rows: Rows) -> Ids:
-    first = [row[0] for row in rows if row]
+    first = [row[0] for row in rows]
     others = [cell for row in rows for cell in row[1:]]
-    if len(set(first)) < len(first) or not others:
-        return Ids(False, len(set(first)) < len(first))
+    if not others:
+        return Ids(False, False)
     if all(map(is_whole, first)):
         numbers = [int(cell) for cell in first]
         rises = all(low < high for low, high in pairwise(numbers))
@@ -154,8 +178,7 @@ def _ids(rows: Rows) -> Ids:
         counted = rises and numbers[-1] - numbers[0] == len(numbers) - 1
         apart = len(first) >= MANY and not set(first) & set(others)
         return Ids(counted or apart, not (rises or apart) and len(first) >= MANY)
-    shape = _shape(first)
-    if shape is not None and sum(_shape_of(cell) == shape for cell in others) <= (1 - NEARLY) * len(others):
+    if _are_shaped(first, rows):
         return Ids(True, True)
     if set(first) & set(others):
         return Ids(False, True)
@@ -167,6 +190,11 @@ def _shape(cells: Sequence[str]) -> str | None:
     shapes = [_shape_of(cell) for cell in cells]
     common = max(set(shapes), key=shapes.count) if shapes else ""
     return common if "9" in common and shapes.count(common) >= NEARLY * len(shapes) else None
+
+
+def is_shaped(values: Sequence[str]) -> bool:
+    """Whether nearly all values share a shape with digits in it."""
+    return _shape(values) is not None
 
 
 def _shape_of(cell: str) -> str:

@@ -12,6 +12,7 @@ Nothing is refused that is only unusual; who knows better says so with `as_said`
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice, pairwise
 
 from decloak.data.content import Element
@@ -28,9 +29,11 @@ from decloak.data.formats.look_evidence import (
     is_whole,
     rows_by,
 )  # fmt: skip
+from decloak.data.formats.look_warnings import date_warnings, warnings_of
 from decloak.data.formats.readers import read
 from decloak.data.formats.record import Options
 from decloak.data.formats.unpacked import unpacked_file
+from decloak.data.repeats import RepeatedRecords
 from decloak.errors import DecloakError
 
 __all__ = ["check_enough_items", "check_ids", "mark_name", "read_fitting"]
@@ -56,26 +59,42 @@ def read_fitting(
     as_said: bool = False,
 ) -> Dataset:
     """Read transactions as `read` does; what was said of the file and does not fit is an error."""
-    if as_said:
-        return read(path, format, **options._asdict())
     file = unpacked_file(path)
+    if as_said:
+        return _warned(file, format, options, read(file, format, **options._asdict()))
     lines = list(islice(stream_lines(file), LINES)) if format == "basket" else []
     for message, remedy in _of_lines(lines, options) if lines else ():
         raise DecloakError(message, place(path), f"{remedy}; {OVERRIDE}")
     data = read(file, format, **options._asdict())
     long_sheet = format == "xlsx" and not data.labels[0].isdecimal()
     if format in ("basket", "xlsx") and not long_sheet:
-        for message, remedy in _of_rows(data, options):
-            raise DecloakError(message, place(path), f"{remedy}; {OVERRIDE}")
-    return data
+        for error in _of_rows(data, options):
+            raise type(error)(error.message, place(path), f"{error.hint}; {OVERRIDE}")
+    return _warned(file, format, options, data)
+
+
+def _warned(file: FilePath, format: str, options: Options, data: Dataset) -> Dataset:  # noqa: A002
+    return replace(data, warnings=(*warnings_of(file, format, options, data), *date_warnings(data)))
 
 
 def check_ids(path: FilePath, rows: Sequence[Sequence[Element]], ids: bool) -> None:
     """Refuse published transactions whose ids were read as items."""
     plain = [[item if isinstance(item, str) else f"({', '.join(item)})" for item in row] for row in rows[:LINES] if row]
     if not ids and plain and all(isinstance(row[0], str) for row in rows if row) and ids_of_rows(plain) == (True, True):
-        message = "the first name of every line looks like an id, and was read as an item"
-        raise DecloakError(message, place(path), f"read it with ids (ids: true, --ids); {OVERRIDE}")
+        error = _unread_ids(plain)
+        raise type(error)(error.message, place(path), f"{error.hint}; {OVERRIDE}")
+
+
+def _unread_ids(rows: Sequence[Sequence[str]]) -> DecloakError:
+    """The error of ids that were read as items; of repeated ones that they repeat."""
+    hint = "read it with ids (ids: true, --ids)"
+    first = [row[0] for row in rows if row]
+    again = len(first) - len(set(first))
+    if not again:
+        return DecloakError("the first name of every line looks like an id, and was read as an item", hint=hint)
+    message = "the first name of every line looks like an id, and was read as an item"
+    counted = f"{again:,} of {len(first):,} records have the id of an earlier one"
+    return RepeatedRecords(f"{message}: {counted}", hint=f"remove the copies, and {hint}")
 
 
 def check_enough_items(path: FilePath, rows: Sequence[Sequence[object]], *, as_said: bool = False) -> None:
@@ -150,32 +169,34 @@ def _splits(
             )
 
 
-def _of_rows(data: Dataset, options: Options) -> Iterator[tuple[str, str]]:
+def _of_rows(data: Dataset, options: Options) -> Iterator[DecloakError]:
     rows = [[*([label] if options.ids else []), *items]
             for label, items in zip(data.labels[:LINES], data.transactions[:LINES], strict=True)]  # fmt: skip
     if not options.header and header_of_rows(rows):
         rest = rows[1:]
         if all(len(row) == 2 for row in rest) and len({row[0] for row in rest}) < len(rest):
-            yield "the first line is a header, and the ids below it come again", "read it as long, and name its columns"
+            message = "the first line is a header, and the ids below it come again"
+            yield DecloakError(message, hint="read it as long, and name its columns")
         elif all({"0", "1"}.issuperset(row[1:]) for row in rest):
-            yield "the first line is a header above 0 and 1", "read it as onehot"
-        yield "the first line is unlike all others: a header", "say so: header: true (--header-line), or remove it"
+            yield DecloakError("the first line is a header above 0 and 1", hint="read it as onehot")
+        hint = "say so: header: true (--header-line), or remove it"
+        yield DecloakError("the first line is unlike all others: a header", hint=hint)
     if options.ids:
         yield from _ids_that_are_items(data)
-    elif ids_of_rows(rows) == (True, True):
-        message = "the first name of every line looks like an id, and was read as an item"
-        yield message, "read it with ids (ids: true, --ids)"
     elif _pairs(rows):
         message = "every line has two names, the first an id that comes again: a row for every item"
-        yield message, "write the line tid,item above it, and read it as long"
+        yield DecloakError(message, hint="write the line tid,item above it, and read it as long")
+    elif ids_of_rows(rows) == (True, True):
+        yield _unread_ids(rows)
 
 
-def _ids_that_are_items(data: Dataset) -> Iterator[tuple[str, str]]:
+def _ids_that_are_items(data: Dataset) -> Iterator[DecloakError]:
     """Numbers may be both."""
     if len(data.labels) >= 3 and not any(map(is_whole, data.labels)):
         items = set(data.items)
         if 2 * sum(label in items for label in data.labels) > len(data.labels):
-            yield "most ids are items elsewhere: the first names are no ids", "read it without ids"
+            message = "most ids are items elsewhere: the first names are no ids"
+            yield DecloakError(message, hint="read it without ids")
 
 
 def _pairs(rows: Sequence[Sequence[str]]) -> bool:

@@ -16,6 +16,7 @@ from decloak.data.formats.look_evidence import (
     ids_of_rows,
     inner_of,
     is_whole,
+    nearly_unique,
     rows_by,
     split_share,
 )  # fmt: skip
@@ -113,7 +114,7 @@ def _separated(lines: Sequence[Line]) -> Guess:
     for mark, rows in by.items():
         below = rows[1:] if header_of_rows(rows) else rows
         inner = inner_of(below, mark)
-        if inner is not None and len({row[0] for row in below}) == len(below):
+        if inner is not None and nearly_unique([row[0] for row in below]):
             return _nested(rows, below, mark, inner)
     best = max(by, key=lambda mark: split_share(by[mark]))
     if split_share(by[best]) < 0.1 and (blank := rows_by(lines, " ")) is not None and split_share(blank) >= 0.5:

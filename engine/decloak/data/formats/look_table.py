@@ -17,6 +17,7 @@ from decloak.data.formats.look_evidence import (
     is_whole,
     matches,
     may_be_header,
+    nearly_unique,
     nested,
 )  # fmt: skip
 from decloak.data.formats.record import Options
@@ -79,7 +80,7 @@ def guess_rows(rows: Rows, name: str) -> Guess:
     header = header_of_rows(rows)
     below = rows[1:] if header else rows
     columns = f"every line has {width} values: perhaps the columns of a table, not a list"
-    if header and matches(ID_WORDS, rows[0][0]) and len({row[0] for row in below}) == len(below):
+    if header and matches(ID_WORDS, rows[0][0]) and nearly_unique([row[0] for row in below]):
         lists = Guess(name, Options(ids=True, header=True)).with_lists(below)
         return lists if width == 2 or not constant or _is_series(rows) else lists.doubting(columns)
     lists = Guess(name, Options(header=header)).with_ids(below).with_lists(below).with_header(rows)

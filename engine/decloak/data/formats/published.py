@@ -39,9 +39,9 @@ class _Token(NamedTuple):
     column: int
 
 
-def parse_elements(lines: Iterable[Line], ids: bool) -> Elements:
-    """Read set-generalised transactions; an item stands once in a transaction."""
-    labels = LineLabels()
+def parse_elements(lines: Iterable[Line], ids: bool, *, repeats: bool = False) -> Elements:
+    """Read set-generalised transactions; an item stands once in a transaction, and ids differ unless `repeats`."""
+    labels = LineLabels(repeats=repeats)
     return Elements(CodedRows.of(_transactions(lines, ids, labels)), labels.labels)
 
 

@@ -41,7 +41,7 @@ def find_format(name: str, options: Options) -> Format:
         near = TABULAR if name.lower() in SPREADSHEETS else nearest(name, FORMATS)
         raise DecloakError(f"unknown format {shown(name)}", hint=f"{near} {formats}" if near else formats)
     for option, value, unset in zip(Options._fields, options, Options(), strict=True):
-        if value != unset and option not in FORMATS[name].options:
+        if value != unset and not FORMATS[name].knows(option):
             raise DecloakError(f"the format {name} has no option {option}", hint="remove it")
     for mark in (options.separator, options.within):
         if mark is not None:
@@ -65,6 +65,7 @@ def read(
     item: str = "item",
     within: str | None = None,
     header: bool = False,
+    repeats: bool = False,
 ) -> Dataset:
     """Read transactions from a file in one of `FORMATS`; `decloak import --help` shows what each looks like.
 
@@ -73,12 +74,14 @@ def read(
     `ids`: the first name of a line, or the first column, is the id. `separator`: the character between names, when it
     is not a comma. `transaction` and `item`: the columns that hold an id and one item, where every item has a row.
     `within`: the character between names inside one value, as in `p1<TAB>milk|bread`. `header`: the first line names
-    columns and is no transaction; formats that always have such a line do without the option.
+    columns and is no transaction; formats that always have such a line do without the option. `repeats`: records
+    and ids that repeat are meant; where ids repeat the records are numbered.
     An option that means nothing to the format is an error. The module of each format says how an empty transaction
     is written.
     """
-    options = Options(ids, separator, transaction, item, within, header)
-    dataset = as_dataset(_records(find_format(format, options), unpacked_file(path), options), place(path))
+    options = Options(ids, separator, transaction, item, within, header, repeats)
+    records = _records(find_format(format, options), unpacked_file(path), options)
+    dataset = as_dataset(records, place(path), repeats=repeats)
     if not dataset.transactions:
         raise DecloakError("no transactions in the file", place(path), f"expected the format {format}")
     return dataset

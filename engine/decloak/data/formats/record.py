@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from decloak.data.dataset import Dataset
-from decloak.data.formats.lines import Line, check_name
+from decloak.data.formats.lines import Line, check_name, place
+from decloak.data.repeats import MEANT, RepeatedRecords
 from decloak.data.rows import CodedRows, Numbers
 from decloak.errors import DecloakError, shown
 
@@ -21,6 +22,7 @@ class Options(NamedTuple):
     item: str = "item"
     within: str | None = None
     header: bool = False
+    repeats: bool = False
 
 
 class Record(NamedTuple):
@@ -47,6 +49,10 @@ class Format(NamedTuple):
     load: Callable[[bytes, str, Options], Iterator[Record]] | None = None
     """How the bytes of a file of this name are read, where it is no text."""
 
+    def knows(self, option: str) -> bool:
+        """Tell whether an option means something to the format."""
+        return option in self.options or option == "repeats"
+
 
 class Names(dict[str, str]):
     """Names checked once each; every use of a name then shares one string."""
@@ -65,11 +71,14 @@ def take_label(names: list[str], ids: bool) -> str | None:
     return names.pop(0) if ids else None
 
 
-def as_dataset(records: Iterable[Record], origin: str) -> Dataset:
-    """Make a data set: transactions are sets (an item repeated counts once), and ids differ."""
-    labels = LineLabels()
+def as_dataset(records: Iterable[Record], origin: str, *, repeats: bool = False) -> Dataset:
+    """Make a data set: transactions are sets (an item repeated counts once), and ids differ.
+
+    With `repeats` equal ids are meant: the records are numbered instead.
+    """
+    labels = LineLabels(repeats=repeats)
     rows = CodedRows.of(_rows(records, labels))
-    return Dataset(rows, labels.labels, origin)
+    return Dataset(rows, labels.of_rows(rows), origin)
 
 
 def _rows(records: Iterable[Record], labels: "LineLabels") -> Iterator[Iterable[str]]:
@@ -86,29 +95,55 @@ def _rows(records: Iterable[Record], labels: "LineLabels") -> Iterator[Iterable[
 class LineLabels:
     """The labels of the transactions so far: ids, or numbers from 1 where a file has none."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, repeats: bool = False) -> None:
         self._numbered = array("q")  # the lines of those without an id, as long as none has one
         self._lines: dict[str, int] = {}
+        self._repeats = repeats
+        self._again: list[tuple[int, Line, str]] = []  # transactions whose id an earlier one has: number, line, id
 
     @property
     def labels(self) -> Sequence[str]:
-        return tuple(self._lines) if self._lines else Numbers(len(self._numbered))
+        """The labels of all transactions; an error where ids repeat, unless that is meant."""
+        return self.of_rows(None)
+
+    def of_rows(self, rows: CodedRows[str] | None) -> Sequence[str]:
+        """The same of rows that are known: the error says how many of them repeat with their id."""
+        if not self._again:
+            return tuple(self._lines) if self._lines else Numbers(len(self._numbered))
+        count = len(self._lines) + len(self._again)
+        if self._repeats:
+            return Numbers(count)
+        _, line, name = self._again[0]
+        message = f"the id {shown(name)} is that of line {self._lines[name]}"
+        hint = f"ids must be unique: {len(self._again):,} of {count:,} records have the id of an earlier one"
+        if rows is not None and (same := self._same(rows)):
+            hint += f", {same:,} with the same items"
+        hint += f"; remove the copies; {MEANT}, and numbers the records"
+        raise RepeatedRecords(message, place(line.path, line.number), hint)
+
+    def _same(self, rows: CodedRows[str]) -> int:
+        """How many transactions with the id of an earlier one have its items as well."""
+        again = {number for number, _, _ in self._again}
+        first = dict(zip(self._lines, (at for at in range(len(rows)) if at not in again), strict=True))
+        return sum(set(rows[number]) == set(rows[first[name]]) for number, _, name in self._again)
 
     def add(self, line: Line, label: str | None) -> None:
-        """Take the label of the next transaction; an error when an earlier one has it."""
+        """Take the label of the next transaction."""
         if label is None and not self._lines:
             self._numbered.append(line.number)
             return
         if not self._lines:
             self._lines = {str(number): at for number, at in enumerate(self._numbered, 1)}
-        name = str(len(self._lines) + 1) if label is None else label
+        number = len(self._lines) + len(self._again)
+        name = str(number + 1) if label is None else label
         try:
             check_name(name)
         except DecloakError as error:
             raise line.wrong(f"the id of the transaction: {error.message}", error.hint) from None
         if name in self._lines:
-            raise line.wrong(f"the id {shown(name)} is that of line {self._lines[name]}", "ids must be unique")
-        self._lines[name] = line.number
+            self._again.append((number, line._replace(text=""), name))
+        else:
+            self._lines[name] = line.number
 
 
 def check_labels(labels: Sequence[str], *, kept: bool) -> None:

@@ -1,0 +1,127 @@
+"""Data that were written more than once: evidence in the records themselves, and the error for it.
+
+Equal records alone are no evidence: two customers may well buy the same. The evidence is that the records repeat as
+a whole. In one order: a block of records that could not recur by chance (20 bits or more) follows itself, as in a file
+that was appended to itself. In any order: at least 20 different records, of which every one occurs a multiple of
+2, 3 or more times.
+"""
+
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decloak.data.rows import CodedRows, Coding
+from decloak.errors import DecloakError
+
+__all__ = ["MEANT", "WARNING", "Copies", "RepeatedRecords", "check_written_once", "copies_of"]
+
+BITS = 20
+"""Information in a block of records, from which on its recurrence in the same order is no chance: one in a million."""
+KINDS = 20
+"""Different records of which all occur a multiple of so many times: the chance is below one in a million."""
+WARNING = "WARNING: "
+"""What a note begins with that is a risk."""
+MEANT = "repeats: true (--repeats) says that the repeats are meant"
+"""The remedy for who knows better."""
+
+Marks = NDArray[np.uint64]
+
+
+class RepeatedRecords(DecloakError):
+    """Records that are there more than once, as ids or as a whole: a guarantee over them means nothing."""
+
+
+class Copies(NamedTuple):
+    """How often the records of a data set were written; `block` records repeat in one order, 0 in any order."""
+
+    times: int
+    block: int
+    records: int
+
+    def __str__(self) -> str:
+        if self.block:
+            again = f"records {self.records - self.block * (self.times - 1) + 1:,} to {self.records:,}"
+            return f"the data seem to be written {self.times} times: {again} repeat records 1 to {self.block:,}"
+        seem = f"the data seem to be written {self.times} times"
+        return f"{seem}: every different record occurs a multiple of {self.times} times"
+
+    @property
+    def kept(self) -> str:
+        """The records that are left without the copies."""
+        return f"the first {self.block:,} records alone" if self.block else f"one of every {self.times} equal records"
+
+    @property
+    def remedy(self) -> str:
+        """What to do about the copies, or to say if there are none."""
+        return f"keep {self.kept}; {MEANT}"
+
+
+def check_written_once(rows: CodedRows[Any], place: str, *, ordered: bool = False) -> None:
+    """Refuse records that seem to be written more than once; `ordered` goes by their order alone."""
+    copies = copies_of(rows, ordered=ordered)
+    if copies is not None:
+        raise RepeatedRecords(str(copies), place, copies.remedy)
+
+
+def copies_of(rows: CodedRows[Any], *, ordered: bool = False) -> Copies | None:
+    """Find how often the records of a data set were written; None for once.
+
+    >>> rows = [(str(at % 7), str(at)) for at in range(9)]
+    >>> print(copies_of(CodedRows.of(rows * 2)), copies_of(CodedRows.of([("a", "b")] * 40)))
+    the data seem to be written 2 times: records 10 to 18 repeat records 1 to 9 None
+    """
+    marks = _marks(rows)
+    return _in_order(marks) or (None if ordered else _in_any_order(marks))
+
+
+def _marks(rows: CodedRows[Hashable]) -> Marks:
+    """A number for each record, the same for records of the same names: the sum of a mixed number for each name."""
+    coding: Coding[Hashable] = Coding()
+    number = np.fromiter((coding[name] for name in rows.names), np.uint64, len(rows.names))
+    mixed = (number + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    mixed ^= mixed >> np.uint64(31)
+    marks = [np.zeros(0, np.uint64)]
+    for block in rows.blocks():
+        sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(mixed[block.codes], dtype=np.uint64)))
+        marks.append(sums[block.start[1:]] - sums[block.start[:-1]])
+    return np.concatenate(marks)
+
+
+def _in_order(marks: Marks) -> Copies | None:
+    """The shortest block that the records are copies of; of two copies a line may stand between them: a header."""
+    records = len(marks)
+    half = records // 2
+    if records % 2 and half and np.array_equal(marks[:half], marks[half + 1 :]):
+        return Copies(2, half, records) if _bits(marks[:half]) >= BITS else None
+    block = records
+    for prime in _primes(records):
+        while block % prime == 0 and np.array_equal(marks[: block - block // prime], marks[block // prime : block]):
+            block //= prime
+    return Copies(records // block, block, records) if block < records and _bits(marks[:block]) >= BITS else None
+
+
+def _primes(number: int) -> list[int]:
+    primes, factor = [], 2
+    while factor * factor <= number:
+        if number % factor == 0:
+            primes.append(factor)
+            while number % factor == 0:
+                number //= factor
+        factor += 1
+    return [*primes, number] if number > 1 else primes
+
+
+def _bits(marks: Marks) -> float:
+    """How unlikely it is that drawing among the records of a block gives all of them again, in their order."""
+    _, counts = np.unique(marks, return_counts=True)
+    return float((counts * np.log2(len(marks) / counts)).sum())
+
+
+def _in_any_order(marks: Marks) -> Copies | None:
+    _, counts = np.unique(marks, return_counts=True)
+    times = int(np.gcd.reduce(counts)) if len(counts) >= KINDS else 1
+    return Copies(times, 0, len(marks)) if times > 1 else None
