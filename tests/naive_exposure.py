@@ -1,7 +1,8 @@
-"""Who is singled out, linked, inferred and certain, from the definitions on plain sets; slow and literal."""
+"""The exposure figures of records, from their definitions on plain sets; slow and literal."""
 
 from collections import Counter
-from itertools import combinations, product
+from fractions import Fraction
+from itertools import combinations
 
 
 def singled_out(may, known, classes):
@@ -74,21 +75,15 @@ def implied_in_chunks(release, people):
     return count
 
 
-def joined(chances):
-    """How many people are expected to have anything put back: every way it may turn out, by its probability."""
-    total = 0.0
-    for own in chances:
-        for ways in product((0, 1), repeat=len(own)):
-            weight = 1.0
-            for way, chance in zip(ways, own, strict=True):
-                weight *= chance if way else 1 - chance
-            total += weight * any(ways)
-    return total
-
-
 def guessed(chances):
-    """Of how many people an item is guessed rightly, given how surely each of theirs is."""
+    """People with an item known or guessed rightly, given the probability of each of their items."""
     return sum(sum(own) / len(own) if own else 0.0 for own in chances)
+
+
+def shown(elements):
+    """What a record shows: plain items, and the one member of a label that has no other."""
+    return {item for element in elements if isinstance(element, str) or len(element) == 1
+            for item in ([element] if isinstance(element, str) else element)}  # fmt: skip
 
 
 def of_row(elements, true, struck=frozenset()):
@@ -108,30 +103,50 @@ def of_row(elements, true, struck=frozenset()):
     return chances
 
 
-def put_back(release, records, truth, assignments):
-    """(row, items, by the release, by the attack, by chance) of every unit of the own chunks that a row truly has."""
-    found, first = [], 0
+def parts_of(release, number):
+    """The part of every item that a cluster publishes apart from its anchors, and the share of rows that has it."""
+    cluster = release.clusters[number]
+    parts, shares = {}, {}
+    for at, joint in enumerate(release.joints):
+        for j, chunk in enumerate(joint.shared_chunks if number in joint.clusters else ()):
+            size = sum(release.clusters[one].size for one in joint.clusters)
+            for item in chunk.items:
+                parts[item] = f"S{at}.{j}"
+                shares[item] = Fraction(sum(item in row for row in chunk.subrecords), size)
+    for item in cluster.term_chunk:
+        parts[item], shares[item] = "T", Fraction(1)
+    for j, chunk in enumerate(cluster.record_chunks):
+        for item in chunk.items:
+            parts[item] = j
+            shares[item] = Fraction(sum(item in row for row in chunk.subrecords), cluster.size)
+    return {item: part for item, part in parts.items() if part != 0}, shares
+
+
+def guesses_in_chunks(release, records, truth, gifts=()):
+    """The probabilities, a list for each row, that the guess at each of its items is right; items shown are known.
+
+    `gifts` are (cluster, unit, row, weight). Of each part one item is guessed: the heaviest that the attack gave to
+    rows of the anchor, or else the one that the largest share of the cluster's rows has.
+    """
+    chances = []
     for number, cluster in enumerate(release.clusters):
+        parts, shares = parts_of(release, number)
         anchors = [frozenset(anchor) for anchor in cluster.anchors]
-        given = {(chunk, frozenset(unit)): rows for n, chunk, unit, rows in assignments if n == number}
-        for row in range(cluster.size):
-            record = frozenset(records[truth[number][row]])
-            units = [(j, record & set(chunk.items)) for j, chunk in enumerate(cluster.record_chunks) if j]
-            units += [("T", frozenset({term})) for term in cluster.term_chunk if term in record]
-            for chunk, unit in units:
-                if not unit:
-                    continue
-                if chunk == "T":
-                    times = min((release.k or 2) - 1, cluster.size)
-                else:
-                    times = sum(frozenset(one) == unit for one in cluster.record_chunks[chunk].subrecords)
-                alike = [other for other in range(cluster.size) if anchors[other] == anchors[row]]
-                rows = given.get((chunk, unit))
-                attacked = None if rows is None else len(set(rows) & set(alike)) / len(alike)
-                by_chance = None if rows is None else len(rows) / cluster.size
-                found.append((first + row, len(unit), times / cluster.size, attacked, by_chance))
-        first += cluster.size
-    return found
+        for row, anchor in enumerate(anchors):
+            record = set(records[truth[number][row]])
+            own = [1.0] * len(anchor & record)
+            for part in set(parts.values()):
+                weights = Counter()
+                for of, unit, receiver, weight in gifts:
+                    for item in unit:
+                        if of == number and anchors[receiver] == anchor and parts.get(item) == part:
+                            weights[item] += weight
+                weights = weights or {item: shares[item] for item in parts if parts[item] == part}
+                guesses = [item for item, weight in weights.items() if weight == max(weights.values())]
+                hidden = {item for item in record if parts.get(item) == part}
+                own += [len(hidden.intersection(guesses)) / len(guesses)] * len(hidden)
+            chances.append(own + [0.0] * (len(record) - len(own)))
+    return chances
 
 
 def possible(release):

@@ -107,7 +107,7 @@ def test_run_and_the_page_show_them_with_what_they_are_about(done, call, tmp_pat
     assert [card["data_sets"] for card in found["cards"]] == [1] * 6 + [3] * 2
     call("report", "last", "--store", done.store, "-o", tmp_path / "s.html")
     page = (tmp_path / "s.html").read_text()
-    assert "Of 60 people: over 3 data sets, as published" in page
+    assert "Of 60 people: over 3 data sets, as released" in page
     assert "over data sets means of 3, about further ones of the kind" in page
 
 

@@ -1,8 +1,10 @@
 """The exposure card of runs, whatever their form: against the definitions, on what the store holds."""
 
+import gzip
 import json
 import re
 from dataclasses import replace
+from itertools import islice, pairwise
 
 import pytest
 
@@ -11,6 +13,7 @@ import naive_exposure as naive
 from decloak.errors import DecloakError
 from decloak.measure.kernels import crowd
 from decloak.measure.kernels.statistics import Interval
+from decloak.measure.registry import by_name
 from decloak.releases.registry import form_of
 from decloak.report.advice import advice
 from decloak.report.card import GUESSES, NOBODY, ROWS, UNKNOWN, exposure_cards
@@ -53,7 +56,7 @@ def test_whom_a_generalised_release_tells_of_are_those_of_the_definitions(ran, m
     figures, held, connection = ran(SETS[method], "[ra, rba]")
     true, elements = held.true, held.published.transactions
     may = held.possible
-    shows = [{element for element in row if isinstance(element, str)} for row in elements]
+    shows = [naive.shown(row) for row in elements]
     known = [items & set().union(*may) for items in true]
     certain = [own & items for own, items in zip(shows, known, strict=True)]
     alike = _classes(map(frozenset, elements))
@@ -99,12 +102,7 @@ def test_whom_a_disassociated_release_tells_of_are_those_of_the_definitions(ran)
     alike = _classes((number, frozenset(anchor)) for number, cluster in clusters for anchor in cluster.anchors)
     may = naive.possible(release)
     anchors = [set(anchor) for cluster in release.clusters for anchor in cluster.anchors]
-    units = naive.put_back(release, records, held.rows.of_row, [])
-    chances = [[1.0] * len(shown & items) for shown, items in zip(anchors, true, strict=True)]
-    for row, items, chance, *_ in units:
-        chances[row] += [chance] * items
-    for row, items in enumerate(true):
-        chances[row] += [0.0] * (len(items) - len(chances[row]))
+    chances = naive.guesses_in_chunks(release, records, held.rows.of_row)
     numbered = [(n, items) for n, rows in enumerate(held.rows.of_row) for items in (records[place] for place in rows)]
     singled = {
         "_original": naive.singled_out(true, true, _classes(map(frozenset, true))),
@@ -117,6 +115,61 @@ def test_whom_a_disassociated_release_tells_of_are_those_of_the_definitions(ran)
     assert figures["inferred_own_release", "aba"] == pytest.approx(naive.guessed(chances))
     shown = sum(len(own & items) for own, items in zip(anchors, true, strict=True))
     assert figures["hidden", "aba"] == pytest.approx(1 - shown / sum(map(len, true)))
+
+
+OWN = "".join(f"i{number:03}\n" for number in range(100))
+"""100 people with one item each, which nobody else has."""
+RELATED = "relate: {measure: ngd, source: release}\n"
+
+
+def released(tmp_path, text, anonymise, attack="random"):
+    """The figures of one attack on a release of the lines of a file."""
+    (tmp_path / "d.txt").write_text(text)
+    data = "data: {file: d.txt, format: basket, as_said: true}\n"
+    rest = f"anonymise: {anonymise}\nattack: [{attack}]\n"
+    (tmp_path / "s.yaml").write_text(f"scenario: s\n{data}{RELATED}{rest}")
+    measures = (
+        decloak.run(tmp_path / "s.yaml", store=tmp_path / f"{len([*tmp_path.iterdir()])}.db").variants[0].measures
+    )
+    return {name: value for (name, label), value in measures.items() if label == attack.split(",")[0]}
+
+
+def test_one_guess_at_an_item_hidden_among_five_is_right_for_20_of_100_people_whatever_the_method(tmp_path):
+    of_sets = released(tmp_path, OWN, "{method: sets, size: 5, share: 1}", "tba")
+    assert of_sets["inferred_own_release"] == pytest.approx(20)
+    by_k = [
+        released(tmp_path, OWN, f"{{method: disassociation, k: {k}, m: 2, max_cluster: 5}}")["inferred_own_release"]
+        for k in (2, 3, 5)
+    ]
+    assert by_k[2] == pytest.approx(20, abs=1)
+    assert by_k == pytest.approx(
+        [48, 32, 20]
+    )  # one guess in clusters of 2, 3 and 5; counted as k - 1, it was 48, 64, 80
+
+
+def test_the_higher_k_the_fewer_people_have_an_item_known_or_inferred(tmp_path, shared_data):
+    with gzip.open(shared_data / "bms_webview1.dat.gz", "rt") as lines:
+        text = "".join(",".join(sorted(set(line.split()))) + "\n" for line in islice(lines, 2000))
+    people = [
+        released(tmp_path, text, f"{{method: disassociation, k: {k}, m: 2, max_cluster: 25}}")["inferred_own_release"]
+        for k in (2, 3, 5, 10)
+    ]
+    assert all(more > fewer + 50 for more, fewer in pairwise(people)), people
+
+
+def test_a_label_with_one_member_hides_nothing(tmp_path):
+    (tmp_path / "d.txt").write_text("a,b\na,c\nb,c\nd\n")
+    figures = {}
+    for name, rows in {"labels": "(a),(b)\n(a),(c)\nb,(c)\n(d)\n", "plain": "a,b\na,c\nb,c\nd\n"}.items():
+        (tmp_path / "r.txt").write_text(rows)
+        data = "scenario: s\ndata: {file: d.txt, format: basket, published: r.txt}\n"
+        (tmp_path / "s.yaml").write_text(f"{data}{RELATED}attack: [{{rule: km_violation, k: 3, m: 2}}]\n")
+        run = decloak.run(tmp_path / "s.yaml", store=tmp_path / f"{name}.db").variants[0]
+        titles = {title.name for title in by_name("exposure").figures}
+        figures[name] = {key: value for (key, _), value in run.measures.items() if key in titles}
+    assert figures["labels"] == figures["plain"]
+    assert figures["labels"]["hidden"] == 0
+    assert figures["labels"]["singled_out_2_release"] == 4
 
 
 def cards_of(connection):

@@ -1,4 +1,4 @@
-"""Who is singled out, implied, guessed and joined, against the definitions."""
+"""Who is singled out, what is implied and what is guessed, against the definitions."""
 
 from itertools import combinations
 
@@ -13,7 +13,7 @@ from decloak.measure.kernels import crowd, holders
 from decloak.measure.kernels.alike import classes_of
 from decloak.measure.kernels.by_chance import draws_for, random_strikes
 from decloak.measure.kernels.crowd import Crowd, asked, rarest
-from decloak.measure.kernels.guesses import expected_people, guessed
+from decloak.measure.kernels.guesses import guessed
 from decloak.measure.kernels.holders import Holders
 from decloak.measure.kernels.implied import implied_in_chunks
 from decloak.measure.kernels.singled import Search
@@ -165,11 +165,10 @@ def test_two_items_imply_a_third_that_follows_in_every_cluster_that_may_hold_the
 
 
 @given(CHANCES)
-def test_guesses_are_at_any_item_of_each_person_and_joins_of_any_thing(chances):
+def test_one_guess_is_made_at_an_item_of_each_person_that_is_drawn_at_random(chances):
     person = np.array([number for number, own in enumerate(chances) for _ in own], np.int64)
     right = np.array([chance for own in chances for chance in own], np.float64)
     assert guessed(person, np.ones(len(person), np.int64), right, len(chances)) == pytest.approx(naive.guessed(chances))
-    assert expected_people(person, right, len(chances)) == pytest.approx(naive.joined(chances))
 
 
 def test_a_thing_of_several_items_counts_as_often():

@@ -1,10 +1,10 @@
-"""The risk card of a disassociated release: who is singled out, put together again, inferred, implied.
+"""Exposure of the records of a disassociated release: who is singled out, what is inferred and what is implied.
 
-People are rows: the records behind those of one anchor cannot be told apart. As published a row may hold what its
-anchor shows and whatever its cluster publishes elsewhere; after an attack, its anchor and what it was given.
+People are rows: records behind the same anchor of a cluster cannot be distinguished. In the release a row may have the
+items of its anchor and all that its cluster publishes elsewhere; after an attack, those of its anchor and what the
+attack gave it.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -12,38 +12,46 @@ from typing import Any
 
 import numpy as np
 
-from decloak.arrays import Floats, Ints
+from decloak.arrays import Ints
 from decloak.counting.ascending import among
-from decloak.data.assignment import Assignment
 from decloak.data.rows import CodedRows
 from decloak.measure.exposure_figures import Change, RecordExposure, changes
 from decloak.measure.family import AttackedRelease
 from decloak.measure.kernels.alike import classes_of
 from decloak.measure.kernels.by_chance import draws_for
+from decloak.measure.kernels.chunk_guesses import (
+    Candidates,
+    best_guesses,
+    given_at_random,
+    given_candidates,
+    possible,
+    published_candidates,
+)
 from decloak.measure.kernels.crowd import Crowd, asked, rarest
 from decloak.measure.kernels.guesses import guessed
 from decloak.measure.kernels.holders import Holders
 from decloak.measure.kernels.implied import implied_in_chunks
-from decloak.measure.kernels.put_back import (
-    Released,
-    possible,
-    put_back,
-    reconstructed_at_random,
-    released,
-)
 from decloak.measure.kernels.singled import Search
 from decloak.measure.kernels.true_rows import Given, TrueRows
 from decloak.releases.held import HeldChunks
+from decloak.store.probabilities import probable_gifts
 
 __all__ = ["exposure_of_chunks"]
 
 
 def exposure_of_chunks(held: HeldChunks, attacked: AttackedRelease[Any]) -> RecordExposure:
-    """What a release tells, and after an attack on it; nothing where the records behind its rows are not known."""
+    """Measure a release, and an attack on it; nothing where the records behind its rows are not known."""
     people = held.kept(_people)
     if people is None:
         return RecordExposure(sum(cluster.size for cluster in held.published.clusters), changes())
-    return people.exposure([] if attacked.idle else attacked.assignments)
+    if attacked.idle or not attacked.assignments:
+        return people.exposure(None, None)
+    gifts = probable_gifts(attacked.connection, attacked.number)
+    sure = None
+    if gifts:
+        given = people.rows.given([gift.assignment for gift in gifts])
+        sure = given_candidates(people.rows, given, np.array([gift.probability for gift in gifts]))
+    return people.exposure(people.rows.given(attacked.assignments), sure)
 
 
 def _people(held: HeldChunks) -> "_People | None":
@@ -56,21 +64,20 @@ class _People:
     """Whom a release is of, as somebody sees it who knows a few of their items."""
 
     rows: TrueRows
-    _controls: dict[str, list[float]] = field(default_factory=dict)
+    _baselines: dict[str, tuple[list[float], float]] = field(default_factory=dict)
 
-    def exposure(self, assignments: Sequence[Assignment]) -> RecordExposure:
-        """What the release tells, and what an attack made of it, if it gave anything."""
-        inferred = Change(None, self._guessed(self._units.right))
-        after = chance = None
-        if assignments:
-            given = self.rows.given(assignments)
-            after, chance = self._singled(np.concatenate((self.rows.shown, given.added))), self._by_chance(given)
-            put = put_back(self.rows, given, self._true)
-            guesses = [self._guessed(np.where(np.isnan(right), self._units.right, right)) for right in put]
-            inferred = Change(None, inferred.release, *guesses)
+    def exposure(self, given: Given | None, sure: Candidates | None) -> RecordExposure:
+        """Measure the release, and what an attack gave, if anything; `sure` are its gifts with their probabilities."""
+        after = baseline = None
+        inferred = Change(None, self._guessed())
+        if given is not None:
+            after = self._singled(np.concatenate((self.rows.shown, given.added)))
+            baseline, at_random = self._baseline(given)
+            by_attack = self._guessed(sure or given_candidates(self.rows, given))
+            inferred = inferred._replace(after=by_attack, baseline=at_random)
         return RecordExposure(
             people=len(self.crowd),
-            singled_out=changes(self.raw[0], self.singled_before, after, chance),
+            singled_out=changes(self.raw[0], self.singled_before, after, baseline),
             inferred_own=inferred,
             implied=Change(self.raw[1], self.implied),
             hidden=self.hidden,
@@ -138,29 +145,26 @@ class _People:
     def _singled(self, entries: Ints) -> list[float]:
         return Search(self._holders(entries), self.crowd).singled_out(self.rows.of_row)
 
-    def _by_chance(self, given: Given) -> list[float]:
-        """The same of what is put together at random: once for all attacks that give the same to as many rows."""
+    def _baseline(self, given: Given) -> tuple[list[float], float]:
+        """Measure what is given at random instead: once for all attacks that give the same to as many rows."""
         key = sha256(b"".join(map(bytes, (given.cluster, given.times, given.begin, given.end, given.item)))).hexdigest()
-        if key not in self._controls:
+        if key not in self._baselines:
             rng = np.random.default_rng([self.rows.rows, len(given.row), len(given.cluster)])
-            number = draws_for(len(self.crowd))
-            draws = [self._singled(reconstructed_at_random(self.rows, given, rng)) for _ in range(number)]
-            self._controls[key] = np.mean(draws, axis=0).tolist()
-        return self._controls[key]
+            draws = [given_at_random(self.rows, given, rng) for _ in range(draws_for(len(self.crowd)))]
+            singled = [self._singled(np.concatenate((self.rows.shown, draw))) for draw in draws]
+            right = [self._guessed(Candidates(draw, np.ones(len(draw)))) for draw in draws]
+            self._baselines[key] = np.mean(singled, axis=0).tolist(), float(np.mean(right))
+        return self._baselines[key]
 
     @cached_property
-    def _true(self) -> Ints:
-        """What was cut off those people's records: rows of units."""
-        return self.rows.true[self._person[self.rows.true % max(1, self.rows.rows)] >= 0]
+    def _hidden(self) -> Ints:
+        """Return the items of these people that are published apart from their anchors, as items of rows."""
+        entries, _ = self.rows.hidden
+        return entries[self._person[entries // self.rows.items] >= 0]
 
     @cached_property
-    def _units(self) -> Released:
-        """The same as the release tells of it."""
-        return released(self.rows, self._true)
-
-    @cached_property
-    def _person_of_unit(self) -> Ints:
-        return self._person[self._units.row]
+    def _published(self) -> Candidates:
+        return published_candidates(self.rows)
 
     @cached_property
     def _shown(self) -> Ints:
@@ -174,14 +178,14 @@ class _People:
         """How many items each person has."""
         return np.bincount(self._all_known // self.rows.items, minlength=len(self._asked))
 
-    def _guessed(self, right: Floats) -> float:
-        """Of how many people a guess at an item is right, by the chances of what was cut off."""
-        person, items = self._person_of_unit, self._units.items
-        cut_off = np.bincount(person, items, len(self._held)).astype(np.int64)
-        everybody = np.arange(len(self._held))
+    def _guessed(self, given: Candidates | None = None) -> float:
+        """Return how many people have an item known, or guessed rightly at once, after what an attack gave."""
+        right = best_guesses(self.rows, self._hidden, self._published, given)
+        person, everybody = self._person[self._hidden // self.rows.items], np.arange(len(self._held))
+        left_out = self._held - self._shown - np.bincount(person, minlength=len(everybody))
         return guessed(
             np.concatenate((person, everybody, everybody)),
-            np.concatenate((items, self._shown, self._held - self._shown - cut_off)),
+            np.concatenate((np.ones(len(person), np.int64), self._shown, left_out)),
             np.concatenate((right, np.ones(len(everybody)), np.zeros(len(everybody)))),
             len(everybody),
         )

@@ -21,7 +21,7 @@ class Elements:
         self.item = np.array([self.number[item] for items in sets for item in items], np.int64)
         self.further = np.array([self.number[item] for item in further], np.int64)
         self.size = np.array(list(map(len, sets)), np.int64)
-        self.plain = np.array([isinstance(name, str) for name in names], np.bool_)
+        self.plain = self.size == 1  # a label with one member hides nothing
         self.start = np.cumsum(self.size) - self.size
         self.items = max(1, len(self.number))
 

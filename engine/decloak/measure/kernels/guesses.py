@@ -1,22 +1,22 @@
-"""How often a guess at an item of a person is right, and who is put together again.
+"""The expected number of people with an item that is known, or guessed rightly at once.
 
-Of each person one item is asked for, any of theirs alike. What the record shows is known. Of what it hides a guess is
-made: at a generalised item, any member that is left; at what was cut off, the rows it was given to; at an item that was
-left out none, which is wrong. So raw records tell of everybody, and releases of every form can be compared.
+Each person is asked for one of their items, any of theirs with equal probability. An item that the release shows with
+the record is known. At a hidden item one guess is made, with the candidate that is the likeliest. An item that the
+release leaves out is never guessed. So releases of every form can be compared, and less hiding never looks better.
 """
 
 import numpy as np
 
 from decloak.arrays import Floats, Ints
 
-__all__ = ["expected_people", "guessed"]
+__all__ = ["guessed"]
 
 
 def guessed(person: Ints, items: Ints, right: Floats, people: int) -> float:
-    """Of how many of so many people a guess at one of their items is expected to be right.
+    """Return how many of `people` people are expected to have an item known or guessed rightly.
 
-    The i-th of what their records hold is of `person[i]`, `items[i]` items of which each is guessed rightly with the
-    probability `right[i]`.
+    Group i of items is of `person[i]`, has `items[i]` items, and a guess at any of these is right with the probability
+    `right[i]`.
 
     >>> guessed(np.array([0, 0, 1]), np.array([1, 3, 2]), np.array([1.0, 0.5, 0.25]), 3)
     0.875
@@ -24,14 +24,3 @@ def guessed(person: Ints, items: Ints, right: Floats, people: int) -> float:
     held = np.bincount(person, items, people)
     total = np.bincount(person, items * right, people)
     return float((total / np.maximum(held, 1)).sum())
-
-
-def expected_people(person: Ints, right: Floats, people: int) -> float:
-    """How many of so many people are expected to have anything rightly put back, each thing by itself.
-
-    >>> expected_people(np.array([0, 0, 1]), np.array([0.5, 0.5, 0.0]), 3)
-    0.75
-    """
-    none = np.ones(people)
-    np.multiply.at(none, person, 1 - right)
-    return float((1 - none).sum())

@@ -145,17 +145,32 @@ class TrueRows:
         place, there = places_in(key, self.cluster[row] * self.items + item)
         return np.where(there, np.append(chunk, NOWHERE)[place], NOWHERE)
 
+    def part_of(self, entries: Ints) -> Ints:
+        """Return the chunk of each item of a row, be it a shared one."""
+        chunk = self.chunk_of(entries)
+        return np.where(chunk == NOWHERE, self._shared_of(entries), chunk)
+
+    @cached_property
+    def parts(self) -> int:
+        """Return a number above the spread of `part_of`, so that parts differ modulo it."""
+        most = max((len(cluster.record_chunks) for cluster in self.release.clusters), default=0)
+        return most + len(self._shared[0]) - SHARED
+
+    @cached_property
+    def hidden(self) -> tuple[Ints, Ints]:
+        """Return the items that are published apart from the anchors of their rows, and the chunk of each."""
+        chunk = self.part_of(self.held)
+        apart = (chunk != 0) & (chunk != NOWHERE)
+        return self.held[apart], chunk[apart]
+
     @cached_property
     def _units(self) -> tuple[dict[Unit, int], Ints]:
         """The units that rows truly have, each a number, and the rows of units: `unit * rows + row`, ascending.
 
         Those of shared chunks are among them.
         """
-        chunk = self.chunk_of(self.held)
-        chunk = np.where(chunk == NOWHERE, self._shared_of(self.held), chunk)
-        taken_off = (chunk != 0) & (chunk != NOWHERE)
-        row, item = np.divmod(self.held[taken_off], self.items)
-        chunk = chunk[taken_off]
+        taken_off, chunk = self.hidden
+        row, item = np.divmod(taken_off, self.items)
         # The items of a row in a record chunk are one unit, each of its terms is one.
         order = np.lexsort((item, chunk, row))
         row, item, chunk = row[order], item[order], chunk[order]
