@@ -29,7 +29,7 @@ __all__ = [
 
 _MODULES = (
     findings, exposure, recovery, link, linkage, loss, cost, mining, accuracy, certain, breakage, breach, identified,
-    timing, utility, wmd, coverage,
+    timing, coverage, utility, wmd,
 )  # fmt: skip
 FAMILIES: tuple[Family, ...] = tuple(module.FAMILY for module in _MODULES)
 
