@@ -7,7 +7,8 @@ path the lower number is the ancestor. n is the number of leaves, those included
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -24,7 +25,7 @@ from decloak.data.tree_faults import check_names, check_tree
 from decloak.errors import DecloakError, nearest, shown
 from decloak.lazy import sparse
 
-__all__ = ["Hierarchy"]
+__all__ = ["Hierarchy", "natural"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,25 +75,25 @@ class Hierarchy:
 
     @classmethod
     def _grouped(cls, names: Sequence[str], fanout: int, origin: str) -> Self:
+        label = _group_names(names)
         children: dict[str, list[str]] = {}
-        ends = {name: (name, name) for name in names}
-        taken, level = set(names), list(names)
+        level = [(name, place, place + 1) for place, name in enumerate(names)]  # a node, and the places below it
         while len(level) > 1:
             above = []
-            for start in range(0, len(level), fanout):
-                group = level[start : start + fanout]
+            for at in range(0, len(level), fanout):
+                group = level[at : at + fanout]
                 if len(group) == 1:
                     above += group
                     continue
-                first, last = ends[group[0]][0], ends[group[-1]][1]
-                label = _unused("*" if len(group) == len(level) else f"{first}..{last}", taken)
-                children[label], ends[label] = group, (first, last)
-                above.append(label)
+                start, end = group[0][1], group[-1][2]
+                above.append((label(start, end), start, end))
+                children[above[-1][0]] = [node for node, *_ in group]
             level = above
+        root = level[0][0]
         if not children:
-            children[_unused("*", taken)] = list(names)
-            level = list(children)
-        return cls._numbered(children, level[0], {name: number for number, name in enumerate(names)}, origin)
+            root = label(0, 1)
+            children[root] = list(names)
+        return cls._numbered(children, root, {name: number for number, name in enumerate(names)}, origin)
 
     @classmethod
     def _numbered(
@@ -230,10 +231,44 @@ def _from_root(children: Mapping[str, Sequence[str]], root: str) -> list[str]:
     return order
 
 
-def _unused(label: str, taken: set[str]) -> str:
-    """The label, or the first variant of it that no other node has."""
-    name, number = label, 2
-    while name in taken:
-        name, number = f"{label} ({number})", number + 1
-    taken.add(name)
-    return name
+def _group_names(names: Sequence[str]) -> Callable[[int, int], str]:
+    """Return a function that names the group of the items at the places start to end - 1.
+
+    A name depends on the members of its group and on the set of all items, never on the order of the items, which may
+    come from data that stay hidden. It has the first and the last member in natural order, and the number of members
+    where other items lie between these two. The groups of a tree are nested or disjoint, so no two have one name.
+    """
+    rank = {name: place for place, name in enumerate(sorted(names, key=natural))}
+    places = [rank[name] for name in names]
+    in_order = list(rank)
+
+    def label(start: int, end: int) -> str:
+        if end - start == len(names):
+            name = "*"
+        else:
+            below = places[start:end]
+            first, last = min(below), max(below)
+            name = f"{_end(in_order[first])}..{_end(in_order[last])}"
+            if last - first + 1 > end - start:
+                name += f" ({end - start})"
+        while name in rank:  # an item has it; no name of another group ends so
+            name += "*"
+        return name
+
+    return label
+
+
+_UNCLEAR = re.compile(r'\.\.|"|^\.|[.)*\s]$')
+"""Marks an item that is quoted in the name of a group, so that the name can be read in one way only."""
+
+
+def _end(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"' if _UNCLEAR.search(name) else name
+
+
+def natural(name: str) -> tuple[tuple[bool, int, str], ...]:
+    """Return a key by which item 9 comes before item 10."""
+    # Both bounds are for hostile names: Python refuses to read a number of thousands of digits.
+    parts = re.split(r"([0-9]+)", name, maxsplit=20)
+    return tuple((part.isascii() and part.isdigit(), int(part[:18]) if part.isascii() and part.isdigit() else 0, part)
+                 for part in parts)  # fmt: skip

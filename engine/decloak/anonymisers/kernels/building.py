@@ -6,7 +6,6 @@ the merges themselves, cut into groups, make lopsided trees whose labels are use
 """
 
 import random
-import re
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from decloak.arrays import Floats
 from decloak.data.dataset import Dataset
-from decloak.data.hierarchy import Hierarchy
+from decloak.data.hierarchy import Hierarchy, natural
 from decloak.errors import DecloakError
 
 __all__ = ["GROUPINGS", "by_cooccurrence", "by_relatedness", "check_items", "ordered"]
@@ -34,7 +33,7 @@ def ordered(data: Dataset, by: str, fanout: int, seed: int = 0) -> Hierarchy:
 
 
 def _order(data: Dataset, by: str, seed: int) -> Sequence[str]:
-    names = sorted(data.items, key=_natural)
+    names = sorted(data.items, key=natural)
     if by == "names":
         return names
     if by == "file":
@@ -47,14 +46,6 @@ def _order(data: Dataset, by: str, seed: int) -> Sequence[str]:
     return names
 
 
-def _natural(name: str) -> tuple[tuple[bool, int, str], ...]:
-    """A key by which item 9 comes before item 10."""
-    # Both bounds are for hostile names: Python refuses to read a number of thousands of digits.
-    parts = re.split(r"([0-9]+)", name, maxsplit=20)
-    return tuple((part.isascii() and part.isdigit(), int(part[:18]) if part.isascii() and part.isdigit() else 0, part)
-                 for part in parts)  # fmt: skip
-
-
 def _supports(data: Dataset) -> dict[str, int]:
     count = dict.fromkeys(data.items, 0)
     for row in data.transactions:
@@ -65,7 +56,7 @@ def _supports(data: Dataset) -> dict[str, int]:
 
 def by_cooccurrence(data: Dataset, fanout: int) -> Hierarchy:
     """Items that stand in the same transactions generalise together: 1 - cosine of their columns is the distance."""
-    items = sorted(data.items, key=_natural)
+    items = sorted(data.items, key=natural)
     check_items(items, "cooccurrence")
     records = Hierarchy.balanced(items, max(2, len(items))).code(data.transactions).astype(np.float64)
     together = (records.T @ records).toarray()
@@ -75,7 +66,7 @@ def by_cooccurrence(data: Dataset, fanout: int) -> Hierarchy:
 
 def by_relatedness(items: Sequence[str], scores: Mapping[tuple[str, str], float | None], fanout: int) -> Hierarchy:
     """Related items generalise together: `scores` are distances; pairs without a finite one are the farthest apart."""
-    names = sorted(items, key=_natural)
+    names = sorted(items, key=natural)
     check_items(names, "relatedness")
     place = {name: position for position, name in enumerate(names)}
     scored = ((a, b, d) for (a, b), d in scores.items() if d is not None and isfinite(d))

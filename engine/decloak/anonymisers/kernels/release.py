@@ -80,7 +80,11 @@ def generalised(
     """The release of a recoding."""
     nodes = _nodes(tree, records, recoding)
     rows = _rows(tree, records, nodes)
-    members = {tree.labels[node]: tree.members(node) for node in np.unique(np.concatenate(recoding.cuts)).tolist()}
+    # Sorted, because the order of the leaves may come from the records, whose supports are hidden.
+    used = np.unique(np.concatenate(recoding.cuts)).tolist()
+    members = {
+        tree.labels[node]: tuple(sorted(tree.members(node))) for node in sorted(used, key=tree.labels.__getitem__)
+    }
     return Generalised(
         rows, members, data.labels, method, k, m, Share(_loss(tree, nodes)), data.origin, tree_nodes=recoding.tree_nodes
     )
