@@ -179,7 +179,12 @@ class CoatMethod(Method):
         clock = Stopwatch()
         release: Coat = self.anonymiser(data, options)
         loss = {"ul_log10": _log10(release.ul.exact), "suppressed": len(release.suppressed), **clock.seconds}
-        parameters = {**options, "privacy": len(privacy), "utility": len(utility)}
+        # Drawn or worked out of the data, their number depends on items that may be suppressed.
+        listed = {
+            "privacy": None if isinstance(self.privacy, DrawnPrivacy) else len(privacy),
+            "utility": None if isinstance(self.utility, RelatedUtility) else len(utility),
+        }
+        parameters = {name: listed.get(name, value) for name, value in options.items()}
         return NewRelease(release.published, self.method, parameters, loss, suppressed=release.suppressed, notes=notes)
 
     def _privacy(self, data: Dataset, folder: Folder, seed: int) -> Sets:

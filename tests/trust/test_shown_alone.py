@@ -1,0 +1,34 @@
+"""What is handed out is a function of what it shows: tried with new originals on every run."""
+
+import random
+
+import pytest
+
+from lookalikes import METHODS, SCENARIOS, TREES, pairs, published_pairs, written
+
+NEW = random.SystemRandom().randrange(2**32)
+"""Another one on every run; a failure names it."""
+
+
+@pytest.mark.slow
+def test_another_original_behind_a_release_changes_no_byte_that_python_writes(tmp_path, tries):
+    compared = 0
+    for number in tries(1000):
+        rng = random.Random(NEW + number)
+        method, tree, order = rng.choice(METHODS), rng.choice(list(TREES)), rng.choice(("sorted", "recorded"))
+        for first, second in pairs(rng, method, tree, order):
+            assert written(first, tmp_path) == written(second, tmp_path), (NEW + number, method, tree, order)
+            compared += 1
+    assert compared > 1000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("anonymise", SCENARIOS)
+def test_nor_any_byte_that_is_published_drawn_or_exported(call, tmp_path, monkeypatch, tries, anonymise):
+    monkeypatch.chdir(tmp_path)
+    compared = 0
+    for number in tries(8):
+        for first, second in published_pairs(call, tmp_path, random.Random(NEW + number), SCENARIOS[anonymise]):
+            assert first == second, (NEW + number, anonymise)
+            compared += 1
+    assert compared
