@@ -206,12 +206,14 @@ def limits_section(notes: Sequence[str]) -> Section:
 
 
 def making_section(study: Study, store: str, names: Set[str]) -> Section:
-    """The scenario as it ran, without the names of items, versions, seeds, and the command that repeats it."""
-    seeds = ", ".join(str(seed) for seed in dict.fromkeys(run.seed for run in study.runs))
+    """The scenario as it ran, without the names of items, and the command that repeats the report.
+
+    The seeds of the runs are left out: they are digests of the original data, and would confirm a guess at these.
+    """
     first = study.runs[0]
     counted = "1 run" if len(study.runs) == 1 else f"{len(study.runs)} runs"
     lines = [
-        f"decloak {__version__}; {counted}, first started {first.started} UTC; seeds {seeds}.",
+        f"decloak {__version__}; {counted}, first started {first.started} UTC.",
         f"To see it again: decloak report {' '.join(str(run.run) for run in study.runs[:1])} --store {store}",
     ]
     config = _said(nameless_config({**first.config, "vary": study.varied}, names))
