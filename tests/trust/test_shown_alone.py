@@ -1,5 +1,6 @@
 """What is handed out is a function of what it shows: tried with new originals on every run."""
 
+import itertools
 import random
 
 import pytest
@@ -26,9 +27,10 @@ def test_another_original_behind_a_release_changes_no_byte_that_python_writes(tm
 @pytest.mark.parametrize("anonymise", SCENARIOS)
 def test_nor_any_byte_that_is_published_drawn_or_exported(call, tmp_path, monkeypatch, tries, anonymise):
     monkeypatch.chdir(tmp_path)
-    compared = 0
-    for number in tries(8):
-        for first, second in published_pairs(call, tmp_path, random.Random(NEW + number), SCENARIOS[anonymise]):
-            assert first == second, (NEW + number, anonymise)
-            compared += 1
-    assert compared
+    for number in tries(4):
+        # By local recoding few originals have a second one: the next seeds are taken until there is a pair.
+        for seed in itertools.count(NEW + 1000 * number):
+            found = list(published_pairs(call, tmp_path, random.Random(seed), SCENARIOS[anonymise]))
+            assert all(first == second for first, second in found), (seed, anonymise)
+            if found:
+                break
