@@ -21,7 +21,7 @@ data: {generate: clinic, transactions: 3000, seed: 7}
 anonymise: {method: sets, size: 4}
 relate: {measure: ngd, source: clinic-counts}
 attack: [ra, mda, tba, wba, gba, rba]
-measure: [recovery, {link: {k: 10, m: 2}}]
+measure: [recovery]
 """
 Job = Sequence[Sequence[object]]
 """Commands one after the other on one store."""

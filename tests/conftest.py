@@ -40,7 +40,7 @@ data: {file: original.txt, format: basket, published: published.txt}
 relate: {measure: ngd, source: scores, file: scores.csv, cap: none}
 attacker: {context: 1}
 attack: [mda, tba, wba, gba, rba]
-measure: [recovery, {link: {k: 2, m: 2}}]
+measure: [recovery, {coverage: {least: 0.2}}]
 """
 
 

@@ -20,7 +20,6 @@ import pytest
 from conftest import ROOT
 from decloak.cli import COMMANDS
 from decloak.errors import shown
-from decloak.measure.registry import by_name
 from decloak.report.table import emit
 from decloak.store.opening import connect_readonly
 from decloak.version import __version__
@@ -394,17 +393,6 @@ def test_counts_are_shown_whole_and_shares_are_not(call, store):
     shown_ = {measure: [type(row["value"]), type(row["of"])] for (_, measure), row in rows.items() if row["of"]}
     assert shown_["struck"] == [int, int]
     assert shown_["precision"] == [float, int]
-
-
-def test_every_count_of_links_is_shown_whole(call, example, tmp_path):
-    call(
-        "run", example / "scenario.yaml", "--store", tmp_path / "s.db", "--set", "measure=[link]", "--set", "expect=[]"
-    )
-    rows = json.loads(call("show", "--store", tmp_path / "s.db", "--json").out)
-    card = {figure.name for family in ("exposure", "coverage") for figure in by_name(family).figures}
-    rows = [row for row in rows if row["measure"] not in card]
-    assert {row["measure"] for row in rows} == {"findings", *(figure.name for figure in by_name("link").figures)}
-    assert {type(row["value"]) for row in rows} == {int}
 
 
 def test_two_runs_are_compared(call, example, tmp_path):

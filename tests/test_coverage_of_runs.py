@@ -34,7 +34,7 @@ CLINIC = (
 SCENARIOS = {
     "sets": (
         "anonymise: {method: sets, size: 3, share: 0.3}\nattack: [ra, mda, tba, wba, rba]\n"
-        "measure: [recovery, {link: {k: 3, m: 2}}]\n"
+        "measure: [recovery, {coverage: {least: 0.3}}]\n"
     ),
     "disassociation": (
         "anonymise: {method: disassociation, k: 3, m: 2, max_cluster: 15}\nattack: [random, aba, mra, cover]\n"

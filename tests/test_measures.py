@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 QUICKSTART = ROOT / "scenarios" / "quickstart.yaml"
 EVERYTHING = SCENARIO.replace("bayes, cover]", "bayes, expectation, cover, cover_adjacent, breached]").replace(
     "[accuracy, breakage, breach]",
-    "[accuracy, certain, breakage, breach, identified, time, utility, {wmd: {vectors: vectors.csv}}]",
+    "[accuracy, certain, breakage, breach, time, utility, {wmd: {vectors: vectors.csv}}]",
 )
 
 
@@ -106,7 +106,7 @@ def test_breaches_are_those_of_the_cover_problems_that_the_attack_itself_found(e
         values = {
             name: value
             for (name, label), value in run.variants[0].measures.items()
-            if label == attack and name not in {*card, "identified_records"} and not figure_titles()[name].clock
+            if label == attack and name not in card and not figure_titles()[name].clock
         }
         assert values.pop("findings") == sum(len(cover.problem.covered) for cover in problems)
         assert values == {
@@ -160,12 +160,10 @@ REASSOCIATE = "aba or assignment or bayes or consistent or exact or expectation 
     ("attack", "measure", "fault"),
     [
         ("cover", "accuracy",
-         (f"6:11: 'accuracy' says nothing of any attack here; attack with {REASSOCIATE}, or measure breach "
-         "or identified")),
+         (f"6:11: 'accuracy' says nothing of any attack here; attack with {REASSOCIATE}, or measure breach")),
         ("breached", "breach", "6:11: 'breach' says nothing of any attack here; attack with cover or cover_adjacent"),
         ("cover_adjacent", "breach, utility",
-         (f"6:19: 'utility' says nothing of any attack here; attack with {REASSOCIATE}, or measure breach "
-         "or identified")),
+         (f"6:19: 'utility' says nothing of any attack here; attack with {REASSOCIATE}, or measure breach")),
     ],
 )  # fmt: skip
 def test_a_measure_that_says_nothing_of_any_attack_is_an_error_at_its_place(clinic, attack, measure, fault):  # noqa: F811
@@ -231,7 +229,7 @@ def test_a_family_is_added_by_its_entry_in_the_registry_and_nowhere_else(tmp_pat
     head, _, first, *_ = printed.split("\n\n")[2].splitlines()  # below the verdict and the card
     assert (head.split("  ")[-1].strip(), first.split()[-1]) == ("widest attack", "7")
     assert "width  how wide it is" in said("show", "--help")
-    assert "coverage, width" in said("schema", "measurement")
+    assert "wmd, width" in said("schema", "measurement")
     assert '"width"' in said("schema", "--scenario")
     lines = [line.split(",") for line in said("show", "--format", "csv").splitlines()]
     assert [line[3] for line in lines if line[0] == "mda" and line[2] == "width"] == ["7"]

@@ -193,7 +193,7 @@ def scenario(folder: Path, attacks: str) -> Path:
     with (folder / "original.txt").open("a") as file:
         file.write("cough, fever\nfever, flu\n")
     text = (folder / "scenario.yaml").read_text()
-    text = text.replace("measure: [recovery, {link: {k: 2, m: 2}}]\n", "")
+    text = text.replace("measure: [recovery, {coverage: {least: 0.2}}]\n", "")
     (folder / "scenario.yaml").write_text(text.replace("[mda, tba, wba, gba, rba]", attacks))
     return folder / "scenario.yaml"
 

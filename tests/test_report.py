@@ -42,7 +42,7 @@ data: {{generate: clinic, transactions: 120, seed: 7}}
 anonymise: {{method: coat, k: 5, privacy: {{count: 10, sizes: [3]}}}}
 relate: {{measure: ngd, source: clinic-counts}}
 attack: [ra, mda, rba]
-measure: [recovery, {{link: {{k: 5, m: 2}}}}]
+measure: [recovery, {{coverage: {{least: 0.3}}}}]
 vary: {{anonymise.k: [3, 5]}}
 repeat: {{times: 2, seed: 1}}
 """

@@ -37,7 +37,7 @@ anonymise: {method: sets, size: 4, order: recorded}
 relate: {measure: ngd, source: counts, file: counts.csv}
 attacker: {context: 2}
 attack: [mda, {rule: rba, ratio: 1.2, as: rba12}, rba]
-measure: [recovery, {link: {k: 5, m: 2}}]
+measure: [recovery, {mining: {top: 5}}]
 repeat: {times: 2, seed: 1}
 expect: ["precision(rba) < 0.9"]
 """
@@ -83,7 +83,7 @@ def test_a_full_scenario_is_understood(tmp_path: Path) -> None:
     assert [attack.name for attack in scenario.audits] == ["order"]
     assert scenario.attacks == (*scenario.listed, *scenario.audits)
     assert scenario.listed[1].ratio == 1.2
-    assert (scenario.families, scenario.settings_of("link")) == (("recovery", "link"), {"k": 5, "m": 2})
+    assert (scenario.families, scenario.settings_of("mining")) == (("recovery", "mining"), {"support": 0.01, "top": 5})
     assert [one.text for one in scenario.expectations] == ["precision(rba) < 0.9"]
     assert document.raw == yaml.safe_load(FULL)
     assert document.file("a/b.csv") == tmp_path / "a" / "b.csv"
@@ -220,15 +220,15 @@ def test_the_formats_are_those_that_can_be_read() -> None:
          "s.yaml:6:27: a ratio scales the threshold that 'threshold' replaces; delete one"),
         (["attack: [rba, {rul: gba, rule: x}]"], "s.yaml:6:16: unknown key 'rul'; did you mean 'rule'?"),
         (["measure: [recover]"],
-         ("s.yaml:7:11: expected 'recovery', 'link', 'linkage', 'loss', 'cost', 'mining', 'accuracy', 'certain', "
-          "'breakage', 'breach', 'identified', 'time', 'utility' or 'coverage', a mapping with link, "
-          "a mapping with linkage, a mapping with mining, a mapping with breach, a mapping with utility, "
-          "a mapping with wmd, or a mapping with coverage, "
+         ("s.yaml:7:11: expected 'recovery', 'linkage', 'loss', 'cost', 'mining', 'accuracy', 'certain', "
+          "'breakage', 'breach', 'time', 'coverage' or 'utility', "
+          "a mapping with linkage, a mapping with mining, a mapping with breach, a mapping with coverage, "
+          "a mapping with utility, or a mapping with wmd, "
           "found 'recover'; "
           "did you mean 'recovery'?")),
-        (["measure: [{link: {k: 1}}]"], "s.yaml:7:22: expected a whole number, at least 2, found 1"),
-        (["measure: [{link: {m: 5}}]"], "s.yaml:7:22: expected a whole number from 1 to 4, found 5"),
-        (["measure: [link, {link: {}}]", "expect: []"], "s.yaml:7:17: 'link' is measured twice; delete one"),
+        (["measure: [{mining: {top: 0}}]"], "s.yaml:7:26: expected a whole number, at least 1, found 0"),
+        (["measure: [{mining: {support: 2}}]"], "s.yaml:7:30: expected a number, above 0, at most 1, found 2"),
+        (["measure: [mining, {mining: {}}]", "expect: []"], "s.yaml:7:19: 'mining' is measured twice; delete one"),
         (["data: {text: notes, headers: ['^x', '(']}"],
          ("s.yaml:2:37: '(' is no regular expression: missing ), unterminated subpattern at position 0; "
          "write . ( ) [ * + ? with a backslash where they stand for themselves")),
@@ -369,10 +369,10 @@ def test_a_rule_that_there_is_not_is_told_and_not_what_follows_from_it(tmp_path:
 
 
 def test_what_several_expectations_get_wrong_is_told_once(tmp_path: Path) -> None:
-    lines = ("expect: ['f(rbb) > 0', 'recall(rbb) > 0', 'unique(rba) > 0', 'unique(mda) < 3']", "measure: [recovery]")
+    lines = ("expect: ['f(rbb) > 0', 'recall(rbb) > 0', 'ncp(rba) > 0', 'ncp(mda) < 3']", "measure: [recovery]")
     assert told(tmp_path, edited(*lines)) == [
         "s.yaml:9:10: no attack 'rbb'; did you mean 'rba'?",
-        "s.yaml:9:43: 'unique' is not measured; add link to the list under measure",
+        "s.yaml:9:43: 'ncp' is not measured; add loss to the list under measure",
     ]
 
 
@@ -415,7 +415,7 @@ DISASSOCIATED = """\
 scenario: x
 data: {release: r.jsonl}
 attack: [aba, cover]
-measure: [linkage, accuracy, certain, breakage, breach, identified, time, utility, {wmd: {vectors: v.csv}}]
+measure: [linkage, accuracy, certain, breakage, breach, time, utility, {wmd: {vectors: v.csv}}]
 """
 
 
@@ -433,9 +433,9 @@ def test_every_measure_may_be_expected(tmp_path: Path, family: str, measure: str
         assert loaded(tmp_path, edited(f"measure: [{family}]", f"expect: ['{measure}(rba) >= 0']")).scenario.expect
 
 
-@pytest.mark.parametrize("family", ["recovery", "link"])
+@pytest.mark.parametrize("family", ["recovery", "mining"])
 def test_what_is_not_measured_cannot_be_expected(tmp_path: Path, family: str) -> None:
-    other = {"recovery": "link", "link": "recovery"}[family]
+    other = {"recovery": "mining", "mining": "recovery"}[family]
     for measure in MEASURES[family]:
         assert told(
             tmp_path, edited(f"measure: [{other}]", f"expect: ['findings(mda) > 0 or {measure}(rba) > 0']")
@@ -444,7 +444,7 @@ def test_what_is_not_measured_cannot_be_expected(tmp_path: Path, family: str) ->
 
 def test_of_the_families_that_have_a_figure_the_one_that_fits_the_data_is_named(tmp_path: Path) -> None:
     for text, family in (
-        (edited("measure: [link]", "expect: ['recall(rba) > 0']"), "recovery"),
+        (edited("measure: [mining]", "expect: ['recall(rba) > 0']"), "recovery"),
         (DISASSOCIATED.replace("accuracy, ", "") + "expect: ['recall(aba) > 0']", "accuracy"),
     ):
         (fault,) = told(tmp_path, text)
@@ -473,7 +473,7 @@ def test_an_attacker_model_is_about_disassociated_data(tmp_path: Path) -> None:
 
 def test_set_replaces_adds_and_reaches_into_lists(tmp_path: Path) -> None:
     overrides = ("anonymise.size=3", "attack.1.ratio=0.5", "relate.unseen={pseudo_count: 0.5}", "repeat.seed=7",
-                 "vary.attacker.context=[1, all]", "measure=[link, recovery]",
+                 "vary.attacker.context=[1, all]", "measure=[mining, recovery]",
                  "data.item= what is = here ")  # fmt: skip
     document = loaded(tmp_path, FULL, *overrides)
     assert document.raw == {
@@ -482,7 +482,7 @@ def test_set_replaces_adds_and_reaches_into_lists(tmp_path: Path) -> None:
         "anonymise": {"method": "sets", "size": 3, "order": "recorded"},
         "relate": {"measure": "ngd", "source": "counts", "file": "counts.csv", "unseen": {"pseudo_count": 0.5}},
         "attack": ["mda", {"rule": "rba", "ratio": 0.5, "as": "rba12"}, "rba"],
-        "measure": ["link", "recovery"],
+        "measure": ["mining", "recovery"],
         "repeat": {"times": 2, "seed": 7},
         "vary": {"attacker.context": [1, "all"]},
     }
@@ -585,7 +585,7 @@ ATTACKS = st.lists(
     min_size=1, unique_by=json.dumps,
 )  # fmt: skip
 REST = {
-    "measure": st.sampled_from([["recovery"], ["link"], ["recovery", {"link": {"k": 3}}], [{"link": {}}]]),
+    "measure": st.sampled_from([["recovery"], ["mining"], ["recovery", {"mining": {"top": 3}}], [{"mining": {}}]]),
     "repeat": part({}, {"times": st.integers(1, 3), "seed": st.integers(0, 9)}),
 }
 SCHEMA = scenario_schema()

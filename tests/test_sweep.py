@@ -114,7 +114,7 @@ def test_more_values_and_more_repetitions_leave_the_seeds_there_were(tmp_path: P
     "change",
     [
         {"scenario": "Renamed"},
-        {"measure": ["link"]},
+        {"measure": ["mining"]},
         {"expect": ["f(mda) > 0"]},
         {"attack": ["mda", "gba", "rba"]},
         {"attacker": {"context": 2}},

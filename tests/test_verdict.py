@@ -17,7 +17,7 @@ from decloak.store.studies import StudyRun
 CLINIC = {
     "relate": {"measure": "ngd", "source": "clinic-counts"},
     "anonymise": {"method": "coat", "k": 10},
-    "measure": ["recovery", {"link": {"k": 10, "m": 2}}],
+    "measure": ["recovery", {"coverage": {"least": 0.3}}],
 }
 
 

@@ -23,7 +23,7 @@ DATA = "data: {file: d.txt, format: basket, ids: true}\n"
 RELATED = "relate: {measure: ngd, source: release}\n"
 SCENARIOS = {
     "sets": f"{DATA}anonymise: {{method: sets, size: 3}}\n{RELATED}attack: [mda, rba]\n"
-    "measure: [recovery, {link: {k: 2, m: 2}}]\n",
+    "measure: [recovery, {coverage: {least: 0.2}}]\n",
     "cut": f"{DATA}anonymise: {{method: cut, k: 3, m: 2, hierarchy: {{by: names, fanout: 3}}}}\n{RELATED}"
     "attack: [rba, {rule: km_violation, k: 3, m: 2}]\nmeasure: [recovery, loss]\n",
     "torn": f"{DATA}anonymise: {{method: disassociation, k: 3, m: 2, max_cluster: 10}}\n{RELATED}"

@@ -10,8 +10,6 @@ from decloak.measure import (
     coverage,
     exposure,
     findings,
-    identified,
-    link,
     linkage,
     loss,
     mining,
@@ -28,7 +26,7 @@ __all__ = [
 ]  # fmt: skip
 
 _MODULES = (
-    findings, exposure, recovery, link, linkage, loss, cost, mining, accuracy, certain, breakage, breach, identified,
+    findings, exposure, recovery, linkage, loss, cost, mining, accuracy, certain, breakage, breach,
     timing, coverage, utility, wmd,
 )  # fmt: skip
 FAMILIES: tuple[Family, ...] = tuple(module.FAMILY for module in _MODULES)

@@ -68,7 +68,7 @@ class SetGeneralisedForm(Form[HeldSets]):
                 yield (key,), DecloakError(f"{shown(key)} is about unmarked data only", hint=hint)
         if Rung.PERSON in (attacker.rungs or ()):
             message = f"no attack on {self.attacks} data goes by what is known of persons"
-            yield ("knows",), DecloakError(message, hint="leave person out; measure link tells of them")
+            yield ("knows",), DecloakError(message, hint="leave person out; the exposure figures count such people")
         if order == "sorted" and attacker.context not in (None, "all"):
             hint = "write context: all, or order: recorded under anonymise"
             message = "what stands nearest in sorted records is near in spelling, and tells nothing"
