@@ -1,10 +1,24 @@
-"""`python -m decloak` is the command line."""
+"""The command line: `decloak`, and `python -m decloak`."""
 
 import sys
 
-try:
-    from decloak.cli import main
-except KeyboardInterrupt:  # before there is anything that could tell of it
-    sys.exit(130)
+from decloak.ending import EXIT_INTERRUPTED, ignore, listen
 
-main()
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Listen to requests to end before anything heavy is imported, then run the command line."""
+    try:
+        listen()
+        from decloak.cli import main as run
+
+        run()
+    except KeyboardInterrupt:  # before there is a command line that could report it, or after
+        sys.exit(EXIT_INTERRUPTED)
+    finally:
+        ignore()
+
+
+if __name__ == "__main__":
+    main()

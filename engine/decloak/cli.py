@@ -7,7 +7,6 @@ import errno
 import gc
 import io
 import os
-import signal
 import sys
 from contextlib import suppress
 from importlib import import_module
@@ -16,15 +15,16 @@ from typing import Any
 
 import click
 
+from decloak import ending
+from decloak.ending import EXIT_INTERRUPTED
 from decloak.errors import DecloakError, nearest, shown
 from decloak.report.terminal import say
 from decloak.version import __version__
 
-__all__ = ["EXIT_INPUT", "EXIT_INTERNAL", "EXIT_INTERRUPTED", "cli", "main", "settle"]
+__all__ = ["EXIT_INPUT", "EXIT_INTERNAL", "cli", "main", "settle"]
 
 EXIT_INTERNAL = 1
 EXIT_INPUT = 2
-EXIT_INTERRUPTED = 130
 
 COMMANDS = {
     "look": ("looking", "See what a file seems to be."),
@@ -90,9 +90,10 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a name the terminal's encoding has not got
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # to clean up behind it as behind Ctrl-C
-    settle()
-    sys.exit(_code(arguments))
+    with ending.listening():
+        settle()
+        code = _code(arguments)
+    sys.exit(code)
 
 
 def settle() -> None:
@@ -106,11 +107,33 @@ def settle() -> None:
 
 
 def _code(arguments: list[str] | None) -> int:
-    used: dict[str, Path] = {}
+    """Run a command, and print what went wrong: the exit code, 130 whenever the end was requested."""
+    try:
+        code = _answered(arguments)
+        ending.check()
+        return code
+    except (KeyboardInterrupt, click.Abort):
+        exec("")  # forgets a Ctrl-C inside another exec (a dataclass in the making): Python would end by the signal
+        ending.ignore()
+        _say("interrupted; what was finished is kept, run it again to go on")
+        return EXIT_INTERRUPTED
+
+
+def _ran(arguments: list[str] | None, used: dict[str, Path]) -> int:
+    """Run a command; whatever it ends in gives way to a request to end."""
     try:
         code: Any = cli.main(arguments, prog_name="decloak", standalone_mode=False, obj=used)
         sys.stdout.flush()
-        return code if isinstance(code, int) else 0
+    except BaseException:
+        ending.check()  # the exception may stand for the one that the request raised
+        raise
+    return code if isinstance(code, int) else 0
+
+
+def _answered(arguments: list[str] | None) -> int:
+    used: dict[str, Path] = {}
+    try:
+        return _ran(arguments, used)
     except DecloakError as error:
         _say(str(error))
         return EXIT_INPUT
@@ -123,10 +146,8 @@ def _code(arguments: list[str] | None) -> int:
         return EXIT_INPUT
     except click.exceptions.Exit as error:
         return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        exec("")  # forgets a Ctrl-C inside another exec (a dataclass in the making): Python would end by the signal
-        _say("interrupted; what was finished is kept, run it again to go on")
-        return EXIT_INTERRUPTED
+    except click.Abort:
+        raise
     except SystemExit:  # click's answer to a closed pipe
         return 0
     except UnicodeEncodeError as error:

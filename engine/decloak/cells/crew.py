@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from decloak import ending
 from decloak.cells.shapes import Hand, Home, Processes, Work
 from decloak.cells.worker import Worker, share
 from decloak.errors import DecloakError
@@ -47,6 +48,7 @@ class Crew:
         try:
             for number in range(self.count):
                 while number not in self.results_by_cell and number not in self.errors:
+                    ending.check()
                     self._hand_out()
                     self._take_in()
                 if number in self.errors:

@@ -15,6 +15,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
+from decloak import ending
 from decloak.cells.memory import data_bytes, size_of
 from decloak.cells.shapes import HomeGone, Work
 from decloak.errors import DecloakError
@@ -67,8 +68,11 @@ class Worker:
         self.cell: int | None = None
         self.at_work = self.gone = False
         home = os.getpid()
+        # A signal must not meet the new process while it still looks like its home.
+        open_to = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
         self._pid = os.fork()
         if self._pid:
+            signal.pthread_sigmask(signal.SIG_SETMASK, open_to)
             far.close()
             return
         code = 1
@@ -77,6 +81,7 @@ class Worker:
             for pipe in (self.pipe, *others):
                 pipe.close()
             _settle(home, most)
+            signal.pthread_sigmask(signal.SIG_SETMASK, open_to)
             _serve(far, work, cells, most)
             code = 0
         except (KeyboardInterrupt, HomeGone):
@@ -144,7 +149,7 @@ def _ended(code: int) -> DecloakError:
 def _settle(home: int, most: int | None) -> None:
     """Make a process of its own of a copy of its home."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C goes to the home, which ends the others
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, ending.request)
     _die_with(home)
     gc.freeze()  # what was there before stays where it is, and is not copied for being looked at
     if most is not None:

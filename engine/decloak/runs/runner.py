@@ -7,6 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
+from decloak import ending
 from decloak.errors import NoRelease, harmless
 from decloak.measure.family import FigureTitle
 from decloak.measure.kernels.statistics import interval
@@ -143,6 +144,7 @@ def run(
     offline = any(case.scenario.offline for case in document.cases)
     inputs = Inputs(document.folder, kept_counts(store) if offline else 0)
     planned = selected(plans(document, inputs), only)
+    ending.check()
     listener, asker = progress or Progress(), asker_of(document, inputs)
     checked = set[str]()
     if not Path(store).exists():  # before the store is made, so that a fault leaves no empty one behind

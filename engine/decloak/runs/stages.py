@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self
 
+from decloak import ending
 from decloak.anonymisers.method import Method, NewRelease
 from decloak.arrays import Floats
 from decloak.compiled import compiling, telling
@@ -60,6 +61,8 @@ class Stages:
         return self.session.store.connection
 
     def ask(self, question: Question) -> Any:
+        """Put a question to whoever writes the store; end here if the user has asked for it."""
+        ending.check()
         return self.session.ask(question)
 
     def stage(self, kind: str, key: str, make: Callable[[], Write]) -> int:

@@ -10,7 +10,8 @@ numbers. One departure: digits with a leading zero (`010`) stay text, because it
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -147,7 +148,9 @@ def compose(text: str, name: str, *, marks: bool = True) -> Node:
     """
     if text.lstrip().startswith(("{", "[")):  # JSON
         text = _PAIR.sub(_joined, text)
-    return _Composer(text, name, marks).document()
+    composer = _Composer(text, name, marks)
+    with closing(composer.events):  # garbage collection would drop what a Ctrl-C raises in it
+        return composer.document()
 
 
 def _joined(pair: re.Match[str]) -> str:
@@ -175,7 +178,7 @@ class _Composer:
             raise self._fault(after, "a second document begins here", "keep one document a file, delete the '---'")
         return root
 
-    def _events(self, text: str) -> Iterator[yaml.Event]:
+    def _events(self, text: str) -> Generator[yaml.Event]:
         if bad := _UNREADABLE.search(text):
             place = end_of(text[: bad.start()], self.name) if self.marks else Place(self.name)
             message = f"{shown(bad[0])} is not a readable character"

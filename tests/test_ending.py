@@ -1,0 +1,140 @@
+"""A request to end is never lost: whatever it meets, the exit code is 130."""
+
+import gc
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+from decloak import ending
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs signals of Unix")
+SEED = int(os.environ.get("DECLOAK_SEED", random.randrange(1 << 30)))
+
+
+def lost(step: int, first: int, folder: Path) -> tuple[int, int, list[object]]:
+    """Ask copies of a run to end at every so-manieth event of its start: events, copies, and what did not end."""
+    script = Path(__file__).with_name("interrupting.py")
+    scenario = ROOT / "scenarios" / "quickstart.yaml"
+    command = [sys.executable, script, step, first, "run", scenario, "--store", folder / "s.db"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}
+    done = subprocess.run([*map(str, command)], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    return found["events"], found["copies"], found["lost"]
+
+
+def test_a_request_at_any_of_many_events_of_a_start_ends_the_run_with_130(tmp_path):
+    first = 1 + SEED % 20_000
+    events, copies, found = lost(20_011, first, tmp_path)
+    assert copies > 20
+    assert abs(copies - (events - first) / 20_011) <= 1
+    assert found == [], f"DECLOAK_SEED={SEED}"
+
+
+@pytest.mark.slow
+def test_a_request_at_any_of_very_many_events_of_a_start_ends_the_run_with_130(tmp_path):
+    step = int(os.environ.get("DECLOAK_EVENT_STEP", "997"))  # 1 is every event: hours
+    _, copies, found = lost(step, 1 + SEED % step, tmp_path)
+    assert copies > 100
+    assert found == [], f"DECLOAK_SEED={SEED}"
+
+
+def test_a_request_that_is_dropped_is_raised_again():
+    def endless():
+        try:
+            yield
+        finally:
+            ending.request(signal.SIGTERM, sys._getframe())
+
+    def run():
+        generator = endless()
+        next(generator)
+        del generator  # garbage collection closes it, and drops what it raises
+        gc.collect()
+        time.sleep(5)
+
+    with pytest.raises(KeyboardInterrupt), ending.listening():
+        run()
+
+
+def test_a_request_while_python_holds_a_lock_is_raised_when_it_does_not():
+    frame = type("Frame", (), {"f_globals": {"__name__": "threading"}})
+
+    def run():
+        ending.request(signal.SIGINT, frame)  # it returns: the lock can be opened
+        time.sleep(5)
+
+    with pytest.raises(KeyboardInterrupt), ending.listening():
+        run()
+
+
+def test_a_request_whose_exception_somebody_catches_ends_the_next_stage():
+    with ending.listening():
+        ending.check()
+        with pytest.raises(KeyboardInterrupt):
+            ending.request(signal.SIGTERM, None)
+        with pytest.raises(KeyboardInterrupt):
+            ending.check()
+    ending.check()  # it was for that program alone
+
+
+def test_listening_leaves_everything_as_it_was():
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    hook = sys.unraisablehook
+    with ending.listening():
+        assert signal.getsignal(signal.SIGTERM) is ending.request
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
+    assert sys.unraisablehook is hook
+
+
+def test_what_else_python_drops_is_reported_as_ever(capsys):
+    class Faulty:
+        def __del__(self):
+            raise ValueError("dropped")
+
+    reported = []
+    before = sys.unraisablehook
+    sys.unraisablehook = reported.append
+    try:
+        with ending.listening():
+            Faulty()
+    finally:
+        sys.unraisablehook = before
+    assert len(reported) == 1
+
+
+ANSWERED = """
+import sys
+import decloak.ending as ending
+import decloak.cli as cli
+from decloak.errors import DecloakError
+
+def asked(*arguments, **options):
+    try:
+        ending.request(15, None)
+    except KeyboardInterrupt:
+        pass
+    {then}
+
+cli.cli.main = asked
+cli.main([])
+"""
+
+
+@pytest.mark.parametrize(
+    "then", ["return 0", "raise DecloakError('x')", "raise ValueError", "raise SystemExit(1)", "raise cli.click.Abort"]
+)
+def test_a_command_that_swallowed_a_request_exits_with_130_whatever_it_ends_in(then):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}
+    command = [sys.executable, "-c", ANSWERED.format(then=then)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 130
+    assert done.stderr == "decloak: interrupted; what was finished is kept, run it again to go on\n"
