@@ -289,7 +289,7 @@ def all_closures(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
     return asked
 
 
-CARRYING = re.compile(r"decloak\.(runs|scenario|fingerprints|cells)\b|decloak\.measure\.registry$")
+CARRYING = re.compile(r"decloak\.(runs|scenario|ending|fingerprints|cells)\b|decloak\.measure\.registry$")
 
 
 def test_no_module_that_a_run_goes_through_is_in_no_fingerprint(monkeypatch):
