@@ -11,6 +11,8 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import decloak
 from browser import browser
@@ -270,6 +272,37 @@ def test_alternative_text_ends_no_tag():
     line = Series(HOSTILE[1], (Point(1, 0.5, None, None, 1, None), Point(2, 0.4, None, None, 1, None)))
     spec = charts.panel(line, HOSTILE[3], HOSTILE[4], 1.0, about=HOSTILE[1])
     assert "<img" not in charts.drawn(spec, "svg").decode()
+
+
+def drawn_ticks(values) -> list[float]:
+    """The numbers below the horizontal axis of a panel, as they are drawn."""
+    line = Series("rba", tuple(Point(value, 0.5, None, None, 1, None) for value in values))
+    picture = charts.drawn(charts.panel(line, "the axis", "precision", 1.0), "svg").decode()
+    before, _ = picture.split(">the axis<")
+    return [float(text) for text in re.findall(r"<text[^>]*>([^<]*)</text>", before)]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [(15, 25, 45), (3, 5, 11), (0.05, 0.125, 0.25), (1, 10, 1000, 12345), (-2.5, 0, 17), (1_000_000, 2_500_001)],
+)
+def test_ticks_of_a_varied_parameter_are_its_values(values):
+    assert drawn_ticks(values) == list(values)
+
+
+@settings(max_examples=20)
+@given(
+    st.lists(
+        st.integers(0, 10**6) | st.integers(1, 10**6).map(lambda number: number / 1000),
+        min_size=1,
+        max_size=9,
+        unique=True,
+    )
+)
+def test_no_tick_is_another_value(values):
+    ticks = drawn_ticks(values)
+    assert ticks
+    assert set(ticks) <= set(values)
 
 
 def test_a_page_is_small_and_readable_without_a_script(sweep, call, tmp_path):

@@ -74,7 +74,8 @@ def panel(series: Series, x: str, y: str, top: float, about: str = "") -> dict[s
     values = [_datum(point, numeric) for point in series.points if point.value is not None]
     across: dict[str, Any] = {"field": "x", "title": x, "type": "quantitative" if numeric else "nominal"}
     if numeric:
-        axis: dict[str, Any] = {"values": _ticks(series.points), "format": "~r"}
+        # Spelt as the value is: Vega would round it to the digits that tell ticks of even steps apart.
+        axis: dict[str, Any] = {"values": _ticks(series.points), "labelExpr": "toString(datum.value)"}
         across |= {"scale": {"zero": False, "nice": False, "padding": 6, "type": _scale(series.points)}, "axis": axis}
     else:
         across |= {"sort": None, "axis": {"labelAngle": 0, "labelLimit": 90}}
