@@ -129,6 +129,14 @@ def test_counts_of_a_corpus_are_kept_and_shares_are_told(folder):
     assert origin.startswith("corpus")
 
 
+@pytest.mark.parametrize("written", ["[{}]", "{{measure: combined, of: [{}]}}"])
+def test_a_list_of_one_measure_is_that_measure(folder, written):
+    alone = decloak.run(scenario(folder, SOURCES["corpus"]), store="store.db")
+    listed = decloak.run(scenario(folder, written.format(SOURCES["corpus"])), store="store.db")
+    assert {one.measure: one.value for one in listed.measures} == {one.measure: one.value for one in alone.measures}
+    assert not listed.variants[0].fresh
+
+
 def test_several_corpora_are_told_apart_and_count_by_their_weights(folder):
     (folder / "other.txt").write_text("insulin for diabetes\na crutch and a fracture\npain; insulin\nglucose\n")
     build([Documents(folder / "other.txt", TextOptions(lines=True))], folder / "other.index")

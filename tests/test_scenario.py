@@ -204,6 +204,12 @@ def test_the_formats_are_those_that_can_be_read() -> None:
         (["relate: {measure: ngd, source: counts, file: c, cap: 0.5}"],
          ("s.yaml:4:9: unseen, which is 1 unless you write it, would be cut to the cap of 0.5; raise the cap, or set "
          "it to none")),
+        (["relate: [{measure: ngd, source: count, file: c}]"],
+         ("s.yaml:4:33: expected 'counts', 'corpus', 'clinic-counts', 'sample', 'release', 'provider' or 'scores', "
+         "found 'count'; did you mean 'counts'?")),
+        (["relate: [{measure: ngd, source: counts, file: c}, {measure: ngd, source: counts, file: c, cup: 1}]"],
+         "s.yaml:4:91: unknown key 'cup'; did you mean 'cap'?"),
+        (["relate: []"], "s.yaml:4:9: expected a list that is not empty, found an empty list"),
         (["attacker: {context: 0}"], "s.yaml:5:21: expected a whole number, at least 1, or 'all', found 0"),
         (["attacker: {context: al}"],
          "s.yaml:5:21: expected a whole number, at least 1, or 'all', found 'al'; did you mean 'all'?"),

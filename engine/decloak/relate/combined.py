@@ -36,7 +36,7 @@ class CombinedBase(Relatedness):
     of: tuple[Any, ...]
     by: Literal["mean", "minimum"] = "mean"
     """The mean of the standardised distances, or the least of them."""
-    weights: Annotated[tuple[Weight, ...], Field(min_length=2)] | None = None
+    weights: Annotated[tuple[Weight, ...], Field(min_length=1)] | None = None
     """Weights of the mean, in the order of the measures."""
 
     def mistakes(self) -> Found:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated, Any, Union
 
-from pydantic import BeforeValidator, Discriminator, Field
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field
 
 from decloak.relate.clinic import ClinicSource
 from decloak.relate.clusters import ClustersSource
@@ -26,6 +26,11 @@ def _listed(value: Any) -> Any:
     return {"measure": "combined", "of": frozen} if isinstance(frozen, tuple) else frozen
 
 
+def _alone(part: Any) -> Any:
+    """The only measure of a combination of one, any other part as it is."""
+    return part.of[0] if isinstance(part, CombinedBase) and len(part.of) == 1 else part
+
+
 def _frozen(value: Any) -> Any:
     """Lists as tuples, which strict models ask for of anything but JSON."""
     if isinstance(value, dict):
@@ -44,12 +49,13 @@ else:
     class CombinedSource(CombinedBase):
         """Several measures, standardised and taken together."""
 
-        of: Annotated[tuple[Single, ...], Field(min_length=2)]
+        of: Annotated[tuple[Single, ...], Field(min_length=1)]
         """The measures, each as it would be written alone."""
 
     Relate = Annotated[
         Union[(Annotated[Union[NGD], Discriminator("source")], *SIMILARITIES, CombinedSource)],  # noqa: UP007
         Discriminator("measure"),
         BeforeValidator(_listed, json_schema_input_type=Union[Single, CombinedSource, list[Single]]),  # noqa: UP007
+        AfterValidator(_alone),
     ]
 """What a scenario says under relate: any of them, or a list of several."""

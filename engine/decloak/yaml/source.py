@@ -57,9 +57,14 @@ class Source:
         return self.root.value
 
     def find(self, loc: Loc) -> Node:
-        """The node at `loc`, or the last one on the way to it that exists."""
+        """The node at `loc`, or the last one on the way to it that exists.
+
+        Where a part may be written as a list, this list is the part's `of`.
+        """
         node = self.root
         for key in loc:
+            if key == "of" and isinstance(node.value, list):
+                continue
             if key not in node.children:
                 break
             node = node.children[key]
