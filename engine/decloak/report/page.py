@@ -15,6 +15,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError
+from decloak.extras import install
 
 __all__ = ["Card", "Drawn", "Findings", "Page", "Section", "Table", "rendered"]
 
@@ -108,7 +109,7 @@ def _templates() -> tuple[Any, Any, Any]:
     try:
         jinja2, markup = import_module("jinja2"), import_module("markupsafe").Markup
     except ImportError:
-        raise DecloakError("a report needs jinja2", hint="pip install 'decloak[report]'") from None
+        raise DecloakError("a report needs jinja2", hint=install("report")) from None
     folder = files("decloak.report") / "templates"
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,

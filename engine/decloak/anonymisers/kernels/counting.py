@@ -19,6 +19,7 @@ from decloak.arrays import Ints, Mask
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.rows import narrow
 from decloak.errors import DecloakError, shown
+from decloak.extras import install
 from decloak.lazy import sparse
 
 __all__ = ["RareItemsets", "counter", "ends", "node_supports", "pairs", "rare_itemsets"]
@@ -55,7 +56,7 @@ def counter(accelerated: bool | None, entries: int) -> RareItemsets:
             from decloak.anonymisers.kernels.counting_numba import rare_compiled
         except Exception as error:  # not only ImportError: a numba that does not fit numpy fails in ways of its own
             if accelerated:
-                hint = "pip install 'decloak[fast]', or count without it"
+                hint = f"{install('fast')}, or count without it"
                 raise DecloakError(f"numba cannot be used: {shown(error)}", hint=hint) from None
         else:
             return rare_compiled

@@ -8,6 +8,7 @@ from decloak.data.formats.lines import Line, place
 from decloak.data.formats.record import Options, Record
 from decloak.data.frames import Columns, rows_of_columns
 from decloak.errors import DecloakError, placed
+from decloak.extras import install
 
 __all__ = ["MOST_CELLS", "check_cells", "needed", "records_of_columns"]
 
@@ -21,7 +22,7 @@ def needed(module: str, what: str) -> Any:
         return import_module(module)
     except ImportError:
         package = module.partition(".")[0]
-        raise DecloakError(f"reading {what} needs {package}", hint="pip install 'decloak[tables]'") from None
+        raise DecloakError(f"reading {what} needs {package}", hint=install("tables")) from None
 
 
 def check_cells(rows: int, columns: int, path: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from decloak.data.text.phrases import Tagged, WordKind
 from decloak.data.text.tokens import LONGEST_WORD
 from decloak.errors import DecloakError
+from decloak.extras import install
 
 __all__ = ["Tagger", "english"]
 
@@ -40,7 +41,7 @@ def english() -> Tagger:
     try:
         module = importlib.import_module("HanTa.HanoverTagger")
     except ImportError:
-        raise DecloakError("telling nouns in text needs the extra text", hint="pip install 'decloak[text]'") from None
+        raise DecloakError("telling nouns in text needs the extra text", hint=install("text")) from None
     model = Path(str(module.__file__)).with_name("morphmodel_en.pgz")  # in full: a bare name is first sought here
     hanta: Any = module.HanoverTagger(str(model))
     hanta.analyze_forward = lru_cache(KEPT)(hanta.analyze_forward)

@@ -16,6 +16,7 @@ import numpy as np
 
 from decloak.arrays import Floats, Ints
 from decloak.errors import DecloakError, shown
+from decloak.extras import install
 from decloak.formula import Name, parse
 from decloak.rules.eliminate.state import Batch, Remainder, StrikeLog
 from decloak.rules.eliminate.strategy import Redistribute, Strategy
@@ -97,7 +98,7 @@ def _loops(required: bool) -> Any:
         from decloak.rules.eliminate import loops
     except Exception as error:  # not only ImportError: a numba that does not fit numpy fails in ways of its own
         if required:
-            hint = "pip install 'decloak[fast]', or eliminate without it"
+            hint = f"{install('fast')}, or eliminate without it"
             raise DecloakError(f"numba cannot be used: {shown(error)}", hint=hint) from None
         return None
     return loops

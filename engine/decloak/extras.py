@@ -1,0 +1,40 @@
+"""The packages of an extra, and the command that installs them.
+
+The command names the packages themselves: it works from a checkout and for an installed wheel alike, and depends on no
+package index that has decloak.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+__all__ = ["install", "packages_of"]
+
+_EXTRA = re.compile(r"""\bextra\s*==\s*['"]([\w.-]+)['"]""")
+
+
+def packages_of(extra: str) -> list[str]:
+    """Return the requirements of an extra as the metadata of decloak state them, without their markers.
+
+    The result is empty where there are no metadata, because the sources alone are on the path.
+    """
+    from importlib.metadata import PackageNotFoundError, requires  # 20 ms, for what is seldom asked
+
+    found: list[str] = []
+    with suppress(PackageNotFoundError):
+        found += _packages(requires("decloak") or (), extra)
+    return found
+
+
+def _packages(requirements: Iterable[str], extra: str) -> Iterator[str]:
+    for requirement in requirements:
+        package, _, marker = requirement.partition(";")
+        if extra in _EXTRA.findall(marker):
+            yield package.strip()
+
+
+def install(extra: str) -> str:
+    """Return the command that installs the packages of an extra."""
+    packages = packages_of(extra)
+    return shlex.join(["pip", "install", *packages]) if packages else f"install the packages of the extra {extra!r}"
