@@ -39,7 +39,7 @@ FEW = 60
 """Units of the works that a check repeats."""
 KM = "attack: [km_violation]\nmeasure: [loss]"
 SIX = "relate: {measure: ngd, source: release}\nattack: [ra, mda, tba, wba, gba, rba]\nmeasure: [recovery]"
-LINKAGE = "attack: [%s]\nrelate: {measure: ngd, source: release}\nmeasure: [linkage]"
+EXPOSURE = "attack: [%s]\nrelate: {measure: ngd, source: release}\nmeasure: [{exposure: {control: held_out}}]"
 CHUNKS = "relate: {measure: ngd, source: release}\nattack: [random, aba, rga, mra, cover]\nmeasure: [accuracy]"
 METHODS = {
     "cut, m = 3": ("{method: cut, k: 5, m: 3, hierarchy: {by: names}}", KM, (1_000, 10_000, 100_000, 515_597)),
@@ -49,10 +49,10 @@ METHODS = {
         (1_000, 10_000, 100_000, 500_000),
     ),
     "sets of 16, six attacks": ("{method: sets, size: 16}", SIX, (1_000, 5_000, 20_000, 60_000)),
-    "linkage, sets of 16": ("{method: sets, size: 16}", LINKAGE % "ra", (1_000, 5_000, 20_000)),
-    "linkage, disassociation": (
+    "exposure, sets of 16": ("{method: sets, size: 16}", EXPOSURE % "ra", (1_000, 5_000, 20_000)),
+    "exposure, disassociation": (
         "{method: disassociation, k: 3, m: 2, max_cluster: 50}",
-        LINKAGE % "random",
+        EXPOSURE % "random",
         (1_000, 5_000, 20_000),
     ),
 }

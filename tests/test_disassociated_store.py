@@ -183,7 +183,7 @@ def test_explain_says_why_a_term_went_to_a_record(clinic, capsys):
         ),
         (
             ("[accuracy", "[recovery, accuracy"),
-            "'recovery' says nothing of disassociated data; measure linkage or accuracy",
+            "'recovery' says nothing of disassociated data; measure exposure or accuracy",
         ),
         (
             ("relate: {measure: ngd, source: scores, file: scores.csv}\n", ""),

@@ -62,12 +62,12 @@ def test_a_family_has_a_title_and_a_line_of_help_for_each_of_its_figures_and_yie
     )
     decloak.run("sets.yaml", store="s.db")
     decloak.run("sets.yaml", store="s.db", overrides=["anonymise.method=aa"])
-    Path("linkage.yaml").write_text(
-        "scenario: x\ndata: {generate: clinic, transactions: 60, seed: 1}\nattack: [ra]\nmeasure: [linkage]\n"
-        "anonymise: {method: sets, size: 3}\nattacker: {knows: [{sample: 0.4}]}\n"
+    Path("exposure.yaml").write_text(
+        "scenario: x\ndata: {generate: clinic, transactions: 160, seed: 1}\nattack: [ra]\n"
+        "measure: [{exposure: {control: held_out}}]\nanonymise: {method: sets, size: 3}\n"
         "relate: {measure: ngd, source: clinic-counts}\n"
     )
-    decloak.run("linkage.yaml", store="s.db")
+    decloak.run("exposure.yaml", store="s.db")
     described = {(family.name, figure.name) for family in FAMILIES for figure in family.figures}
     by_coat = {("loss", "suppressed"), ("loss", "ul_log10")}
     assert measured("s.db") == described - by_coat

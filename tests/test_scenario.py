@@ -226,9 +226,9 @@ def test_the_formats_are_those_that_can_be_read() -> None:
          "s.yaml:6:27: a ratio scales the threshold that 'threshold' replaces; delete one"),
         (["attack: [rba, {rul: gba, rule: x}]"], "s.yaml:6:16: unknown key 'rul'; did you mean 'rule'?"),
         (["measure: [recover]"],
-         ("s.yaml:7:11: expected 'recovery', 'linkage', 'loss', 'cost', 'mining', 'accuracy', 'certain', "
+         ("s.yaml:7:11: expected 'exposure', 'recovery', 'loss', 'cost', 'mining', 'accuracy', 'certain', "
           "'breakage', 'breach', 'time', 'coverage' or 'utility', "
-          "a mapping with linkage, a mapping with mining, a mapping with breach, a mapping with coverage, "
+          "a mapping with exposure, a mapping with mining, a mapping with breach, a mapping with coverage, "
           "a mapping with utility, or a mapping with wmd, "
           "found 'recover'; "
           "did you mean 'recovery'?")),
@@ -403,7 +403,9 @@ def test_a_figure_in_place_of_a_family_is_answered_with_the_families_that_measur
         assert "says nothing of set-generalised data" in told(tmp_path, edited(f"measure: [{figure}]", "expect: []"))[0]
         return
     (fault,) = told(tmp_path, edited(f"measure: ['{figure}']"))
-    remedies = dict.fromkeys((*MEASURES["findings"], *MEASURES["exposure"]), "leave it out, it is measured always")
+    remedies = dict.fromkeys(
+        (*MEASURES["findings"], *MEASURES["exposure"], *MEASURES["coverage"]), "leave it out, it is measured always"
+    )
     remedies["wmd"] = "write {wmd: {vectors: FILE}}"
     measure = "measures" if len(families) == 1 else "measure"
     assert fault.endswith("; " + remedies.get(figure, f"write {' or '.join(families)}, which {measure} {figure}"))
@@ -421,7 +423,7 @@ DISASSOCIATED = """\
 scenario: x
 data: {release: r.jsonl}
 attack: [aba, cover]
-measure: [linkage, accuracy, certain, breakage, breach, time, utility, {wmd: {vectors: v.csv}}]
+measure: [accuracy, certain, breakage, breach, time, utility, {wmd: {vectors: v.csv}}]
 """
 
 

@@ -19,7 +19,7 @@ from decloak.data.rows import CodedRows, picked_labels
 from decloak.errors import DecloakError
 from decloak.lazy import sparse
 
-__all__ = ["Divided", "divided", "sampled"]
+__all__ = ["Divided", "control_share", "divided", "sampled"]
 
 ROUNDS = 20
 """How often lines are chosen by items and items by lines."""
@@ -99,6 +99,15 @@ class Divided(NamedTuple):
 
     left: Dataset
     held_out: Dataset
+
+
+def control_share(records: int) -> float:
+    """Return the share of the records that a control takes: a tenth, 500 to 5,000 records, and never more than half.
+
+    >>> [round(control_share(records) * records) for records in (80, 2_000, 20_000, 200_000)]
+    [40, 500, 2000, 5000]
+    """
+    return min(max(round(records / 10), 500), 5_000, records // 2) / max(1, records)
 
 
 def divided(data: Dataset, share: float, seed: int) -> Divided:

@@ -8,10 +8,10 @@ from functools import singledispatch
 from typing import Any
 
 from decloak.data.forms import FormName
+from decloak.measure import exposure_guesses
 from decloak.measure.exposure_figures import RECORD_FIGURES, RecordExposure
 from decloak.measure.exposure_part import ExposurePart
 from decloak.measure.family import AttackedRelease, Family, Figure, Measured
-from decloak.measure.kernels.crowd import MOST_ITEMS
 from decloak.releases.held import HeldChunks, HeldRelease, HeldSets
 
 __all__ = ["FAMILY"]
@@ -41,15 +41,15 @@ def _of_chunks(held: HeldChunks, attacked: AttackedRelease[Any]) -> RecordExposu
     return exposure_of_chunks(held, attacked)
 
 
-PARTS = (ExposurePart(RECORD_FIGURES, _records),)
+PARTS = (ExposurePart(RECORD_FIGURES, _records), exposure_guesses.PART)
 """What the family is made of, in the order of its figures."""
 
 
-def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
+def _measure(attacked: AttackedRelease[HeldRelease], **settings: Any) -> Measured:
     figures: list[Figure] = []
     notes: list[str] = []
     for part in PARTS:
-        some, note = part.measure(attacked)
+        some, note = part.measure(attacked, **(settings if part.settings else {}))
         figures += some
         notes += [] if note is None else [note]
     return figures, "; ".join(notes) or None
@@ -57,10 +57,11 @@ def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
 
 FAMILY = Family(
     name="exposure",
-    about=f"People a release exposes, by their {MOST_ITEMS} rarest items; always measured",
+    about="People a release exposes; always measured",
     figures=tuple(title for part in PARTS for title in part.figures),
     measure=_measure,
     fits=frozenset(FormName),
+    settings=exposure_guesses.ExposureSettings,
     always=True,
     in_lines=True,
 )

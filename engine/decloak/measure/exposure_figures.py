@@ -68,9 +68,9 @@ def _titles() -> Iterator[FigureTitle]:
     yield FigureTitle("people", "people", "people that these figures count", count=True, column=False, published=True)
     for known in range(1, MOST_KNOWN + 1):
         items = "1 item" if known == 1 else f"up to {known} items"
-        help_ = f"people whose record alone fits {items} of theirs"
+        help_ = f"people whose record alone fits {items}"
         yield from _ways(f"singled_out_{known}", f"singled out with {items}", help_, "_original", "_release", "")
-    title, help_ = "item known or inferred (expected)", "people with an item shown, or guessed rightly at once"
+    title, help_ = "item known or inferred (expected)", "people with an item shown, or rightly guessed"
     yield from _ways("inferred_own", title, help_, "_release", "")
     title, help_ = "third item implied by 2 items", "people for whom 2 of their items imply a third"
     yield from _ways("implied", title, help_, "_original", "_release")

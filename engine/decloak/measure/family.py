@@ -29,6 +29,8 @@ WAYS = {
     "": "after attack",
     "_baseline": "baseline",
     "_control": "control",
+    "_low": "lower end of the 95% interval",
+    "_high": "upper end of the 95% interval",
 }
 """Endings of a figure's key, and what the figure is then measured on. The control is people who are not in the data."""
 
@@ -79,9 +81,9 @@ class Family:
     `measure` takes an `AttackedRelease` and the settings by name. `rule_forms` are those of rules whose findings it
     says something of, None for any; `columns` are what a relation must have for that. One of `strikes` says something
     of every rule that strikes members, be it by the facts of a query. Of one that is `of_release` all attacks have the
-    same figures; of one that is `knowing` they depend on what the attacker knows, of one that is `by_others` on the
-    sample that is known. What is `always` measured no scenario lists, what is `usual` where it lists nothing. What is
-    shown `in_lines` has one for a figure, its ways side by side.
+    same figures; of one that is `knowing` they depend on what the attacker knows. What is
+    `always` measured a scenario lists for its settings only, what is `usual` is measured where it lists nothing. What
+    is shown `in_lines` has one for a figure, its ways side by side.
     """
 
     name: str
@@ -95,7 +97,6 @@ class Family:
     columns: frozenset[str] = frozenset()
     of_release: bool = False
     knowing: bool = False
-    by_others: bool = False
     always: bool = False
     usual: bool = False
     in_lines: bool = False
@@ -148,8 +149,10 @@ class AttackedRelease(Generic[Held]):
     derives: Derives
     release: Held
     folder: Folder
-    held_out: Callable[[], Dataset | None] = lambda: None
-    """Truth: records of people who are not in the data, where some were held out of it."""
+    control: Callable[[], Dataset | None] = lambda: None
+    """Truth: the records of people who are not in the data, where the scenario names a control."""
+    listed: Collection[str] = ()
+    """The families that the scenario lists: of others no figure is missed."""
     assigned: Sequence[Assignment] | None = None
     """Who got what, where whoever made the attack still has it."""
 

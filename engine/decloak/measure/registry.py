@@ -10,7 +10,6 @@ from decloak.measure import (
     coverage,
     exposure,
     findings,
-    linkage,
     loss,
     mining,
     recovery,
@@ -26,7 +25,7 @@ __all__ = [
 ]  # fmt: skip
 
 _MODULES = (
-    findings, exposure, recovery, linkage, loss, cost, mining, accuracy, certain, breakage, breach,
+    findings, exposure, recovery, loss, cost, mining, accuracy, certain, breakage, breach,
     timing, coverage, utility, wmd,
 )  # fmt: skip
 FAMILIES: tuple[Family, ...] = tuple(module.FAMILY for module in _MODULES)

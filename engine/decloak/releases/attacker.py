@@ -17,7 +17,7 @@ from decloak.errors import DecloakError, shown
 from decloak.relate.wordnet_files import files_in
 from decloak.yaml.part import File, Found, Item, Part, disjoint
 
-__all__ = ["Attacker", "FrequentSets", "Nouns", "Sample", "misused_options"]
+__all__ = ["Attacker", "Auxiliary", "FrequentSets", "Nouns", "Sample", "misused_options"]
 
 USUAL = 2
 """Plain items that make a context where nobody says how many."""

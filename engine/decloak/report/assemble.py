@@ -12,7 +12,6 @@ from decloak.report.beside import attack_pairs
 from decloak.report.ci import SIGNS
 from decloak.report.drawing import comparison_svg
 from decloak.report.exposure_section import exposure_parts
-from decloak.report.linkage_section import linkage_sections
 from decloak.report.names import nameless
 from decloak.report.page import Drawn, Findings, Page, Section, Table
 from decloak.report.reliability import reliability_section
@@ -47,7 +46,6 @@ def page_of(
         who_section(study),
         attacks_section(study, attack_pairs(connection, study)),
         reliability_section(connection, study),
-        *linkage_sections(connection, study),
         sweep_section(study),
         costs_section(study),
         _weakest(connection, study, originals),

@@ -188,12 +188,12 @@ class Execution(Stages):
         number = self.number("attack", planned.digest)
         derives, folder = planned.rule.derives, self.inputs.folder
         assigned = self.assigned.get(planned.digest)
-        return AttackedRelease(self.connection, number, derives, self.held, folder, self._held_out, assigned)
+        listed = self.scenario.listed_families
+        return AttackedRelease(self.connection, number, derives, self.held, folder, self._control, listed, assigned)
 
-    def _held_out(self) -> Dataset | None:
-        """The records of people who are not in the data."""
-        scenario, seed = self.scenario, self.plan.variant.seed
-        return self.inputs.sample(scenario, seed).records if scenario.others_known else None
+    def _control(self) -> Dataset | None:
+        """Return the records of people who are not in the data, where the scenario names some."""
+        return self.inputs.control(self.scenario, self.plan.variant.seed)
 
     def measure(self, planned: Planned) -> None:
         """See that an attack that is there, or about to be, is measured."""

@@ -1,7 +1,7 @@
 """What a scenario names, read once in a run: by its digest for the plan, by its content for checks and stages."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from decloak.anonymisers.method import NewRelease
 from decloak.data.dataset import Dataset
@@ -10,12 +10,13 @@ from decloak.data.formats.lines import ReadProgress
 from decloak.data.formats.readers import read
 from decloak.data.ordering import canonical_digest
 from decloak.data.repeats import WARNING
-from decloak.data.sampling import Divided, divided
+from decloak.data.sampling import Divided, control_share, divided
 from decloak.digest import digest
 from decloak.errors import DecloakError, no_release, shown
 from decloak.relate.relatedness import KnownSample
 from decloak.relate.wordnet_files import FILES as WORDNET
 from decloak.relate.wordnet_files import check_database
+from decloak.releases.attacker import Auxiliary
 from decloak.scenario.data_part import DataPart
 from decloak.scenario.model import Scenario
 from decloak.yaml.part import Part
@@ -80,12 +81,13 @@ class Inputs:
         return [f"{WARNING}{shown(original.origin, 200)[1:-1]}: {warning}" for warning in original.warnings]
 
     def published_part(self, scenario: Scenario, seed: int, progress: ReadProgress | None = None) -> Dataset:
-        """The original transactions without those that are held out for the attacker."""
+        """The original transactions without those that are held out."""
         original = self.original(scenario.data, progress)
-        share = scenario.held_out
-        return original if share is None else self._divided(original, share, seed).left
+        return original if scenario.held_out is None else self._divided(original, scenario.held_out, seed).left
 
-    def _divided(self, original: Dataset, share: float, seed: int) -> Divided:
+    def _divided(self, original: Dataset, share: float | Literal["control"], seed: int) -> Divided:
+        if share == "control":
+            share = control_share(len(original.transactions))
         parts = divided(original, share, seed)
         if not (len(parts.left.transactions) and len(parts.held_out.transactions)):
             message = f"a share of {share:g} of {len(original.transactions):,} records leaves none"
@@ -94,9 +96,9 @@ class Inputs:
 
     def sample(self, scenario: Scenario, seed: int) -> KnownSample:
         """The records that the attacker knows beside those that are published."""
-        sample, share = scenario.attacker.sample, scenario.held_out
+        sample = scenario.attacker.sample
         assert sample is not None
-        if share is not None:
+        if (share := sample.share) is not None:
             original = self.original(scenario.data)
             records = self._divided(original, share, seed).held_out
             of = len(original.transactions)
@@ -105,6 +107,18 @@ class Inputs:
         records = read(self.folder / sample.sample, sample.format)
         note = f"a sample of {len(records.rows):,} records is known ({shown(sample.sample, 200)[1:-1]})"
         return KnownSample(records, note + (", the published ones if they are in it" if sample.published else ""))
+
+    def control(self, scenario: Scenario, seed: int) -> Dataset | None:
+        """Read the records of people who are not in the data, or hold them out; None where no control is named."""
+        control = scenario.control
+        if control is None:
+            return None
+        if control == "held_out":
+            share = scenario.held_out
+            assert share is not None
+            return self._divided(self.original(scenario.data), share, seed).held_out
+        other = control if isinstance(control, Auxiliary) else Auxiliary(file=str(control))
+        return other.read(self.folder)
 
     def _check_sample(self, scenario: Scenario, seed: int) -> None:
         """Refuse a sample that has all that is published in it, unless that is wanted."""
@@ -146,6 +160,8 @@ class Inputs:
             form.check_knowledge(scenario.attacker, self.folder, lambda: original.items)
         if scenario.attacker.beside is not None:
             scenario.attacker.beside.read(self.folder)
+        if scenario.control != "held_out":
+            self.control(scenario, seed)
         if scenario.related_by is not None:
             scenario.related_by.check(self.folder)
         self._check_sample(scenario, seed)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from decloak.errors import shown
-from decloak.measure.registry import by_name
 from decloak.rules.model import is_path
 from decloak.scenario.model import Scenario
 
@@ -32,8 +31,8 @@ def _names(scenario: Scenario) -> Iterator[str]:
             yield from part.named()
     yield from (attack.rule for attack in scenario.attacks if is_path(attack.rule))
     for name in scenario.families if scenario.measure else ():
-        settings = scenario.settings_of(name)
-        yield from (settings[key] for key in by_name(name).files)
+        if (settings := scenario.settings_part(name)) is not None:
+            yield from settings.named()
 
 
 def _outside(folder: Path, name: str) -> str | None:

@@ -205,7 +205,6 @@ def _measures(
     for family in dict.fromkeys((*always(), *map(by_name, scenario.families))):
         if family.says_of(rule.model.form, rule.derives.columns):
             settings = scenario.settings_of(family.name)
-            contents: list[object] = [inputs.digest_of(settings[key]) for key in family.files]
-            if family.by_others and scenario.others_known:
-                contents.append(inputs.identity(scenario.attacker.sample))
-            yield family, _key(family.name, code.measurement(family), attack, settings, contents), settings
+            contents = inputs.identity(scenario.settings_part(family.name))
+            listed = family.name in scenario.listed_families or not family.always
+            yield family, _key(family.name, code.measurement(family), attack, settings, contents, listed), settings

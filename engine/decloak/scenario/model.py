@@ -21,7 +21,7 @@ from decloak.scenario.data import Data
 from decloak.scenario.expect import Expectation
 from decloak.scenario.figure import Figure
 from decloak.scenario.ladder import ladder_mistakes, related_by
-from decloak.scenario.parts import Attack, MeasureEntry, Repeat, family_of, missing_family, settings_of, with_controls
+from decloak.scenario.parts import Attack, MeasureEntry, Repeat, family_of, missing_family, settings_part, with_controls
 from decloak.scenario.plots import Plots
 from decloak.scenario.sweep import compact
 from decloak.yaml.part import Found, Part, checked_by
@@ -164,14 +164,17 @@ class Scenario(Varying):
         return self.relate if not self.form.related else related_by(self.relate, self.attacker, self.form)
 
     @property
-    def held_out(self) -> float | None:
-        """The share of the records that the attacker knows, and that are not published."""
-        return None if self.attacker.sample is None else self.attacker.sample.share
+    def control(self) -> str | Part | None:
+        """The people who are not in the data, as the settings of exposure name them: `held_out`, or a file."""
+        control: str | Part | None = getattr(self.settings_part("exposure"), "control", None)
+        return control
 
     @property
-    def others_known(self) -> bool:
-        """Whether the attacker knows records of people who are not in the data."""
-        return self.attacker.sample is not None and not self.attacker.sample.published
+    def held_out(self) -> float | Literal["control"] | None:
+        """The records that are not published: the share that the attacker knows, or as many as a control needs."""
+        if self.attacker.sample is not None and self.attacker.sample.share is not None:
+            return self.attacker.sample.share
+        return "control" if self.control == "held_out" else None
 
     @property
     def offline(self) -> bool:
@@ -187,11 +190,22 @@ class Scenario(Varying):
         return tuple(map(family_of, self.measure or usual(self.form.name)))
 
     @property
+    def listed_families(self) -> tuple[str, ...]:
+        """The families that the list under measure names."""
+        return tuple(map(family_of, self.measure or ()))
+
+    @property
     def fitting(self) -> tuple[str, ...]:
         return fitting(self.form.name)
 
+    def settings_part(self, family: str) -> Part | None:
+        """Return the settings of a family, None where it has none."""
+        return settings_part(family, self.measure or ())
+
     def settings_of(self, family: str) -> dict[str, Any]:
-        return settings_of(family, self.measure or ())
+        """Return the settings of a family by name, defaults included."""
+        part = self.settings_part(family)
+        return {} if part is None else part.model_dump()
 
     @property
     def expectations(self) -> tuple[Expectation, ...]:
@@ -260,6 +274,10 @@ class Scenario(Varying):
             yield (), DecloakError("missing key 'anonymise'", hint=hint)
         if self.anonymise is not None and self.data.anonymised:
             yield ("anonymise",), DecloakError("nothing is left to anonymise in these data", hint="delete it")
+        if self.control == "held_out" and self.anonymise is None:
+            message = "these data are published already: no record can be held out"
+            place = ("measure", self.families.index("exposure"), "exposure", "control")
+            yield place, DecloakError(message, hint="write control: FILE, records of people who are not in the data")
         for number, family in enumerate(self.families):
             if family not in self.fitting:
                 hint = f"measure {' or '.join(self.fitting)}"

@@ -17,7 +17,7 @@ from decloak.rules.model import is_path
 from decloak.yaml.part import File, Found, Part
 from decloak.yaml.wording import Remedies
 
-__all__ = ["Attack", "MeasureEntry", "Repeat", "family_of", "missing_family", "settings_of", "with_controls"]
+__all__ = ["Attack", "MeasureEntry", "Repeat", "family_of", "missing_family", "settings_part", "with_controls"]
 
 
 class Attack(Part):
@@ -79,7 +79,7 @@ def _instead(figure: str) -> str:
     """What to write for a figure that somebody lists as if it were a family."""
     families = [by_name(name) for name in measuring(figure)]
     first = families[0]
-    if first not in choosable():
+    if first.always:
         return "leave it out, it is measured always"
     if first.needed:
         settings = ", ".join(f"{key}: {'FILE' if key in first.files else '...'}" for key in first.needed)
@@ -107,10 +107,11 @@ def missing_family(figure: str, measured: Sequence[str], fitting: Sequence[str])
     return next((family for family in families if family in fitting), families[0])
 
 
-def settings_of(name: str, measures: Sequence[str | Part]) -> dict[str, Any]:
-    """The settings of a family, defaults included."""
+def settings_part(name: str, measures: Sequence[str | Part]) -> Part | None:
+    """Return the settings of a family, or their defaults; None where it has none, or needs some."""
     family = by_name(name)
     for measure in measures:
         if isinstance(measure, Part) and family_of(measure) == name:
-            return dict(getattr(measure, name).model_dump())
-    return {} if family.settings is None or family.needed else family.settings().model_dump()
+            settings: Part = getattr(measure, name)
+            return settings
+    return None if family.settings is None or family.needed else family.settings()

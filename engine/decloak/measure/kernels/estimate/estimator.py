@@ -25,8 +25,9 @@ EQUAL = 1e-9
 class Estimator(Protocol):
     """A release that answers many itemsets in one call. A further form needs these three methods."""
 
-    items: int
-    """The number of items; item numbers are smaller."""
+    @property
+    def items(self) -> int:
+        """The number of items; item numbers are smaller."""
 
     def supports(self, itemsets: Ints) -> Floats:
         """Estimate how many people have each itemset."""

@@ -1,0 +1,319 @@
+"""Exposure to an attacker who knows some random items of a person: records found, items inferred, membership.
+
+Targets are people of the original data; a control is people who are not in it. Both are numbered in one vocabulary: the
+items of the originals, then those that only the control has.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import singledispatch
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from decloak.arrays import Ints
+from decloak.data.dataset import Dataset
+from decloak.data.forms import FormName
+from decloak.data.rows import CodedRows
+from decloak.lazy import sparse
+from decloak.measure.exposure_part import ExposurePart
+from decloak.measure.family import POOLED, AttackedRelease, Figure, FigureTitle, Measured
+from decloak.measure.kernels.crowd import MOST_KNOWN
+from decloak.measure.kernels.elements import Elements
+from decloak.measure.kernels.estimate.advantage import advantage, auc, surest, true_positives
+from decloak.measure.kernels.estimate.chunks import ChunkEstimates
+from decloak.measure.kernels.estimate.estimator import Estimator, Matrix
+from decloak.measure.kernels.estimate.figures import Shares, found, guessed, membership_scores
+from decloak.measure.kernels.estimate.known import Signatures, drawn_people, known_items, signatures
+from decloak.measure.kernels.estimate.rows import RowEstimates
+from decloak.measure.kernels.statistics import SHARE, Bounds
+from decloak.measure.struck import strikes_of, struck_cells
+from decloak.releases.attacker import Auxiliary
+from decloak.releases.held import HeldChunks, HeldRelease, HeldSets
+from decloak.store.origins import read_origins
+from decloak.yaml.part import File, Part
+
+__all__ = ["PART", "ExposureSettings"]
+
+LEVELS = range(1, MOST_KNOWN + 1)
+SUREST = {"": 1.0, "_at_1": 0.01, "_at_5": 0.05}
+"""The share of the surest guesses that an advantage is of, by the ending of its key."""
+FALSE_POSITIVES = 0.01
+FEWEST_CONTROLS = 30
+"""People of a control who are enough for membership: a third of them are the reference."""
+
+NO_TABLES = "distance tables show no records, so that nobody is looked up by known items"
+DRAWN = "figures with random items count at most {:,} people each, drawn from {:,} with seed {}"
+CONTROL = "the control is {:,} people{}"
+HELD_OUT = ", held out of the release"
+ALSO_HERE = "{:,} records of the control equal one of the data: the inference advantage may be too small"
+NO_CONTROL = "no control is named, so there is no inference advantage; add {{exposure: {{control: {}}}}} to measure"
+ADVANTAGE = Bounds(None, 1.0)
+
+
+class ExposureSettings(Part):
+    """The people that are looked up with random known items, and the control."""
+
+    FILES = ("control",)
+
+    targets: Annotated[int, Field(ge=1_000)] | Literal["all"] = 1_000
+    """How many people are looked up, 1,000 or more; or all."""
+    control: Literal["held_out"] | File | Auxiliary | None = None
+    """People who are not in the data: a file of their records, or `held_out` to keep a tenth of the records (500 to
+    5,000, and never more than half) out of the release."""
+    seed: int = Field(0, ge=0)
+    """What people and their known items are drawn from."""
+
+    def files_of(self, key: str) -> tuple[str, ...]:
+        return () if self.control == "held_out" else tuple(super().files_of(key))
+
+
+def _titles() -> Iterator[FigureTitle]:
+    for known in LEVELS:
+        items = "1 random item" if known == 1 else f"{known} random items"
+        title = f"exposed with {items}"
+        help_ = f"people found with p > 1/11, {items} known"
+        before = f"exposed_{known}_release"
+        yield FigureTitle(f"exposed_{known}", title, help_, count=True, column=False, before=before)
+        for ending, way in {"original": "original data", "release": "release"}.items():
+            yield _published(f"exposed_{known}_{ending}", f"{title}, {way}", f"the same in the {way}", count=True)
+        title = f"further item inferred with {items}"
+        help_ = f"people with a right guess, {items} known"
+        yield _published(f"inferred_{known}_release", title, help_, count=True)
+        yield _published(f"inferred_{known}_control", f"{title}, control", "the same of the control", count=True)
+        title = f"inference advantage with {items}"
+        for ending, guesses in {"": "all guesses", "_at_1": "the surest 1%", "_at_5": "the surest 5%"}.items():
+            key, help_ = f"inference_advantage_{known}{ending}", f"right, of what control has wrong; {guesses}"
+            named = f"{title}, {guesses}" if ending else title
+            yield _published(key, named, help_, bounds=ADVANTAGE)
+            for side in ("low", "high"):
+                yield _published(f"{key}_{side}", f"{named}, {side}", "95% interval", bounds=ADVANTAGE)
+    yield _published("membership_auc", "membership AUC", "a member scores above a control")
+    yield _published("membership_at_1", "members at 1%", "members found at 1% false positives")
+
+
+def _published(name: str, title: str, help_: str, *, count: bool = False, bounds: Bounds = SHARE) -> FigureTitle:
+    return FigureTitle(name, title, help_, count=count, column=False, bounds=bounds, published=True)
+
+
+def _measure(
+    attacked: AttackedRelease[HeldRelease], *, targets: int | Literal["all"], control: object, seed: int
+) -> Measured:
+    held, listed = attacked.release, "exposure" in attacked.listed
+    if held.making.method == FormName.DISTANCES:
+        return [], NO_TABLES if listed else None
+    if held.original is None:
+        return [], None  # the card says so
+    most = None if targets == "all" else targets
+    looked_up = held.kept(_LookUp(most, seed, str(control), attacked.control))
+    released = looked_up.figures
+    return [*released, *looked_up.after(_after(held, attacked))], looked_up.note if listed else None
+
+
+@dataclass(frozen=True)
+class _LookUp:
+    """Equal for equal settings, so that a release keeps what was worked out for each."""
+
+    most: int | None
+    seed: int
+    named: str
+    control: Callable[[], Dataset | None] = field(compare=False)
+
+    def __call__(self, held: HeldRelease) -> "_LookedUp":
+        return _LookedUp(held, self.most, self.seed, self.control(), held_out=self.named == "held_out")
+
+
+class _People(NamedTuple):
+    """Records in the common vocabulary: a matrix of records × items, and the signatures of the items."""
+
+    records: Matrix
+    items: Signatures
+
+    def draw(self, known: int, least: int, most: int | None, seed: int) -> tuple[Ints, Ints]:
+        """Draw people with at least so many items, and the known items of each: places, and known × people."""
+        places = drawn_people(np.diff(self.records.indptr), least, most, seed)
+        return places, known_items(self.records[places], self.items, places, known, seed)
+
+
+class _Published(NamedTuple):
+    """A release as an estimator: its number for each item by name, and the row of each original record, or -1."""
+
+    estimator: Estimator
+    number: Any
+    row_of: Ints
+
+
+class _LookedUp:
+    """The figures of one release, and what is needed for those after an attack."""
+
+    def __init__(
+        self, held: HeldRelease, most: int | None, seed: int, control: Dataset | None, *, held_out: bool
+    ) -> None:
+        assert held.original is not None
+        self.held_out = held_out
+        self.held, self.most, self.seed = held, most, seed
+        original = held.original.rows.compact
+        others = None if control is None else control.rows.compact
+        self.names = list(dict.fromkeys((*original.names, *(() if others is None else others.names))))
+        first = _in_vocabulary(original, self.names)
+        items = signatures(first)
+        self.people = _People(first, items)
+        self.others = None if others is None else _People(_in_vocabulary(others, self.names), items)
+        self.published = _published_by(held)
+        self.drawn = {known: self.people.draw(known, known, most, seed) for known in LEVELS}
+        self.figures = list(self._figures())
+
+    @property
+    def note(self) -> str | None:
+        """What to know of these figures."""
+        people = self.people.records.shape[0]
+        notes = [DRAWN.format(self.most, people, self.seed)] if self.most is not None and self.most < people else []
+        if self.others is None:
+            notes.append(NO_CONTROL.format("FILE" if self.held.making.method == "unknown" else "held_out"))
+        else:
+            notes.append(CONTROL.format(self.others.records.shape[0], HELD_OUT if self.held_out else ""))
+            if not self.held_out and (alike := _alike(self.people.records, self.others.records)):
+                notes.append(ALSO_HERE.format(alike))
+        return "; ".join(notes)
+
+    def _number(self, published: _Published) -> Ints:
+        """Return the number that a release has for each item of the vocabulary, -1 for an item it does not have."""
+        return np.array([published.number.get(name, -1) for name in self.names], np.int64)
+
+    def _found(self, published: _Published, known: int) -> float:
+        places, itemsets = self.drawn[known]
+        return float(found(published.estimator, self._number(published)[itemsets], published.row_of[places]).sum())
+
+    def _figures(self) -> Iterator[Figure]:
+        first = self.people.records
+        whole = _Published(_plain(first), {name: at for at, name in enumerate(self.names)}, np.arange(first.shape[0]))
+        for known, (places, _) in self.drawn.items():
+            for ending, published in {"original": whole, "release": self.published}.items():
+                if len(places):
+                    exposed = self._found(published, known)
+                    yield POOLED, f"exposed_{known}_{ending}", exposed, exposed, len(places)
+            yield from self._inferred(known)
+        yield from self._membership()
+
+    def after(self, published: _Published | None) -> Iterator[Figure]:
+        """Yield the people exposed after an attack: never fewer than in the release, which an attacker has as well."""
+        released = {name: value for _, name, value, *_ in self.figures}
+        for known, (places, _) in self.drawn.items():
+            if len(places):
+                exposed = released[f"exposed_{known}_release"] or 0.0
+                if published is not None:
+                    exposed = max(exposed, self._found(published, known))
+                yield POOLED, f"exposed_{known}", exposed, exposed, len(places)
+
+    def _inferred(self, known: int) -> Iterator[Figure]:
+        guesses = {}
+        for way, people in {"release": self.people, "control": self.others}.items():
+            if people is None:
+                continue
+            places, itemsets = people.draw(known, known + 1, self.most, self.seed)
+            if len(places):
+                number, estimator = self._number(self.published), self.published.estimator
+                held = _renumbered(people.records[places], number, estimator.items)
+                guesses[way] = guessed(estimator, number[itemsets], held)
+                right = float(guesses[way][1].sum())
+                yield POOLED, f"inferred_{known}_{way}", right, right, len(places)
+        if len(guesses) < 2:
+            return
+        for ending, share in SUREST.items():
+            gain = advantage(*(surest(p, right, share) for p, right in guesses.values()))
+            if gain is not None:
+                key = f"inference_advantage_{known}{ending}"
+                for name, value in ((key, gain.value), (f"{key}_low", gain.low), (f"{key}_high", gain.high)):
+                    yield POOLED, name, value, None, None
+
+    def _membership(self) -> Iterator[Figure]:
+        if self.others is None or self.others.records.shape[0] < FEWEST_CONTROLS:
+            return
+        records = self.others.records
+        order = np.random.default_rng([self.seed, records.shape[0]]).permutation(records.shape[0])
+        third = len(order) // 3
+        identity = np.arange(len(self.names))
+        reference = Shares(_plain(records[order[:third]]), identity, third)
+        published = Shares(self.published.estimator, self._number(self.published), self.people.records.shape[0])
+        members = drawn_people(np.diff(self.people.records.indptr), 1, self.most, self.seed)
+        others = np.sort(order[third:])[: self.most]
+        inside = membership_scores(published, reference, self.people.records[members])
+        outside = membership_scores(published, reference, records[others])
+        yield POOLED, "membership_auc", auc(inside, outside), None, None
+        yield POOLED, "membership_at_1", true_positives(inside, outside, FALSE_POSITIVES), None, None
+
+
+def _in_vocabulary(rows: CodedRows[str], names: list[str]) -> Matrix:
+    number = {name: at for at, name in enumerate(names)}
+    return rows.matrix(np.array([number[name] for name in rows.names], np.int64), len(names))
+
+
+def _renumbered(records: Matrix, number: Ints, items: int) -> Matrix:
+    """Return the same records with other numbers for items, without the items that have none."""
+    row = np.repeat(np.arange(records.shape[0]), np.diff(records.indptr))
+    column = number[records.indices]
+    there = column >= 0
+    return sparse.csr_array((np.ones(int(there.sum())), (row[there], column[there])), (records.shape[0], items))
+
+
+def _plain(records: Matrix) -> RowEstimates:
+    """Return the estimator of records that show all of their items."""
+    names = [str(number) for number in range(records.shape[1])]
+    return RowEstimates.of(CodedRows(records.indptr, records.indices, names), Elements(names, ()))
+
+
+def _alike(records: Matrix, others: Matrix) -> int:
+    """Count the other records that equal a record."""
+    there = {tuple(row) for row in _sets(records)}
+    return sum(row in there for row in _sets(others))
+
+
+def _sets(records: Matrix) -> Iterator[tuple[int, ...]]:
+    for begin, end in zip(records.indptr[:-1], records.indptr[1:], strict=True):
+        yield tuple(np.sort(records.indices[begin:end]).tolist())
+
+
+@singledispatch
+def _published_by(held: HeldRelease, eliminated: tuple[Ints, Ints] | None = None) -> _Published:
+    raise TypeError(f"no estimates of {type(held).__name__}")
+
+
+@_published_by.register
+def _by_sets(held: HeldSets, eliminated: tuple[Ints, Ints] | None = None) -> _Published:
+    assert held.original is not None
+    rows = held.published.rows
+    elements = Elements(rows.names, held.original.rows.names)
+    return _Published(RowEstimates.of(rows, elements, eliminated), elements.number, _row_of(held))
+
+
+@_published_by.register
+def _by_chunks(held: HeldChunks, eliminated: tuple[Ints, Ints] | None = None) -> _Published:
+    release = held.published
+    items = {item for cluster in release.clusters for item in cluster.items}
+    items |= {item for joint in release.joints for chunk in joint.shared_chunks for item in chunk.items}
+    number = {name: at for at, name in enumerate(sorted(items))}
+    return _Published(ChunkEstimates.of(release, number), number, _row_of(held))
+
+
+def _row_of(held: HeldRelease) -> Ints:
+    """Truth: the row of each original record, -1 where it has none."""
+    assert held.original is not None
+    places = read_origins(held.connection, held.number)
+    row_of = np.full(len(held.original.rows), -1, np.int64)
+    if places is not None:
+        row_of[places] = np.arange(len(places))
+    return row_of
+
+
+def _after(held: HeldRelease, attacked: AttackedRelease[Any]) -> _Published | None:
+    """Return the release without the members that an attack eliminated, None where it eliminated nothing."""
+    done = strikes_of(held, attacked) if isinstance(held, HeldSets) else None
+    if done is None:
+        return None
+    number = Elements(held.published.rows.names, ()).number
+    cells = struck_cells(number, *done)
+    return _published_by(held, (cells.rows, cells.items))
+
+
+PART = ExposurePart(tuple(_titles()), _measure, ExposureSettings)

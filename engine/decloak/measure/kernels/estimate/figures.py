@@ -1,0 +1,85 @@
+"""Shares of people that estimates expose: records found, further items guessed, membership."""
+
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from decloak.arrays import Floats, Ints, Mask
+from decloak.counting.ascending import distinct
+from decloak.lazy import sparse
+from decloak.measure.kernels.crowd import MOST_ITEMS
+from decloak.measure.kernels.estimate.estimator import Estimator, Matrix, batches, best_guesses
+
+__all__ = ["FOUND", "Shares", "found", "guessed", "membership_scores"]
+
+FOUND = 1 / 11
+"""The probability above which a record counts as found: 0.09 in EMA's Policy 0070 and at Health Canada, 1 of 11."""
+
+
+def found(estimator: Estimator, itemsets: Ints, records: Ints) -> Mask:
+    """Return for which people w(own record, K) / estimate(K) is above 1/11."""
+    parts = [np.zeros(0, np.bool_)]
+    for batch in batches(itemsets.shape[1]):
+        supports = estimator.supports(itemsets[:, batch])
+        # A probability of exactly 1/11 is not above it, however the floats were rounded.
+        parts.append(estimator.weights(itemsets[:, batch], records[batch]) > supports * FOUND * (1 + 1e-9))
+    return np.concatenate(parts)
+
+
+def guessed(estimator: Estimator, itemsets: Ints, held: Matrix) -> tuple[Floats, Floats]:
+    """Return the probability of the guess at a further item of each person, and how often it is right.
+
+    `held` is people × items: what each person has.
+    """
+    p: list[Floats] = [np.zeros(0)]
+    right: list[Floats] = [np.zeros(0)]
+    for batch in batches(itemsets.shape[1]):
+        of_batch = best_guesses(estimator, itemsets[:, batch], held[batch].toarray() > 0)
+        p.append(of_batch[0])
+        right.append(of_batch[1])
+    return np.concatenate(p), np.concatenate(right)
+
+
+class Shares(NamedTuple):
+    """A set of records as an estimator, the number that it has for each item, and the number of its records."""
+
+    estimator: Estimator
+    number: Ints
+    records: float
+
+    def of(self, itemsets: Ints) -> Floats:
+        """Return the share of the records that have each itemset, with half a record added to both outcomes."""
+        parts = (self.estimator.supports(self.number[itemsets[:, batch]]) for batch in batches(itemsets.shape[1]))
+        return (np.concatenate([np.zeros(0), *parts]) + 0.5) / (self.records + 1)
+
+
+def membership_scores(published: Shares, reference: Shares, held: Matrix) -> Floats:
+    """Return the logarithm of a likelihood ratio for each person: in the data, or only in the population?
+
+    The ratio is that of published shares to shares in the reference, multiplied over the items and pairs of a person.
+    `held` is people × items. Of a person with very many items the rarest count.
+    """
+    held, count = _fewest(held, published), held.shape[1]
+    person = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
+    bounds = zip(held.indptr[:-1].tolist(), held.indptr[1:].tolist(), strict=True)
+    pairs = [pair for begin, end in bounds for pair in combinations(held.indices[begin:end].tolist(), 2)]
+    lengths = np.diff(held.indptr).astype(np.int64)
+    of_pair = np.repeat(np.arange(len(lengths)), lengths * (lengths - 1) // 2)
+    low, high = np.sort(np.array(pairs, np.int64).reshape(-1, 2)).T
+    scores = np.zeros(held.shape[0])
+    for owner, keys in ((person, held.indices.astype(np.int64)), (of_pair, (low + 1) * count + high)):
+        which = distinct(keys)
+        itemsets = which[None] if owner is person else np.stack((which // count - 1, which % count))
+        ratio = np.log(published.of(itemsets) / reference.of(itemsets))
+        scores += np.bincount(owner, ratio[np.searchsorted(which, keys)], len(scores))
+    return np.round(scores, 9)  # equal scores stay equal whatever the order of the sums
+
+
+def _fewest(held: Matrix, published: Shares) -> Matrix:
+    """Keep of each person the items with the smallest published shares, at most MOST_ITEMS."""
+    person = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
+    shares = published.of(np.arange(held.shape[1])[None])
+    order = np.lexsort((held.indices, shares[held.indices], person))
+    kept = order[np.arange(len(order)) - held.indptr[person] < MOST_ITEMS]
+    return sparse.csr_array((np.ones(len(kept)), (person[kept], held.indices[kept])), held.shape)
