@@ -10,6 +10,7 @@ import gzip
 import random
 import sys
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,10 +24,11 @@ from decloak.measure.kernels.link_probability import link_probabilities
 from decloak.rules.load import Catalogue
 from decloak.rules.model import Settings
 from decloak.rules.operators.operator import Sight
+from decloak.store.attackers_database import AttackersDatabase
 from decloak.store.disassociated import write_clusters
-from decloak.store.opening import open_store
+from decloak.store.opening import connect_readonly, open_store
 from decloak.store.relations import Scope
-from decloak.store.sandbox import Sandbox
+from decloak.store.sandbox_guard import open_sandbox
 from timing import cpu
 
 FOREIGN = [f"foreign {number}" for number in range(10)]
@@ -77,8 +79,10 @@ def by_rule(release: Disassociated) -> None:
             (dataset,) = connection.execute("select dataset from release where id = ?", (number,)).fetchone()
         rule = Catalogue().rule("cover")
         begun = time.process_time()
-        with Sandbox.of(path, Scope(number, dataset)) as sandbox:
-            found = rule.operator.run(rule, Sight(sandbox), Settings()).facts
+        with closing(connect_readonly(path)) as connection:
+            database = AttackersDatabase(connection, Scope(number, dataset))
+            with open_sandbox(database, rule.reads, (), None) as sandbox:
+                found = rule.operator.run(rule, Sight(sandbox), Settings()).facts
         print(f"  the rule cover: {len(found):,} facts in {time.process_time() - begun:.2f} s")
 
 

@@ -2,10 +2,15 @@
 
 import re
 import sqlite3
-from contextlib import closing
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
-from decloak.store.opening import APPLICATION
+from decloak.store.attackers_database import AttackersDatabase, Earlier
+from decloak.store.opening import APPLICATION, connect_readonly
+from decloak.store.relations import RELATIONS, Scope
+from decloak.store.sandbox import Sandbox
+from decloak.store.sandbox_guard import open_sandbox
 
 SHOWN = ("txn", "contains", "published_as", "truth_origin", "truth_marked", "finding", "struck", "spared",
          "cell", "context", "related", "cluster_row", "assigned")  # fmt: skip
@@ -38,3 +43,18 @@ def old_store(new: Path, path: Path, version: int) -> None:
         tables = connection.execute("select name from main.sqlite_master where type = 'table'").fetchall()
         for (table,) in tables:
             connection.execute(f"insert into main.{table} select * from new.{table}")
+
+
+@contextmanager
+def attackers_sandbox(
+    store: Path,
+    scope: Scope,
+    stranger: str | None = None,
+    relations: Collection[str] = RELATIONS.keys(),
+    earlier: Sequence[Earlier] = (),
+) -> Iterator[Sandbox]:
+    """Open a sandbox over the attacker's database of a store."""
+    with closing(connect_readonly(store)) as connection:
+        sandbox = open_sandbox(AttackersDatabase(connection, scope), relations, earlier, stranger)
+    with sandbox:
+        yield sandbox

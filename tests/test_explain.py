@@ -142,18 +142,18 @@ def test_a_finding_of_a_query_is_explained_with_the_rows_behind_it(example, tmp_
     with closing(connect_readonly(tmp_path / "s.db")) as connection:
         findings = list_findings(connection, 1, None, 3)
         assert len(findings) == 3
-        found, rows = explain_finding(connection, tmp_path / "s.db", 1, findings[0].finding)
+        found, rows = explain_finding(connection, 1, findings[0].finding)
         assert found == findings[0]
         (step,) = rows
         assert (step.step, step.columns) == ("held", ("txn", "item"))
         fact = connection.execute(
-            "select t.label, i.name from found_shows f join txn t on t.id = f.txn join item i on i.id = f.item "
+            "select t.label, i.name from found_seen f join txn t on t.id = f.txn join item i on i.id = f.item "
             "where f.finding = ?",
             (found.finding,),
         ).fetchone()
         assert step.rows == [fact]
         with pytest.raises(DecloakError, match="run 1 has no finding 999"):
-            explain_finding(connection, tmp_path / "s.db", 1, 999)
+            explain_finding(connection, 1, 999)
 
 
 def test_a_finding_of_an_older_text_of_a_rule_keeps_its_sentence(example, tmp_path):
@@ -167,11 +167,11 @@ def test_a_finding_of_an_older_text_of_a_rule_keeps_its_sentence(example, tmp_pa
             findings = list_findings(connection, run, None, 9)
             assert findings
             assert all(f" {word} " in one.sentence for one in findings)
-            assert explain_finding(connection, store, run, findings[0].finding)[0] == findings[0]
+            assert explain_finding(connection, run, findings[0].finding)[0] == findings[0]
 
 
 def test_a_column_called_because_is_not_the_sentence(example, tmp_path):
-    text = SHOWS.replace("shows(txn, item)", "shows(txn, because)").replace(
+    text = SHOWS.replace("seen(txn, item)", "seen(txn, because)").replace(
         "select txn, item from held", "select txn, item as because from held"
     )
     written(example, text.replace("{item:item}", "{because:item}"), "shows.yaml")

@@ -161,7 +161,7 @@ SHOWS = """\
 rule: shows
 form: query
 about: Which plain items are shown.
-derives: shows(txn, item)
+derives: seen(txn, item)
 let:
   held: select txn, item from contains
 facts: select txn, item from held
@@ -173,7 +173,7 @@ rule: pairs
 form: query
 about: Transactions that show one item.
 derives: pairs(a, b)
-facts: select x.txn as a, y.txn as b from shows x join shows y on y.item = x.item and y.txn > x.txn
+facts: select x.txn as a, y.txn as b from seen x join seen y on y.item = x.item and y.txn > x.txn
 because: "{a:txn} and {b:txn} share an item"
 """
 ALARM = """\
@@ -203,7 +203,7 @@ def test_findings_and_their_sentences_can_be_read_in_any_sqlite_shell(example, t
     decloak.run(scenario(example, "[shows.yaml, gba]"), store=tmp_path / "s.db")
     with closing(sqlite3.connect(tmp_path / "s.db")) as connection:
         found = connection.execute(
-            "select t.label, i.name from found_shows f join txn t on t.id = f.txn join item i on i.id = f.item"
+            "select t.label, i.name from found_seen f join txn t on t.id = f.txn join item i on i.id = f.item"
         ).fetchall()
         why = connection.execute("select run, attack, round, because from why_shows order by finding").fetchall()
         names = [column[0] for column in connection.execute("select * from why_gba").description]
@@ -253,9 +253,9 @@ def test_another_shape_of_a_relation_in_the_same_store_is_an_error(example, tmp_
     written(example, SHOWS, "shows.yaml")
     path = scenario(example, "[shows.yaml]")
     decloak.run(path, store=tmp_path / "s.db")
-    other = SHOWS.replace("shows(txn, item)", "shows(item)").replace("{txn:txn}", "x").replace("{txn:.2f}", "x")
+    other = SHOWS.replace("seen(txn, item)", "seen(item)").replace("{txn:txn}", "x").replace("{txn:.2f}", "x")
     written(example, other, "shows.yaml")
-    with pytest.raises(DecloakError, match=r"the store holds a relation shows\(txn, item\).*give the relation another"):
+    with pytest.raises(DecloakError, match=r"the store holds a relation seen\(txn, item\).*give the relation another"):
         decloak.run(path, store=tmp_path / "s.db")
 
 

@@ -130,7 +130,7 @@ FAULTS = {
     "no such column": (QUERY, "select txn, n from", "select txn, m from", "7:8: SQL: no such column: m"),
     "missing column": (QUERY, "select txn, n from", "select txn, n as m from", "7:8: the SQL gives no column 'n'; sele"),
     "reads the truth": (QUERY, "from contains", "from main.truth_origin", "6:9: a rule may not read 'truth_origin': on"),
-    "reads the store": (QUERY, "from contains", "from main.contains", "6:9: SQL: no such table: main.contains; did you mean 'contains'"),
+    "reads the store": (QUERY, "from contains", "from main.dataset", "6:9: a rule may not read 'dataset' of the store itself; "),
     "writes": (QUERY, "select txn, n from held", "delete from item", "7:8: a rule may not .*; a rule is one SELECT"),
     "two statements": (QUERY, "select txn, n from held", "select 1; select 2", "7:8: SQL: .*; a rule is one SELECT ov"),
     "endless": (

@@ -222,6 +222,8 @@ def test_a_rule_reads_strikes_that_no_rows_show(example, tmp_path):
     scenario = (example / "scenario.yaml").read_text().replace("[mda, tba, wba, gba, rba]", "[rba, gba, agreed.yaml]")
     (example / "both.yaml").write_text(scenario)
     decloak.run(example / "both.yaml", store=tmp_path / "both.db", rows=0)
+    assert rows_of(tmp_path / "both.db", "struck") == {"struck": []}
+    show_all(tmp_path / "both.db")
     struck = rows_of(tmp_path / "both.db", "struck")["struck"]
     of_attack = {one: {row[1:4] for row in struck if row[0] in numbers} for one, numbers in _findings(tmp_path).items()}
     facts = rows_of(tmp_path / "both.db", "found_agreed")["found_agreed"]

@@ -25,8 +25,8 @@ from decloak.store import sandbox_frames as frames
 from decloak.store import sandbox_process
 from decloak.store.opening import connect_readonly
 from decloak.store.relations import Scope
-from decloak.store.sandbox import Sandbox
-from decloak.store.sandbox_guard import GuardedSandbox, empty_sandbox, one_process, open_sandbox
+from decloak.store.sandbox_guard import GuardedSandbox, empty_sandbox, one_process
+from stores import attackers_sandbox
 from test_store import content
 
 VALUES = st.one_of(
@@ -63,7 +63,7 @@ def both(store):
     """One sandbox here, and one in a process of its own, on one store."""
     with closing(connect_readonly(store)) as connection:
         scope = Scope(*connection.execute("select release, 2, scoring from attack").fetchone())
-    with Sandbox.of(store, scope) as here, open_sandbox(store, scope, "the rule mine") as there:
+    with attackers_sandbox(store, scope) as here, attackers_sandbox(store, scope, "the rule mine") as there:
         assert isinstance(there, GuardedSandbox)
         yield here, there
 

@@ -73,7 +73,7 @@ def explain_command(
             findings = _explain_item(connection, number, transaction, item, label, graph, form)
         elif finding is not None:
             findings = [finding]
-            _explain_finding(connection, store, number, finding, graph, form)
+            _explain_finding(connection, number, finding, graph, form)
         else:
             from decloak.rules.explain import list_findings
 
@@ -104,13 +104,11 @@ def _explain_item(
     return findings
 
 
-def _explain_finding(
-    connection: sqlite3.Connection, store: Path, run: int, finding: int, graph: bool, form: str
-) -> None:
+def _explain_finding(connection: sqlite3.Connection, run: int, finding: int, graph: bool, form: str) -> None:
     from decloak.rules.explain import explain_finding
     from decloak.store import graph as graphs
 
-    explained, evidence = explain_finding(connection, store, run, finding)
+    explained, evidence = explain_finding(connection, run, finding)
     if graph and evidence:
         say_data(graphs.serialise(graphs.facts(finding, evidence), "json"))
     elif graph:

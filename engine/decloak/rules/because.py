@@ -11,12 +11,12 @@ from collections.abc import Collection
 from string import Formatter
 
 from decloak.errors import DecloakError, nearest, shown
+from decloak.store.relations import NODES
 
-__all__ = ["called", "sentence_sql"]
+__all__ = ["called", "nodes_named", "sentence_sql"]
 
 _DIGITS = re.compile(r"^\.([0-9])f$")
 _WORD = re.compile(r"\btransaction\s*$", re.IGNORECASE)
-_NAMES = {"item": ("name", "item"), "txn": ("label", "txn"), "generalised": ("label", "generalised")}
 
 
 def called(transaction: str) -> str:
@@ -39,6 +39,20 @@ def sentence_sql(template: str, columns: Collection[str], table: str) -> str:
     return " || ".join(parts) or "''"
 
 
+def nodes_named(template: str) -> dict[str, str]:
+    """Return the columns whose nodes a template names, with the kind of the nodes.
+
+    >>> nodes_named("{item:item} covers {covered:item} {n} times")
+    {'item': 'item', 'covered': 'item'}
+    """
+    kinds: dict[str, str] = {}
+    for _, column, spec, _ in _pieces(template):
+        if column is not None and spec in NODES and kinds.setdefault(column, spec) != spec:
+            hint = f"name a {kinds[column]}, or a {spec}, and give the other a column of its own"
+            raise DecloakError(f"the sentence names {shown(column)} as {kinds[column]} and as {spec}", hint=hint)
+    return kinds
+
+
 def _pieces(template: str) -> list[tuple[str, str | None, str | None, str | None]]:
     try:
         return list(Formatter().parse(template))
@@ -57,16 +71,16 @@ def _compiled(
         raise DecloakError(f"the sentence names {shown(column)}, which is no column", hint=hint)
     value = f'{table}."{column}"'
     digits = _DIGITS.match(spec or "")
-    if conversion or (spec and not digits and spec not in _NAMES):
-        hint = f"use .2f, {', '.join(_NAMES)}, or nothing"
+    if conversion or (spec and not digits and spec not in NODES):
+        hint = f"use .2f, {', '.join(NODES)}, or nothing"
         raise DecloakError(f"cannot print {shown(column)} as {shown(spec or conversion)}", hint=hint)
     worded = (spec == "txn" or (column == "transaction" and not spec)) and not _WORD.search(text)
     if digits:
         # printf takes null for 0: a missing number would be told as one.
         value = f"iif({value} is null, null, printf('%.{digits[1]}f', {value}))"
     elif spec:
-        name, node = _NAMES[spec]
-        value = f"(select {_called(name) if worded else name} from {node} where id = {value})"
+        name = NODES[spec]
+        value = f"(select {_called(name) if worded else name} from {spec} where id = {value})"
     elif worded:
         value = _called(value)
     return [*parts, f"coalesce(cast({value} as text), 'none')"]

@@ -3,13 +3,13 @@
 import sqlite3
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError, nearest, shown
-from decloak.rules.load import parse_rule, stranger
+from decloak.rules.load import checked, parse_rule, stranger
 from decloak.rules.operators.operator import Explanation, Inquiry
 from decloak.store import evidence, results
+from decloak.store.attackers_database import AttackersDatabase
 from decloak.store.probabilities import probability_teller
 from decloak.store.results import RunAttack
 from decloak.store.rivals import Comparison
@@ -17,6 +17,10 @@ from decloak.store.sandbox import Sandbox, quoted
 from decloak.store.sandbox_guard import open_sandbox
 
 __all__ = ["Evidence", "Explanation", "Finding", "compared", "explain", "explain_finding", "list_findings"]
+
+
+_NAMED = ("item", "txn")
+"""The columns of steps that are told by name."""
 
 
 class Finding(NamedTuple):
@@ -83,9 +87,7 @@ def list_findings(connection: sqlite3.Connection, run: int, label: str | None, m
     return listed
 
 
-def explain_finding(
-    connection: sqlite3.Connection, path: Path, run: int, finding: int
-) -> tuple[Finding, list[Evidence]]:
+def explain_finding(connection: sqlite3.Connection, run: int, finding: int) -> tuple[Finding, list[Evidence]]:
     """One finding, and for a query the rows of its evidence steps, derived again from what the rule saw."""
     where = evidence.find_finding(connection, run, finding)
     sentence = evidence.reason_sentence(connection, finding, *_because(where.text))
@@ -95,14 +97,18 @@ def explain_finding(
     if not steps:
         return explained, []
     # Steps are not stored: they are derived again from what the rule saw, other rules' findings among it.
-    with open_sandbox(path, where.scope, stranger(rule.name, where.text)) as sandbox:
-        for attack in where.reads.values():
-            earlier = parse_rule(evidence.rule_text(connection, attack))
-            earlier.operator.show(sandbox, attack, earlier.derives)
+    database = AttackersDatabase(connection, where.scope)
+    others = {attack: parse_rule(evidence.rule_text(connection, attack)) for attack in where.reads.values()}
+    reads = checked(rule, tuple(other.derives for other in others.values())).reads
+    earlier = [other.operator.earlier(other, connection, attack, database) for attack, other in others.items()]
+    with open_sandbox(database, reads, earlier, stranger(rule.name, where.text)) as sandbox:
         rule.operator.retrace(rule.model, sandbox)
-        fact = evidence.fact(connection, finding, rule.derives.name)
+        columns, values = rule.derives.columns, evidence.fact(connection, finding, rule.derives.name)
+        nodes = rule.operator.nodes(rule)
+        (row,) = database.derived(nodes, columns, [[values[column] for column in columns]])
+        fact = dict(zip(columns, row, strict=True))
         rows = [_behind(sandbox, step, fact) for step in steps]
-    return explained, [_named(connection, step) for step in rows]
+    return explained, [_named(connection, database, step) for step in rows]
 
 
 def compared(connection: sqlite3.Connection, run: int, finding: int) -> Comparison | None:
@@ -120,12 +126,16 @@ def _behind(sandbox: Sandbox, step: str, fact: dict[str, Any]) -> Evidence:
     return Evidence(step, columns, sandbox.engine(f"select * from temp.{quoted(step)} where {where}", values))
 
 
-def _named(connection: sqlite3.Connection, step: Evidence) -> Evidence:
-    """The same with names in the columns item and txn, where the store has numbers."""
+def _named(connection: sqlite3.Connection, database: AttackersDatabase, step: Evidence) -> Evidence:
+    """The same with names in the columns item and txn, where the database has numbers."""
+
+    def named(kind: str, value: Any) -> Any:
+        number = database.stored(kind, value)
+        return value if number is None else evidence.node_name(connection, kind, number)
+
     rows = [
         tuple(
-            evidence.node_name(connection, column, value) if column in evidence.NAMED else value
-            for column, value in zip(step.columns, row, strict=True)
+            named(column, value) if column in _NAMED else value for column, value in zip(step.columns, row, strict=True)
         )
         for row in step.rows
     ]

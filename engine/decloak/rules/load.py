@@ -28,6 +28,7 @@ __all__ = [
     "Rule",
     "bundled_files",
     "bundled_names",
+    "checked",
     "in_order",
     "no_rule",
     "parse_rule",
@@ -78,7 +79,7 @@ def _operator_of(source: Source) -> Operator[Any] | None:
 
 
 @lru_cache(_KEPT)
-def _checked(rule: Rule, derived: tuple[Derives, ...]) -> Rule:
+def checked(rule: Rule, derived: tuple[Derives, ...]) -> Rule:
     """Check a rule that may read the relations that others derive."""
     columns = {name: relation.columns for name, relation in RELATIONS.items()} | dict(derived)
     # SQLite itself says, while it prepares the SQL over empty tables, which relations are read.
@@ -151,7 +152,7 @@ class Catalogue:
     def rule(self, where: str, folder: Path = Path()) -> Rule:
         text = self._text(where, folder)
         if text.name not in self._rules:
-            self._rules[text.name] = _checked(text, tuple(self.derived(text)))
+            self._rules[text.name] = checked(text, tuple(self.derived(text)))
         return self._rules[text.name]
 
     def deriving(self, relation: str) -> str | None:

@@ -23,13 +23,13 @@ from decloak.rules.coverage import Coverage
 from decloak.rules.load import stranger
 from decloak.rules.operators.operator import NotRun, Result, Rule, Sight, Writer
 from decloak.runs import pieces
-from decloak.runs.desk import Rows, Write
+from decloak.runs.desk import Write
 from decloak.runs.plan import Planned
 from decloak.runs.stages import Stages
 from decloak.store import findings, writing
+from decloak.store.attackers_database import AttackersDatabase
 from decloak.store.probabilities import write_probabilities
-from decloak.store.relations import RELATIONS, Scope, owners
-from decloak.store.sandbox import Sandbox
+from decloak.store.relations import RELATIONS, Scope
 from decloak.store.sandbox_guard import empty_sandbox, open_sandbox
 
 __all__ = ["Execution"]
@@ -61,22 +61,21 @@ class Execution(Stages):
 
     def _attack(self, planned: Planned, scope: Scope, earlier: Earlier) -> Write:
         rule = planned.rule
-        reads = {}
-        bulky = owners(scope, rule.reads - rule.operator.handed(rule))
-        strange = stranger(rule.name, rule.text)
-        numbers = {name: self.number("attack", earlier[name].digest) for name in planned.needs}
-        self.ask(Rows(self._shown(bulky if strange else {}, numbers, earlier)))
-        with open_sandbox(self.session.store.path, scope, strange, lends=bulky) as sandbox:
-            for name in planned.needs:
-                other, number = earlier[name], numbers[name]
-                reads[other.rule.derives.name] = number
-                other.rule.operator.show(sandbox, number, other.rule.derives)
+        database = AttackersDatabase(self.connection, scope)
+        sight = self._sight(rule)
+        reads, found = {}, []
+        for name in planned.needs:
+            other, number = earlier[name].rule, self.number("attack", earlier[name].digest)
+            reads[other.derives.name] = number
+            found.append(other.operator.earlier(other, self.connection, number, database))
+        with open_sandbox(database, rule.operator.asked(rule, sight), found, stranger(rule.name, rule.text)) as sandbox:
+            sight = replace(sight, sandbox=sandbox)
             clock = Stopwatch()
             result: Result
-            sight = self._sight(sandbox, rule)
             try:
                 with self.telling("attack"):
                     result, took = pieces.attacked(rule, sight, planned.settings, self.session)
+                    result = result.numbered(rule, database)
                     sure = rule.operator.confidence(rule, result, sight, planned.settings)
                     covered = self._covered(planned, result, sight)
             except DecloakError as error:
@@ -100,21 +99,12 @@ class Execution(Stages):
             return None
         return planned.rule.operator.coverage(planned.rule, result, sight)
 
-    def _shown(
-        self, bulky: Mapping[str, Sequence[int]], attacks: Mapping[str, int], earlier: Earlier
-    ) -> Mapping[str, Sequence[int]]:
-        """What has to have rows in the store, beside what a rule reads there itself."""
-        behind = {**self.scope.owners, "attack": tuple(attacks.values())}
-        shown = {owner for name in attacks for owner in earlier[name].rule.operator.shown_by}
-        return {**bulky, **{owner: behind[owner] for owner in shown}}
-
-    def _sight(self, sandbox: Sandbox, rule: Rule) -> Sight:
+    def _sight(self, rule: Rule) -> Sight:
         relate = self.scenario.related_by
         held = self.held
         sight = Sight(
-            sandbox,
-            lambda: held.published,
-            lambda: self.scores or {},
+            release=lambda: held.published,
+            scores=lambda: self.scores or {},
             shown=lambda: held.shown,
             distances=lambda: self.distances,
             likenesses=lambda: self.likenesses,

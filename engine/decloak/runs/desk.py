@@ -15,9 +15,8 @@ from decloak.runs.session import Kept
 from decloak.store import inserting
 from decloak.store.counts import StoredCounts
 from decloak.store.opening import Store
-from decloak.store.showing import show
 
-__all__ = ["Claim", "Desk", "Made", "Node", "Offer", "Rows", "Told", "Write", "lanes_of", "nodes_of"]
+__all__ = ["Claim", "Desk", "Made", "Node", "Offer", "Told", "Write", "lanes_of", "nodes_of"]
 
 Write = Callable[[Any], int]
 """Writes a stage that was computed, inside its transaction, and returns its number."""
@@ -50,19 +49,13 @@ class Made(NamedTuple):
     kept: Sequence[Kept] = ()
 
 
-class Rows(NamedTuple):
-    """Rows are needed, of numbers by what they are of: the answer comes when they are there."""
-
-    owners: Mapping[str, Sequence[int]]
-
-
 class Told(NamedTuple):
     """How far a stage has come, in words."""
 
     text: str
 
 
-Question = Claim | Made | Offer | Rows | Told
+Question = Claim | Made | Offer | Told
 
 _LANES = (
     ("dataset", "release"),
@@ -101,9 +94,6 @@ class Desk:
         match question:
             case Told(text):
                 self.tell(cell, text)
-                yield cell, None
-            case Rows(owners):
-                show(self.store, owners)
                 yield cell, None
             case Offer(node):
                 yield cell, self._is_to_make(cell, node)

@@ -11,7 +11,7 @@ other in the release, so that a place says which cluster and which row it is.
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain, groupby, repeat
 from typing import NamedTuple
@@ -23,11 +23,9 @@ from decloak.data.assignment import Assignment
 from decloak.store.arrays import damaged, read_floats, read_numbers, read_texts, write_array, write_texts
 from decloak.store.bulk import PENDING, UNLIKE_FINDINGS, Bulk
 from decloak.store.inserting import insert, insert_rows, next_number
-from decloak.store.relations import Derives
-from decloak.store.sandbox import Sandbox
 from decloak.store.transactions import dataset_of, extent
 
-__all__ = ["STORED_ASSIGNED", "as_read", "read_assigned", "read_given", "show_assigned", "write_assigned"]
+__all__ = ["STORED_ASSIGNED", "as_read", "read_assigned", "read_given", "read_rows_given", "write_assigned"]
 
 ARRAY = "attack_array"
 
@@ -170,18 +168,17 @@ def read_given(connection: sqlite3.Connection, attack: int) -> list[Assignment]:
     ]
 
 
-def show_assigned(sandbox: Sandbox, attack: int, derives: Derives) -> None:
-    """Let a rule read who got what in an earlier attack; why the condition that holds always, see `show_facts`."""
-    sandbox.show(
-        derives.name,
-        derives.columns,
-        "select l.number as cluster, s.chunk, s.unit, r.row from main.finding f "
-        "join main.assigned s on s.finding = f.id join main.cluster_row r on r.txn = s.txn "
-        f"join main.cluster l on l.id = r.cluster where f.attack = {int(attack)} and l.number >= 0",
-    )
+def read_rows_given(connection: sqlite3.Connection, attack: int) -> Iterator[tuple[int, str, str, int]]:
+    """Read the rows that an attack gave units to: cluster, chunk, unit as a JSON list, and row."""
+    findings, given = _findings(connection, attack), _read(connection, attack)
+    if findings is None or given is None:
+        return
+    columns = zip(*(column.tolist() for column in findings[:4]), strict=True)
+    for cluster, chunk, unit, row in columns:
+        yield cluster, given.chunk_names[chunk], given.unit_texts[unit], row
 
 
-def _show(connection: sqlite3.Connection, attack: int, into: str) -> None:
+def _show(connection: sqlite3.Connection, attack: int) -> None:
     given = _read(connection, attack)
     assert given is not None
     first, release = connection.execute(
@@ -189,12 +186,12 @@ def _show(connection: sqlite3.Connection, attack: int, into: str) -> None:
         (attack,),
     ).fetchone()
     numbers = range(first, first + len(given.places))
-    insert_rows(connection, f"{into}finding (id, attack, round)", zip(numbers, repeat(attack), repeat(1), strict=False))
+    insert_rows(connection, "finding (id, attack, round)", zip(numbers, repeat(attack), repeat(1), strict=False))
     txns = given.places + extent(connection, dataset_of(connection, release)).first
     chunks = map(given.chunk_names.__getitem__, given.chunks.tolist())
     units = map(given.unit_texts.__getitem__, given.units.tolist())
     rows = zip(numbers, txns.tolist(), chunks, units, given.values.tolist(), strict=True)  # SQLite reads NaN as null
-    insert_rows(connection, f"{into}assigned (finding, txn, chunk, unit, value)", rows)
+    insert_rows(connection, "assigned (finding, txn, chunk, unit, value)", rows)
 
 
 STORED_ASSIGNED = Bulk(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from decloak.errors import DecloakError
 
 __all__ = [
-    "LENT", "PENDING", "UNLIKE_FINDINGS", "Bulk", "lend_rows", "make_rows", "pending_owners", "rows_of", "rows_of_all",
+    "PENDING", "UNLIKE_FINDINGS", "Bulk", "make_rows", "pending_owners", "rows_of", "rows_of_all",
 ]  # fmt: skip
 
 PENDING = "not there yet: kept as arrays; `decloak rows` makes its rows"
@@ -21,8 +21,6 @@ UNLIKE_FINDINGS = (
     "(select 1 from finding f where f.id >= e.first and f.id < e.first + e.findings and f.attack <> e.attack)"
 )
 """The `unlike` of an extent that says how many findings an attack has, and which is the first."""
-LENT = "lent_"
-"""What the names of temporary tables begin with that have rows which the store lacks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +28,7 @@ class Bulk:
     """A kind of what is bulky.
 
     `rows` is SQL over an extent: how many rows show it; `unlike` a condition on the extent `e` whose rows are not those
-    that it says. `show` makes the rows of an owner in tables whose names begin as said; of those that rules read `lent`
-    has the columns, and `show_more` makes what rules do not read. `of_run` is SQL for the owners that a run `?1` has.
+    that it says. `show` makes the rows of an owner. `of_run` is SQL for the owners that a run `?1` has.
     """
 
     owner: str
@@ -40,10 +37,8 @@ class Bulk:
     unlike: str
     tables: tuple[str, ...]
     of_run: str
-    show: Callable[[sqlite3.Connection, int, str], None]
-    show_more: Callable[[sqlite3.Connection, int], None] = lambda connection, owner: None
+    show: Callable[[sqlite3.Connection, int], None]
     indexes: Mapping[str, str] = field(default_factory=dict)
-    lent: Mapping[str, str] = field(default_factory=dict)
 
 
 def pending_owners(connection: sqlite3.Connection, bulk: Bulk) -> list[int]:
@@ -67,8 +62,7 @@ def make_rows(connection: sqlite3.Connection, bulk: Bulk, owners: Iterable[int])
         connection.execute(f"drop index if exists {index}")
     for owner in waiting:
         with _told(bulk, owner):
-            bulk.show(connection, owner, "")
-            bulk.show_more(connection, owner)
+            bulk.show(connection, owner)
         connection.execute(f"update {bulk.extent} set pending = null where {bulk.owner} = ?", (owner,))
     for index, columns in bulk.indexes.items() if anew else ():
         connection.execute(f"CREATE INDEX {index} ON {columns}")
@@ -88,19 +82,3 @@ def rows_of(connection: sqlite3.Connection, bulk: Bulk, owners: Iterable[int]) -
     """How many rows show what owners have once they are made."""
     sql = f"select {bulk.rows} from {bulk.extent} where {bulk.owner} = ?"
     return sum(count for owner in owners for (count,) in connection.execute(sql, (owner,)))
-
-
-def lend_rows(connection: sqlite3.Connection, bulk: Bulk, owners: Iterable[int]) -> frozenset[str]:
-    """Make the rows of owners in temporary tables, which end with the connection, if some of them have none yet.
-
-    The tables that are to be read so.
-    """
-    wanted = sorted(set(owners))
-    if not set(wanted).intersection(pending_owners(connection, bulk)):
-        return frozenset()
-    for table, columns in bulk.lent.items():
-        connection.execute(f"create temp table {LENT}{table} {columns}")
-    for owner in wanted:
-        with _told(bulk, owner):
-            bulk.show(connection, owner, f"temp.{LENT}")
-    return frozenset(bulk.lent)

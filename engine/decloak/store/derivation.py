@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from decloak.errors import DecloakError
+from decloak.errors import DecloakError, shown
+from decloak.store.relations import taken
 from decloak.store.sandbox import Sandbox, quoted
 
 __all__ = ["LAST_ROUND", "THIS_ROUND", "Derived", "derive", "fixpoint", "make_steps"]
@@ -22,8 +23,15 @@ class Derived(NamedTuple):
 def make_steps(sandbox: Sandbox, steps: Mapping[str, str], places: Mapping[str, str]) -> None:
     """Store and index each named step, so that later ones plan against real tables."""
     for name, sql in steps.items():
+        _check_name(name, places.get(name))
         sandbox.make(name, sql, places.get(name))
         sandbox.index(name)
+
+
+def _check_name(name: str, place: str | None) -> None:
+    """Refuse what the check of a rule refuses, however the rule got here."""
+    if problem := taken(name):
+        raise DecloakError(f"{shown(name)} {problem}", place, "choose another name")
 
 
 def derive(sandbox: Sandbox, sql: str, columns: Sequence[str], place: str | None) -> list[Derived]:
@@ -40,6 +48,7 @@ def fixpoint(
 
     `repeat` may read `last_round` (semi-naive: only what is new) and the relation itself (all so far).
     """
+    _check_name(relation, places.get("start"))
     chosen = ", ".join(quoted(column) for column in columns)
     sandbox.fill(relation, columns, ())
     _round(sandbox, start, chosen, relation, places.get("start"))

@@ -21,7 +21,7 @@ from decloak.store.inserting import insert, insert_numbered, insert_rows, item_n
 from decloak.store.releases import generalised_numbers
 from decloak.store.transactions import dataset_of, extent
 
-__all__ = ["STORED_TABLES", "read_distances", "write_scoring"]
+__all__ = ["STORED_TABLES", "read_contexts", "read_distances", "read_items", "write_scoring"]
 
 ARRAY = "scoring_array"
 
@@ -101,7 +101,7 @@ def read_distances(connection: sqlite3.Connection, scoring: int) -> list[Floats]
     ]
 
 
-def _show(connection: sqlite3.Connection, scoring: int, into: str) -> None:
+def _show(connection: sqlite3.Connection, scoring: int) -> None:
     """Make the rows of cells and of contexts."""
     distances = read_distances(connection, scoring)
     rows = connection.execute("select id from distance_table where scoring = ? order by number", (scoring,))
@@ -112,12 +112,12 @@ def _show(connection: sqlite3.Connection, scoring: int, into: str) -> None:
     # SQLite reads NaN as null: no score.
     lines = ((n, row, line) for n, d in tables for row, line in enumerate(d.tolist()))
     cells = ((n, row, col, d) for n, row, line in lines for col, d in enumerate(line))
-    insert_rows(connection, f"{into}cell (distance_table, row, col, d)", cells)
+    insert_rows(connection, "cell (distance_table, row, col, d)", cells)
     places = [(n, row) for n, d in tables for row in range(len(d))]
-    insert_rows(connection, f"{into}context (distance_table, row, item)", _contexts(connection, scoring, places))
+    insert_rows(connection, "context (distance_table, row, item)", read_contexts(connection, scoring, places))
 
 
-def _contexts(
+def read_contexts(
     connection: sqlite3.Connection, scoring: int, places: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int, int]]:
     """Each table and row with an item of its context, as the store orders them."""
@@ -133,6 +133,15 @@ def _contexts(
         yield *places[place], item
 
 
+def read_items(connection: sqlite3.Connection, scoring: int) -> set[int]:
+    """Return the items of all contexts and columns."""
+    columns = connection.execute(
+        "select k.item from distance_table t join distance_col k on k.distance_table = t.id where t.scoring = ?",
+        (scoring,),
+    )
+    return {item for (item,) in columns}.union(read_numbers(connection, scoring, "context_items", ARRAY).tolist())
+
+
 STORED_TABLES = Bulk(
     owner="scoring",
     extent="scoring_extent",
@@ -146,11 +155,5 @@ STORED_TABLES = Bulk(
     tables=("cell", "context"),
     of_run="select a.scoring from run_attack r join attack a on a.id = r.attack where r.run = ?1 and a.scoring > 0",
     show=_show,
-    lent={
-        "cell": "(distance_table integer, row integer, col integer, d real, "
-        "primary key (distance_table, row, col)) without rowid",
-        "context": "(distance_table integer, row integer, item integer, "
-        "primary key (distance_table, row, item)) without rowid",
-    },
 )
 """The cells of distance tables, and the contexts of their rows."""

@@ -5,11 +5,11 @@ import sqlite3
 from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError
-from decloak.store.relations import Scope
+from decloak.store.relations import NODES, Scope
 from decloak.store.sandbox import quoted
 
 __all__ = [
-    "NAMED", "FindingOrigin", "JudgedCell", "ScoredItem", "anchor_scores", "attackable", "cells_named", "contexts",
+    "FindingOrigin", "JudgedCell", "ScoredItem", "anchor_scores", "attackable", "cells_named", "contexts",
     "fact", "facts_sql", "find_finding", "finding_sentences", "node_name", "reason_sentence", "rule_text",
     "strikes_named",
 ]  # fmt: skip
@@ -134,13 +134,9 @@ def facts_sql(relation: str) -> str:
     return f"(select f.round, x.* from {quoted(f'found_{relation}')} x join finding f on f.id = x.finding)"
 
 
-NAMED = {"item": "name", "txn": "label"}
-"""Columns that hold the number of a node, and the column of its table that names it."""
-
-
 def node_name(connection: sqlite3.Connection, kind: str, number: Any) -> Any:
-    """The name of an item or a transaction; what is no number of one stays as it is."""
-    row = connection.execute(f"select {NAMED[kind]} from {kind} where id = ?", (number,)).fetchone()
+    """The name of a node, of the kinds that `NODES` lists; a number that no node has stays as it is."""
+    row = connection.execute(f"select {NODES[kind]} from {kind} where id = ?", (number,)).fetchone()
     return number if row is None else row[0]
 
 

@@ -2,19 +2,18 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from decloak.errors import DecloakError
 from decloak.store.derivation import Derived
 from decloak.store.inserting import insert, insert_numbered
 from decloak.store.relations import Derives
-from decloak.store.sandbox import Sandbox, quoted
+from decloak.store.sandbox import quoted
 
 __all__ = [
     "START",
-    "show_facts",
-    "show_struck",
+    "read_facts",
     "write_attack",
     "write_facts",
     "write_rule",
@@ -137,28 +136,11 @@ def write_start(connection: sqlite3.Connection, rule: str, weigh: str) -> None:
     )
 
 
-def show_facts(sandbox: Sandbox, attack: int, derives: Derives) -> None:
-    """Let a rule read the facts that an earlier attack derived.
-
-    The last condition of this query, and of the others that show findings, holds always. It is there to read a column
-    that is no rowid: of a table whose rowid alone is read, SQLite forgets that a view of ours did the reading, and the
-    sandbox would refuse it.
-    """
+def read_facts(connection: sqlite3.Connection, attack: int, derives: Derives) -> Iterator[tuple[Any, ...]]:
+    """Read the facts that an attack derived, in the order in which it found them."""
     chosen = ", ".join(f"x.{quoted(column)}" for column in derives.columns)
-    sandbox.show(
-        derives.name,
-        derives.columns,
-        f"select {chosen} from main.finding f join main.{quoted(f'found_{derives.name}')} x on x.finding = f.id "
-        f"where f.attack = {int(attack)} and typeof(x.{quoted(derives.columns[0])}) <> ''",
-    )
-
-
-def show_struck(sandbox: Sandbox, attack: int, derives: Derives) -> None:
-    """Let a rule read the cells that an earlier attack struck."""
-    sandbox.show(
-        derives.name,
-        derives.columns,
-        'select t.number as "table", s.row, s.col, f.round from main.finding f '
-        "join main.struck s on s.finding = f.id join main.distance_table t on t.id = s.distance_table "
-        f"where f.attack = {int(attack)} and t.number >= 0",
+    return connection.execute(
+        f"select {chosen} from finding f join {quoted(f'found_{derives.name}')} x on x.finding = f.id "
+        "where f.attack = ? order by f.id",
+        (attack,),
     )

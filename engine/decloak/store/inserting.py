@@ -1,7 +1,7 @@
 """What every writer of the store begins with: whether a stage is there, the numbers of items and of new rows."""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import chain, islice
 from typing import Any
@@ -9,7 +9,16 @@ from typing import Any
 from decloak.store.opening import Store
 from decloak.store.sandbox import quoted
 
-__all__ = ["find", "finished", "insert", "insert_numbered", "insert_rows", "item_numbers", "next_number"]
+__all__ = [
+    "find",
+    "finished",
+    "insert",
+    "insert_numbered",
+    "insert_rows",
+    "item_numbers",
+    "next_number",
+    "numbers_by_name",
+]
 
 _STAGES = {"dataset", "release", "relatedness", "scoring", "attack", "attacker", "measurement", "run", "rule"}
 
@@ -43,15 +52,20 @@ def item_numbers(connection: sqlite3.Connection, names: Iterable[str]) -> dict[s
 
 
 def _number_new(connection: sqlite3.Connection, names: Sequence[str]) -> None:
-    if not names:
-        return
-    taken = {number for (number,) in connection.execute("select id from item")}
+    if names:
+        taken = {number for (number,) in connection.execute("select id from item")}
+        numbered = ((number, name) for name, number in numbers_by_name(names, taken))
+        connection.executemany("insert into item (id, name) values (?, ?)", numbered)
+
+
+def numbers_by_name(names: Iterable[str], taken: set[int]) -> Iterator[tuple[str, int]]:
+    """Give each name, in order, the number that its letters make, or the next that is not in `taken`."""
     for name in names:
         number = int.from_bytes(sha256(name.encode("utf-8", "surrogatepass")).digest()[:4], "big") >> 1
         while number in taken:  # of a hundred thousand names, two or three
             number = (number + 1) % (1 << 31)
         taken.add(number)
-        connection.execute("insert into item (id, name) values (?, ?)", (number, name))
+        yield name, number
 
 
 def insert(connection: sqlite3.Connection, table: str, **columns: Any) -> int:

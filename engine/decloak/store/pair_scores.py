@@ -19,7 +19,7 @@ from decloak.store.arrays import damaged, read_floats, read_numbers, write_array
 from decloak.store.bulk import PENDING, Bulk
 from decloak.store.inserting import insert, insert_rows, item_numbers
 
-__all__ = ["STORED_PAIRS", "read_pair_scores", "write_relatedness"]
+__all__ = ["STORED_PAIRS", "read_items", "read_pair_scores", "read_pairs", "write_relatedness"]
 
 ARRAY = "relatedness_array"
 
@@ -61,7 +61,13 @@ def _keep_pairs(connection: sqlite3.Connection, relatedness: int, pairs: _Pairs)
     insert(connection, "relatedness_extent", relatedness=relatedness, pairs=len(order), pending=PENDING)
 
 
-def _read_pairs(connection: sqlite3.Connection, relatedness: int) -> _Pairs:
+def read_items(connection: sqlite3.Connection, relatedness: int) -> list[int]:
+    """Return the items that have scores."""
+    return list(read_numbers(connection, relatedness, "items", ARRAY).tolist())
+
+
+def read_pairs(connection: sqlite3.Connection, relatedness: int) -> _Pairs:
+    """Return the context item and the other item of each pair by number, ascending, and its score."""
     items, a, b = (read_numbers(connection, relatedness, name, ARRAY) for name in ("items", "a", "b"))
     scores = read_floats(connection, relatedness, "scores", ARRAY)
     row = connection.execute("select pairs from relatedness_extent where relatedness = ?", (relatedness,)).fetchone()
@@ -75,7 +81,7 @@ def _read_pairs(connection: sqlite3.Connection, relatedness: int) -> _Pairs:
 
 def read_pair_scores(connection: sqlite3.Connection, relatedness: int) -> dict[tuple[str, str], float | None]:
     """The scores of pairs: context item, member."""
-    pairs = _read_pairs(connection, relatedness)
+    pairs = read_pairs(connection, relatedness)
     names = dict(connection.execute("select id, name from item"))
     scores = [None if math.isnan(score) else score for score in pairs.scores.tolist()]
     try:
@@ -85,10 +91,10 @@ def read_pair_scores(connection: sqlite3.Connection, relatedness: int) -> dict[t
         raise damaged(relatedness, "items", ARRAY) from None
 
 
-def _show(connection: sqlite3.Connection, relatedness: int, into: str) -> None:
-    columns = (column.tolist() for column in _read_pairs(connection, relatedness))  # SQLite reads NaN as null
+def _show(connection: sqlite3.Connection, relatedness: int) -> None:
+    columns = (column.tolist() for column in read_pairs(connection, relatedness))  # SQLite reads NaN as null
     rows = zip(repeat(relatedness), *columns, strict=False)
-    insert_rows(connection, f"{into}related (relatedness, a, b, score)", rows)
+    insert_rows(connection, "related (relatedness, a, b, score)", rows)
 
 
 STORED_PAIRS = Bulk(
@@ -104,9 +110,5 @@ STORED_PAIRS = Bulk(
         "where r.run = ?1 and s.relatedness > 0"
     ),
     show=_show,
-    lent={
-        "related": "(relatedness integer, a integer, b integer, score real, primary key (relatedness, a, b)) "
-        "without rowid",
-    },
 )
 """The scores of pairs of items."""

@@ -1,28 +1,26 @@
-"""The connection attack rules run on: it sees the relations of one release and nothing else.
+"""The connection that the SQL of rules runs on: a database of the attacker's, and nothing else.
 
-The file is opened read-only. A relation is a temporary view over a second view with a random name; the authorizer
-lets only those random names touch the store's tables, so neither `main.txn` nor a common table expression that
-borrows a relation's name reaches anything. Tables named truth_*, ATTACH, PRAGMA, writes and extension loading are
-refused by the same authorizer, with the reason kept for the error.
+`store/attackers_database.py` fills the database with the relations that one rule reads. Nothing of the store is in it.
+The authorizer is the second line of defence. It refuses relations that the rule does not name where it is checked,
+ATTACH, PRAGMA, writes and extension loading, and keeps the reason for the error.
 
-None of this ends one long step of SQLite's machine, inside of which nobody is asked: SQL of strangers runs in a process
-of its own (`sandbox_guard`), where a sandbox of this class does the same things.
+The authorizer cannot end one long step of SQLite's machine. SQL of strangers therefore runs in a process of its own
+(`sandbox_guard`), where a sandbox of this class does the same things.
 """
 
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from decloak.errors import DecloakError, nearest, shown
-from decloak.store.bulk import LENT
-from decloak.store.opening import connect_readonly
-from decloak.store.relations import RELATIONS, Scope, lent
+from decloak.store.opening import add_functions
+from decloak.store.relations import RELATIONS, taken
 
-__all__ = ["Sandbox", "explained", "is_denied", "quoted"]
+__all__ = ["Sandbox", "attackers_file", "explained", "is_denied", "quoted"]
 
 _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE}
 _VERBS = ("ATTACH", "DETACH", "PRAGMA", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER", "TRANSACTION")
@@ -47,9 +45,6 @@ _MOST_PAGES, _MOST_ROWS = 250_000, 10_000_000
 without rows), pages of temporary tables (1 GB), rows of a result that are all held at once."""
 
 
-Lend = Callable[[sqlite3.Connection], Collection[str]]
-
-
 def is_denied(error: Exception) -> bool:
     """Whether an authorizer has denied something, be it by an exception of its own."""
     code = getattr(error, "sqlite_errorcode", None)
@@ -63,74 +58,69 @@ def quoted(name: str) -> str:
 class Sandbox:
     """A guarded connection; `select`, `make` and `extend` are all a rule's SQL ever goes through."""
 
-    def __init__(self, connection: sqlite3.Connection, scope: Scope | None = None, lend: Lend | None = None) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, relations: Iterable[str] = (), most_steps: int | None = None
+    ) -> None:
         self._connection = connection
-        self._steps, self._most_steps = 0, _MOST_STEPS if scope else _MOST_STEPS_EMPTY
-        self._doors: set[str] = set()
-        self._names: set[str] = set()
-        self._shown: set[str] = set()
+        self._steps, self._most_steps = 0, _MOST_STEPS if most_steps is None else most_steps
+        self._shows: dict[str, str] = {}
+        self._names = {name.lower() for name in relations}
         self._own: str | None = None
         self._trusted = False
         self._refusal: str | None = None
         self.read: set[str] = set()
+        add_functions(connection)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         self._foreign = _names_in(connection)
         connection.execute("pragma temp_store = memory")
         connection.execute(f"pragma temp.max_page_count = {_MOST_PAGES}")
-        lending = () if lend is None else lend(connection)
         connection.set_progress_handler(self._step, _STRIDE)
         connection.set_authorizer(self._authorize)
-        if scope is not None:
-            for name, relation in RELATIONS.items():
-                self.show(name, relation.columns, scope.narrow(lent(relation.sql, lending, f"temp.{LENT}")))
 
     @classmethod
-    def of(cls, path: str | Path, scope: Scope, lend: Lend | None = None) -> "Sandbox":
-        """Open a store for rules; `lend` makes rows that it lacks, and says of which tables."""
-        return cls(connect_readonly(path), scope, lend)
+    def of(cls, path: str | Path, relations: Iterable[str]) -> "Sandbox":
+        """Open a file that is an attacker's database; the rule may read these relations of it."""
+        return cls(attackers_file(path), relations)
 
     @classmethod
     def empty(cls, relations: Mapping[str, Sequence[str]]) -> "Sandbox":
-        """Open a store of nothing, where rules are checked and tested: relations with columns, no rows."""
-        sandbox = cls(sqlite3.connect(":memory:", isolation_level=None))
+        """Open a database where rules are checked and tested: relations with columns, no rows.
+
+        Each relation is a view over a table with a random name. SQLite tells the authorizer of every view that a
+        statement names, but nothing of a table of which only joined columns are read.
+        """
+        connection = sqlite3.connect(":memory:", isolation_level=None)
+        shows = {}
         for name, columns in relations.items():
-            nothing = ", ".join(f"null as {quoted(column)}" for column in columns)
-            sandbox.show(name, columns, f"select {nothing} where false")
+            door, chosen = f"_{os.urandom(16).hex()}", ", ".join(map(quoted, columns))
+            connection.execute(f"create table {door} ({chosen})")
+            connection.execute(f"create view {quoted(name)} as select {chosen} from {door}")
+            shows[door] = name
+        sandbox = cls(connection, relations, _MOST_STEPS_EMPTY)
+        sandbox._shows = shows
         return sandbox
 
-    def show(self, name: str, columns: Iterable[str], sql: str) -> None:
-        """Let rules read `name`, which our own SQL over the store defines."""
-        door = f"_{os.urandom(16).hex()}"
-        chosen = ", ".join(quoted(column) for column in columns)
-        with self._ours():
-            self._connection.execute(f"create temp view {door} as {sql}")
-            self._connection.execute(f"create temp view {quoted(name)} as select {chosen} from {door}")
-        self._doors.add(door)
-        self._names.add(name)
-        self._shown.add(name)
-
     def fill(self, name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Let rules read `name`, a table of rows given here."""
-        self._drop(name)
+        """Let rules read `name` with the rows given here: a relation of an empty sandbox, or a table beside them."""
+        door = next((door for door, shown_as in self._shows.items() if shown_as == name), None)
+        into = door or f"temp.{quoted(name)}"
+        listed = ", ".join(map(quoted, columns))
         with self._ours():
-            self._connection.execute(
-                f"create temp table {quoted(name)} ({', '.join(quoted(column) for column in columns)})"
-            )
+            if door is not None:
+                self._connection.execute(f"delete from {into}")
+            else:
+                self._connection.execute(f"drop table if exists {into}")
+                self._connection.execute(f"create table {into} ({listed})")
             marks = ", ".join("?" * len(columns))
-            self._connection.executemany(f"insert into temp.{quoted(name)} values ({marks})", rows)
+            self._connection.executemany(f"insert into {into} ({listed}) values ({marks})", rows)
         self._names.add(name)
 
     def keep(self, name: str, sql: str) -> None:
         """Let rules read `name`, a table of the rows of our own SQL; it replaces the last of that name."""
-        self._drop(name)
+        self.engine(f"drop table if exists temp.{quoted(name)}")
         self.engine(f"create temp table {quoted(name)} as {sql}")
         self._names.add(name)
-
-    def _drop(self, name: str) -> None:
-        kind = "view" if name in self._shown else "table"
-        self.engine(f"drop {kind} if exists temp.{quoted(name)}")
-        self._shown.discard(name)
 
     def select(self, sql: str, place: str | None = None) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """Run a rule's SELECT; return its column names and rows."""
@@ -236,7 +226,7 @@ class Sandbox:
         if self._trusted or action in _READS:
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_READ:
-            return self._reading((name or "").lower(), where, by)
+            return self._reading((name or "").lower(), where)
         if action == sqlite3.SQLITE_FUNCTION:
             return self._calling((detail or "").lower())
         # To make a table SQLite writes its own list of them as well.
@@ -246,24 +236,18 @@ class Sandbox:
             return self._refuse("a rule may not call a table-valued function such as json_each")
         return self._refuse(f"a rule may not {_ACTIONS.get(action, 'do that')} {shown(name) if name else ''}".rstrip())
 
-    def _reading(self, table: str, where: str | None, by: str | None) -> int:
-        if table in self._doors and by is not None:
-            self.read.add(by.lower())  # of a table joined by USING nothing else is told, unless more of it is read
-        if by in self._doors or table in self._doors:
+    def _reading(self, table: str, where: str | None) -> int:
+        if table in self._shows:
+            self.read.add(self._shows[table])
             return sqlite3.SQLITE_OK
-        if where is None and table in self._names:
-            where = "temp"  # count(*) reads no column: SQLite then tells the name as written, and temp comes first
-        if where is None and table not in self._foreign and not table.startswith(_BUILT_IN):
-            return sqlite3.SQLITE_OK  # no table has the name, so that the SQL gives it to a select of its own
-        if where == "temp" and table != "sqlite_temp_master":
+        if where in ("temp", "main", None) and table in self._names:
             self.read.add(table)
             return sqlite3.SQLITE_OK
+        if where is None and table not in self._foreign and not table.startswith(_BUILT_IN):
+            return sqlite3.SQLITE_OK  # no table has the name, so that the SQL gives it to a select of its own
         if table == "sqlite_temp_master" and self._own is not None:
             return sqlite3.SQLITE_OK
-        for name in (table, (by or "").lower()):
-            if name.startswith("truth_"):
-                return self._refuse(_hidden(name))
-        return self._refuse(f"a rule may not read {shown(table)} of the store itself")
+        return self._refuse(_hidden(table))
 
     def _calling(self, function: str) -> int:
         if function in _REFUSED:
@@ -277,14 +261,21 @@ class Sandbox:
         return sqlite3.SQLITE_DENY
 
 
+def attackers_file(path: str | Path) -> sqlite3.Connection:
+    """Open a file that is an attacker's database for reading; nobody writes to it meanwhile."""
+    return sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None)
+
+
 def _names_in(connection: sqlite3.Connection) -> frozenset[str]:
-    """What a name without a schema may mean beside the relations: tables of the store, functions that are tables."""
+    """The names without a schema that have a meaning: tables, and functions that are tables."""
     tables = "select name from main.sqlite_master union all select name from pragma_module_list"
     return frozenset(name.lower() for (name,) in connection.execute(tables))
 
 
 def _hidden(table: str) -> str:
-    return f"a rule may not read {shown(table)}: only the evaluator knows the truth"
+    if table.startswith("truth_"):
+        return f"a rule may not read {shown(table)}: only the evaluator knows the truth"
+    return f"a rule may not read {shown(table)} of the store itself"
 
 
 def explained(error: Exception, place: str | None) -> DecloakError:
@@ -296,8 +287,8 @@ def explained(error: Exception, place: str | None) -> DecloakError:
     if text.startswith("cannot modify "):  # a relation is a view, which no authorizer is asked about
         return DecloakError("a rule may not write into a relation", place, _ONE_SELECT)
     if text.startswith("no such table: "):
-        table = text.removeprefix("no such table: ").removeprefix("main.")
-        if table.lower().startswith("truth_"):
+        table = text.removeprefix("no such table: ").lower().removeprefix("main.").removeprefix("temp.")
+        if table not in RELATIONS and taken(table):
             return DecloakError(_hidden(table), place, _ONE_SELECT)
         hint = nearest(table, RELATIONS) or f"relations are {', '.join(RELATIONS)}"
     elif "one statement at a time" in text or "syntax error" in text:

@@ -19,7 +19,6 @@ from typing import Any, NoReturn
 from decloak.errors import DecloakError, shown
 from decloak.store import sandbox_frames as frames
 from decloak.store.opening import connect_readonly
-from decloak.store.relations import Scope
 from decloak.store.sandbox import Sandbox, explained
 
 __all__ = ["serve"]
@@ -147,8 +146,7 @@ def _held_by(column: Sequence[Any]) -> int:
 
 def _opened(call: str, *arguments: Any) -> Sandbox:
     if call == "of":
-        path, scope = arguments
-        return Sandbox.of(path, Scope(*scope))
+        return Sandbox.of(*arguments)
     return Sandbox.empty(*arguments or ({},))
 
 
@@ -183,7 +181,6 @@ def _explaining() -> Iterator[None]:
 
 
 _CALLS: dict[str, Callable[..., Any]] = {
-    "show": Sandbox.show,
     "fill": Sandbox.fill,
     "keep": Sandbox.keep,
     "columns": Sandbox.columns,

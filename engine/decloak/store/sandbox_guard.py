@@ -6,18 +6,21 @@ when decloak is asked to end.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
-from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 from decloak.errors import DecloakError
-from decloak.store.relations import Scope
+from decloak.store.opening import unusable
 from decloak.store.sandbox import Sandbox
 from decloak.store.sandbox_process import Limits, Process, Statement
+
+if TYPE_CHECKING:  # it imports numpy, which rules are listed and checked without
+    from decloak.store.attackers_database import AttackersDatabase, Earlier
 
 __all__ = ["GuardedSandbox", "ask", "empty_sandbox", "forget_processes", "one_process", "open_sandbox"]
 
@@ -26,23 +29,35 @@ _SECONDS_EMPTY = 10
 
 
 def open_sandbox(
-    path: str | Path, scope: Scope, stranger: str | None, *, lends: Mapping[str, Sequence[int]] | None = None
+    database: "AttackersDatabase", relations: Collection[str], earlier: Sequence["Earlier"], stranger: str | None
 ) -> Sandbox:
-    """Open a store for a rule; `stranger` is what errors call it, None when it came with decloak.
+    """Open the attacker's database for a rule that reads these relations, and those of earlier attacks.
 
-    Rows that the store lacks of what it `lends`, by what that is of, are made for the while; a stranger sees those of
-    the store alone.
+    `stranger` is what errors call the rule, None when it came with decloak. The process of a stranger's rule is given a
+    file with the database. The file is gone once the process has opened it.
     """
+    names = [*relations, *(one.derives.name for one in earlier)]
     if stranger is None:
-        return Sandbox.of(path, scope, partial(_lend, owners=lends) if lends else None)
+        connection = sqlite3.connect(":memory:", isolation_level=None)
+        database.write(connection, relations, earlier)
+        return Sandbox(connection, names)
     limits = Limits.current()
-    return GuardedSandbox(stranger, limits, limits.seconds, "of", str(path), scope)
+    with TemporaryDirectory(prefix="decloak-", ignore_cleanup_errors=True) as folder:
+        file = Path(folder) / "attacker.db"
+        with closing(_made(file)) as connection:
+            database.write(connection, relations, earlier)
+        return GuardedSandbox(stranger, limits, limits.seconds, "of", str(file), names)
 
 
-def _lend(connection: sqlite3.Connection, owners: Mapping[str, Sequence[int]]) -> frozenset[str]:
-    from decloak.store.showing import lend  # arrays, which SQL needs not
-
-    return lend(connection, owners)
+def _made(file: Path) -> sqlite3.Connection:
+    """Make an empty database in a file that nobody else has, and that need not outlast this process."""
+    try:
+        connection = sqlite3.connect(file, isolation_level=None)
+    except sqlite3.OperationalError as error:
+        raise unusable(error) from None
+    connection.execute("pragma journal_mode = off")
+    connection.execute("pragma synchronous = off")
+    return connection
 
 
 def empty_sandbox(relations: Mapping[str, Sequence[str]], stranger: str | None) -> Sandbox:
@@ -61,7 +76,7 @@ def ask(path: str | Path, sql: str, *, held: bool) -> Iterator[tuple[tuple[str, 
     process = Process(limits)
     try:
         statement = Statement(None, limits, limits.seconds, None, held)
-        answer = process.answer(statement, "ask", str(path), sql)
+        answer = process.answer(statement, "ask", str(Path(path).absolute()), sql)
         columns: tuple[str, ...] = next(answer)
         yield columns, chain.from_iterable(answer)
     finally:
@@ -117,9 +132,6 @@ class GuardedSandbox(Sandbox):
             self._process.end()
             raise
 
-    def show(self, name: str, columns: Iterable[str], sql: str) -> None:
-        self._value("show", name, list(columns), sql)
-
     def fill(self, name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         self._value("fill", name, list(columns), list(rows))
 
@@ -127,14 +139,14 @@ class GuardedSandbox(Sandbox):
         self._value("keep", name, sql)
 
     def stream(self, sql: str, place: str | None = None) -> tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]:
-        answer = self._answer("select", sql, place, place=place)
+        answer = self._answer("select", sql, place=place)
         return next(answer), chain.from_iterable(answer)
 
     def columns(self, sql: str, place: str | None = None) -> tuple[str, ...]:
-        return tuple(self._value("columns", sql, place, place=place))
+        return tuple(self._value("columns", sql, place=place))
 
     def make(self, name: str, sql: str, place: str | None = None) -> None:
-        self._value("make", name, sql, place, place=place)
+        self._value("make", name, sql, place=place)
 
     def index(self, name: str) -> None:
         self._value("index", name)
@@ -160,7 +172,10 @@ class GuardedSandbox(Sandbox):
         return self._last
 
     def _answer(self, call: str, *arguments: Any, place: str | None = None) -> Iterator[Any]:
-        """Columns and lists of rows; a step of the engine counts to the place of the rule's step before it."""
+        """Columns and lists of rows; a step of the engine counts to the place of the rule's step before it.
+
+        The process is not told the place, which has the name of a file.
+        """
         if place is not None:
             self._statement = self._statement._replace(place=place)
         last = yield from self._process.answer(self._statement, call, *arguments)

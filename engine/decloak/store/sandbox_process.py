@@ -20,6 +20,9 @@ _START = (
     "import sys; sys.path.append(sys.argv[1]); from decloak.store import sandbox_child as c; c.serve(int(sys.argv[2]))"
 )
 
+_PASSED = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "SQLITE_TMPDIR", "TMPDIR", "TEMP", "TMP")
+"""What of the environment the process gets: where libraries are, and where a user's question may spill to."""
+
 
 class Limits(NamedTuple):
     """What SQL of strangers may take: seconds of the processor's time for a statement, megabytes in all."""
@@ -101,7 +104,8 @@ class Process:
         self.limits = limits
         engine = str(Path(__file__).parents[2])
         # Alone in its group, so that a Ctrl-C of the terminal comes here and not to it; -I and -S, so that nothing in
-        # the folder decloak works in, in the environment or in site-packages is imported.
+        # the folder decloak works in, in the environment or in site-packages is imported. Neither that folder nor the
+        # environment is handed on: both may name the store.
         flags = ["-I", "-S", "-X", f"utf8={sys.flags.utf8_mode}"]
         try:
             self._popen = subprocess.Popen(
@@ -109,7 +113,8 @@ class Process:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=None if os.environ.get("DECLOAK_DEBUG") else subprocess.DEVNULL,
-                env={**os.environ, "MALLOC_ARENA_MAX": "1"},
+                cwd=Path(engine).anchor,
+                env={name: os.environ[name] for name in _PASSED if name in os.environ} | {"MALLOC_ARENA_MAX": "1"},
                 process_group=0,
             )
         except OSError as error:

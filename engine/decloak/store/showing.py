@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from decloak.store.assigned import STORED_ASSIGNED
-from decloak.store.bulk import Bulk, lend_rows, make_rows, pending_owners, rows_of, rows_of_all
+from decloak.store.bulk import Bulk, make_rows, pending_owners, rows_of, rows_of_all
 from decloak.store.distance_tables import STORED_TABLES
 from decloak.store.opening import Store, connect_readonly, open_store
 from decloak.store.pair_scores import STORED_PAIRS
@@ -14,7 +14,7 @@ from decloak.store.sandbox import is_denied
 from decloak.store.strikes import STORED_STRIKES
 from decloak.store.transactions import STORED_TRANSACTIONS
 
-__all__ = ["BULK", "USUAL_ROWS", "lend", "show", "show_all", "show_if_usual", "show_named", "show_run"]
+__all__ = ["BULK", "USUAL_ROWS", "show", "show_all", "show_if_usual", "show_named", "show_run"]
 
 USUAL_ROWS = 2_000_000
 """Rows of a store of usual size: they are made when a run ends."""
@@ -35,11 +35,6 @@ def _show_missing(store: Store, is_wanted: Callable[[Bulk, int], bool] = lambda 
         with store.stage(checked=False):
             for bulk, numbers in missing.items():
                 make_rows(connection, bulk, numbers)
-
-
-def lend(connection: sqlite3.Connection, owners: Mapping[str, Iterable[int]]) -> frozenset[str]:
-    """Make the rows of owners in temporary tables, where some are missing; the tables that are to be read so."""
-    return frozenset[str]().union(*(lend_rows(connection, bulk, owners.get(bulk.owner, ())) for bulk in BULK))
 
 
 def _is_whole(connection: sqlite3.Connection) -> bool:

@@ -10,7 +10,7 @@ Findings are numbered in order from `first` on, whether rows show them or not.
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from decloak.store.inserting import insert, insert_rows, next_number
 
 __all__ = [
     "GROUPS", "STORED_STRIKES", "GatheredStrikes", "Strikes", "TableStrikes", "findings_count", "gathered",
-    "read_strikes", "write_strikes",
+    "read_strikes", "read_struck", "write_strikes",
 ]  # fmt: skip
 
 GROUPS = ("table", "row", "column")
@@ -128,6 +128,24 @@ def read_strikes(connection: sqlite3.Connection, attack: int) -> Strikes | None:
     return strikes
 
 
+def read_struck(connection: sqlite3.Connection, attack: int) -> Iterator[tuple[int, int, int, int]]:
+    """Read the cells that an attack struck: number of the table in its scoring, row, column and round."""
+    strikes = read_strikes(connection, attack)
+    if strikes is None:
+        return
+    tables = dict(
+        connection.execute(
+            "select t.id, t.number from attack a join distance_table t on t.scoring = a.scoring where a.id = ?",
+            (attack,),
+        ).fetchall()
+    )
+    columns = (strikes.tables, strikes.rows, strikes.cols, strikes.rounds)
+    for table, *cell in zip(*(column.tolist() for column in columns), strict=True):
+        if table not in tables:
+            raise damaged(attack, "tables", "attack_array")
+        yield tables[table], *cell
+
+
 def findings_count(connection: sqlite3.Connection, attack: int) -> int:
     row = connection.execute(
         "select findings from attack_extent where attack = ?1 union all "
@@ -139,22 +157,22 @@ def findings_count(connection: sqlite3.Connection, attack: int) -> int:
     return int(row[0])
 
 
-def _show(connection: sqlite3.Connection, attack: int, into: str) -> None:
+def _show(connection: sqlite3.Connection, attack: int) -> None:
     strikes = read_strikes(connection, attack)
     assert strikes is not None
     (first,) = connection.execute("select first from attack_extent where attack = ?", (attack,)).fetchone()
     numbers = range(first, first + len(strikes.tables))
     rounds = zip(numbers, (attack for _ in numbers), strikes.rounds.tolist(), strict=True)
-    insert_rows(connection, f"{into}finding (id, attack, round)", rounds)
+    insert_rows(connection, "finding (id, attack, round)", rounds)
     groups = [GROUPS[group] for group in strikes.groups.tolist()]
     struck = (strikes.tables, strikes.rows, strikes.cols)
     told = (strikes.suspicions, strikes.thresholds, strikes.weights)  # SQLite reads NaN as null
     columns = (numbers, *(column.tolist() for column in struck), groups, *(column.tolist() for column in told))
     names = 'struck (finding, distance_table, row, col, "group", suspicion, threshold, weight)'
-    insert_rows(connection, f"{into}{names}", zip(*columns, strict=True))
+    insert_rows(connection, names, zip(*columns, strict=True))
     spared = [column.tolist() for column in strikes[_STRUCK:]]
     names = "spared (attack, distance_table, row, col, weight)"
-    insert_rows(connection, f"{into}{names}", zip((attack for _ in spared[0]), *spared, strict=True))
+    insert_rows(connection, names, zip((attack for _ in spared[0]), *spared, strict=True))
 
 
 STORED_STRIKES = Bulk(

@@ -25,8 +25,8 @@ from decloak.store.bulk import PENDING, Bulk
 from decloak.store.inserting import insert, insert_rows, next_number
 
 __all__ = [
-    "STORED_TRANSACTIONS", "Extent", "StoredTransactions", "dataset_of", "extent", "read_marked", "read_origin_places",
-    "read_transactions", "write_marked", "write_origin_places", "write_transactions",
+    "STORED_TRANSACTIONS", "Extent", "StoredTransactions", "dataset_of", "element_rows", "extent", "read_marked",
+    "read_origin_places", "read_transactions", "write_marked", "write_origin_places", "write_transactions",
 ]  # fmt: skip
 
 BLOCK = 1 << 18
@@ -130,7 +130,7 @@ def read_marked(connection: sqlite3.Connection, dataset: int) -> NDArray[Any]:
     return np.zeros((0, 2), np.int64) if marked is None else marked.astype(np.int64).reshape(-1, 2)
 
 
-def _show(connection: sqlite3.Connection, dataset: int, into: str) -> None:
+def _show(connection: sqlite3.Connection, dataset: int) -> None:
     """Make the rows of transactions and of what is in them."""
     first = extent(connection, dataset).first
     stored = read_transactions(connection, dataset)
@@ -141,14 +141,10 @@ def _show(connection: sqlite3.Connection, dataset: int, into: str) -> None:
         places = range(begin, begin + len(labels))
         numbers = range(first + begin, first + begin + len(labels))
         txns = ((number, dataset, place, label) for number, place, label in zip(numbers, places, labels, strict=True))
-        insert_rows(connection, f"{into}txn (id, dataset, position, label)", txns)
-        for table, shown in _elements(rows, elements, first, block):
-            insert_rows(connection, f"{into}{table}", shown)
-
-
-def _show_more(connection: sqlite3.Connection, dataset: int) -> None:
+        insert_rows(connection, "txn (id, dataset, position, label)", txns)
+        for table, shown in element_rows(rows, elements, first, block):
+            insert_rows(connection, table, shown)
     _show_clusters(connection, dataset)
-    first = extent(connection, dataset).first
     marked = read_marked(connection, dataset) + np.array((first, 0))
     insert_rows(connection, "truth_marked (txn, item)", marked.tolist())
     _make_origins(connection, dataset, first)
@@ -168,9 +164,10 @@ def _show_clusters(connection: sqlite3.Connection, dataset: int) -> None:
     insert_rows(connection, "cluster_row (txn, cluster, row)", rows)
 
 
-def _elements(
+def element_rows(
     rows: CodedRows[int], elements: Ints, first: int, block: slice
 ) -> Iterator[tuple[str, Iterable[tuple[int, int, int]]]]:
+    """Return the rows of contains and of published_as for a block of transactions, which are numbered from `first`."""
     start = rows.start[block.start : block.stop + 1]
     held = elements[rows.codes[start[0] : start[-1]]]
     lengths = np.diff(start)
@@ -217,13 +214,6 @@ STORED_TRANSACTIONS = Bulk(
         "select o.original from run r join truth_release o on o.release = r.release where r.id = ?1"
     ),
     show=_show,
-    show_more=_show_more,
     indexes={"contains_item": "contains (item)", "published_as_generalised": "published_as (generalised)"},
-    lent={  # typed as those of the store: SQLite goes by an index only where types are alike
-        "txn": "(id integer primary key, dataset integer, position integer, label text)",
-        "contains": "(txn integer, position integer, item integer, primary key (txn, position)) without rowid",
-        "published_as": "(txn integer, position integer, generalised integer, primary key (txn, position)) "
-        "without rowid",
-    },
 )
 """The transactions of data sets."""

@@ -27,6 +27,7 @@ from decloak.rules.model import Formula, Grid, RuleModel, Settings, Sql, TestCas
 from decloak.rules.operators.cells import ADDED, TableCells, cells_of, is_plain, with_learned
 from decloak.rules.operators.operator import Explanation, Inquiry, Operator, Result, RuleOf, Sight, Writer
 from decloak.store import evidence, findings, strikes
+from decloak.store.attackers_database import AttackersDatabase, Earlier
 from decloak.store.evidence import JudgedCell
 from decloak.store.relations import Derives
 from decloak.store.rivals import Comparison, member_comparison
@@ -158,8 +159,8 @@ class EliminateOperator(Operator[EliminateRule]):
         heeded = {"threshold": free, "ratio": rule.compiled.threshold is not None}
         return frozenset(name for name, does in heeded.items() if does)
 
-    def handed(self, rule: RuleOf[EliminateRule]) -> frozenset[str]:
-        return frozenset({"distance"} if is_plain(rule) else ())
+    def asked(self, rule: RuleOf[EliminateRule], sight: Sight) -> frozenset[str]:
+        return rule.reads - ({"distance"} if is_plain(rule) and sight.distances() is not None else frozenset())
 
     def carried(self, rule: RuleOf[EliminateRule], sight: Sight) -> Mapping[str, Any] | None:
         distances = sight.distances() if is_plain(rule) and rule.model.learn is None else None
@@ -218,8 +219,10 @@ class EliminateOperator(Operator[EliminateRule]):
         known = sum(int(done.scored.sum()) for done in result.tables.values())
         return Coverage(items, pairs, Count(known, cast(Published, sight.release()).hidden_cells))
 
-    def show(self, sandbox: Sandbox, attack: int, derives: Derives) -> None:
-        findings.show_struck(sandbox, attack, derives)
+    def earlier(
+        self, rule: RuleOf[EliminateRule], connection: sqlite3.Connection, attack: int, database: AttackersDatabase
+    ) -> Earlier:
+        return Earlier(rule.derives, strikes.read_struck(connection, attack), ["integer"] * len(self.columns))
 
     def findings_sql(self, derives: Derives) -> str:
         return "named_struck"

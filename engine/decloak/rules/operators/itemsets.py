@@ -18,7 +18,7 @@ from decloak.store.sandbox import Sandbox
 __all__ = ["ITEMSETS", "ItemsetsRule"]
 
 _SHOWN = 'select txn as "set", label as item from shown'
-"""The relation that whoever has the release in memory need not ask the store for."""
+"""The relation that whoever has the release in memory need not ask the attacker's database for."""
 
 
 class ItemsetsRule(RuleModel):
@@ -55,8 +55,8 @@ class ItemsetsOperator(Operator[ItemsetsRule]):
         bounds = {"k": rule.model.support, "m": rule.model.size}
         return frozenset(name for name, text in bounds.items() if name in text)
 
-    def handed(self, rule: RuleOf[ItemsetsRule]) -> frozenset[str]:
-        return frozenset({"shown"} if _is_shown(rule) else ())
+    def asked(self, rule: RuleOf[ItemsetsRule], sight: Sight) -> frozenset[str]:
+        return rule.reads - ({"shown"} if _is_shown(rule) and sight.shown() is not None else frozenset())
 
     def carried(self, rule: RuleOf[ItemsetsRule], sight: Sight) -> Mapping[str, Any] | None:
         shown = sight.shown() if _is_shown(rule) else None

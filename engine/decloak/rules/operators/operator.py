@@ -2,7 +2,7 @@
 
 An operator is asked in this order: `derives` and `compile` check a rule file, `heeds`, `fits`, `by_chance` and
 `by_relatedness` say what a scenario must give it, `run` attacks, its result is written, `write_views` says why in
-SQL, `show` lets other rules read the findings, `explain` and `evidence_steps` answer `decloak explain`. What stands
+SQL, `earlier` lets other rules read the findings, `explain` and `evidence_steps` answer `decloak explain`. What stands
 in the base class is what holds of rules whose findings are facts of a relation of their own.
 """
 
@@ -10,7 +10,7 @@ import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeVar, get_args
 
 from decloak.arrays import Floats
@@ -22,15 +22,16 @@ from decloak.data.disassociated import Disassociated
 from decloak.data.forms import FormName
 from decloak.data.rungs import Rung
 from decloak.digest import digest
-from decloak.errors import shown
-from decloak.rules.because import sentence_sql
+from decloak.errors import DecloakError, shown
+from decloak.rules.because import nodes_named, sentence_sql
 from decloak.rules.confidence import FACT, Confidence
 from decloak.rules.coverage import Coverage
 from decloak.rules.model import RuleModel, Settings, TestCase
 from decloak.store import evidence, findings
+from decloak.store.attackers_database import AttackersDatabase, Earlier
 from decloak.store.derivation import Derived
 from decloak.store.evidence import ScoredItem
-from decloak.store.relations import Derives
+from decloak.store.relations import NODES, Derives, taken
 from decloak.store.results import RunAttack
 from decloak.store.rivals import Comparison
 from decloak.store.sandbox import Sandbox
@@ -54,7 +55,7 @@ class Sight:
     a rule on them in. `memory` is what attacks on one release leave to each other.
     """
 
-    sandbox: Sandbox
+    sandbox: Sandbox = None  # type: ignore[assignment]  # where a rule asks no database
     release: Callable[[], Disassociated] = lambda: Disassociated(())
     scores: Callable[[], Mapping[tuple[str, str], float | None]] = dict
     closer: Closer = "smaller"
@@ -95,6 +96,10 @@ class Result(ABC):
         """Who got what, as it is read once it is written; None where it is to be read."""
         return None
 
+    def numbered(self, rule: "Rule", database: AttackersDatabase) -> "Result":
+        """The same with numbers of the store in place of those of the attacker's database."""
+        return self
+
     @abstractmethod
     def write(self, connection: sqlite3.Connection, attack: int, release: int) -> None:
         """Write it as the findings of an attack on a release, both given by number."""
@@ -114,6 +119,15 @@ class DerivedFacts(Result):
 
     derives: Derives
     facts: Sequence[Derived]
+
+    def numbered(self, rule: "Rule", database: AttackersDatabase) -> "Result":
+        rows = database.facts(rule.operator.nodes(rule), self.derives.columns, (fact.values for fact in self.facts))
+        try:
+            numbered = [Derived(fact.round, row) for fact, row in zip(self.facts, rows, strict=True)]
+        except DecloakError as error:
+            key = "derives" if rule.source.value.get("derives") else "rule"
+            raise rule.source.error((key,), error.message, error.hint) from None
+        return replace(self, facts=numbered)
 
     def write(self, connection: sqlite3.Connection, attack: int, release: int) -> None:
         findings.write_facts(connection, attack, self.derives.name, self.derives.columns, self.facts)
@@ -213,8 +227,6 @@ class Operator(ABC, Generic[ModelT]):
     """What a rule derives, under its own name."""
     fits: frozenset[FormName] = frozenset(FormName)
     """The published forms it can attack."""
-    shown_by: tuple[str, ...] = ("attack",)
-    """What has to have rows where a rule reads what another found, by what they are of."""
     in_order: bool = False
     """Whether a test of a rule expects findings in the order in which they were made."""
 
@@ -225,7 +237,16 @@ class Operator(ABC, Generic[ModelT]):
 
     def derives(self, model: ModelT, source: Source) -> Derives:
         """The relation that a rule gives to others, refused where it cannot be one."""
+        if problem := taken(model.rule):
+            raise source.error(("rule",), f"{shown(model.rule)} {problem}", "choose another name")
         return Derives(model.rule, self.columns)
+
+    def nodes(self, rule: RuleOf[ModelT]) -> Mapping[str, str]:
+        """Return the columns of what a rule derives that hold numbers of nodes, with the kind of the nodes.
+
+        A column holds what its name says, unless the sentence of the rule names it as something else.
+        """
+        return {column: column for column in rule.derives.columns if column in NODES} | nodes_named(rule.model.because)
 
     def sentence_columns(self, derives: Derives) -> tuple[str, ...]:
         """What the sentence of a rule may name."""
@@ -272,18 +293,18 @@ class Operator(ABC, Generic[ModelT]):
         """The settings of an attack that a rule takes notice of: of threshold, ratio, k and m."""
         return frozenset()
 
-    def handed(self, rule: RuleOf[ModelT]) -> frozenset[str]:
-        """The relations that `run` takes from what it may see, and does not ask the store for."""
-        return frozenset()
+    def asked(self, rule: RuleOf[ModelT], sight: Sight) -> frozenset[str]:
+        """Return the relations that `run` asks the attacker's database for, beside what it is handed."""
+        return rule.reads
 
     def carried(self, rule: RuleOf[ModelT], sight: Sight) -> Mapping[str, Any] | None:
-        """What of it `run` goes by, as values that can go elsewhere; None where it asks the store."""
+        """What of it `run` goes by, as values that can go elsewhere; None where it asks the attacker's database."""
         return None
 
     def run_on(self, rule: RuleOf[ModelT], values: Mapping[str, Any], settings: Settings) -> Result:
         constant = {name: (lambda value=value: value) for name, value in values.items() if name in _CALLED}
         plain = {name: value for name, value in values.items() if name not in _CALLED}
-        return self.run(rule, Sight(None, **constant, **plain), settings)  # type: ignore[arg-type]
+        return self.run(rule, Sight(**constant, **plain), settings)  # type: ignore[arg-type]
 
     @abstractmethod
     def run(self, rule: RuleOf[ModelT], sight: Sight, settings: Settings) -> Result:
@@ -297,9 +318,12 @@ class Operator(ABC, Generic[ModelT]):
         """Return how much of what `run` needed had a score; None of a rule that goes by no scores."""
         return None
 
-    def show(self, sandbox: Sandbox, attack: int, derives: Derives) -> None:
-        """Let a rule read what an earlier attack found."""
-        findings.show_facts(sandbox, attack, derives)
+    def earlier(
+        self, rule: RuleOf[ModelT], connection: sqlite3.Connection, attack: int, database: AttackersDatabase
+    ) -> Earlier:
+        """Return what an earlier attack found, for other rules to read."""
+        facts = findings.read_facts(connection, attack, rule.derives)
+        return Earlier(rule.derives, database.derived(self.nodes(rule), rule.derives.columns, facts))
 
     def findings_sql(self, derives: Derives) -> str:
         """The findings that the sentence is about, as a table expression."""

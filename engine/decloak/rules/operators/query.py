@@ -15,7 +15,7 @@ from decloak.rules.operators.operator import DerivedFacts, Explanation, Inquiry,
 from decloak.store import evidence
 from decloak.store.derivation import LAST_ROUND, THIS_ROUND, derive, fixpoint, make_steps
 from decloak.store.reading import idle
-from decloak.store.relations import RELATIONS, STRIKES, Derives
+from decloak.store.relations import RELATIONS, STRIKES, Derives, taken
 from decloak.store.rivals import COVER, Comparison, cover_comparison
 from decloak.store.sandbox import Sandbox, quoted
 from decloak.yaml.source import Source
@@ -69,9 +69,10 @@ class QueryOperator(Operator[QueryRule]):
             hint = "write a name and its columns: cover(cluster, item)"
             raise source.error(("derives",), f"cannot read {shown(model.derives)}", hint)
         columns = tuple(column.strip() for column in match[2].split(","))
-        taken = match[1] in RELATIONS or match[1] == LAST_ROUND
-        if taken or len(set(columns)) < len(columns) or {"round", "finding", "run"} & set(columns):
-            problem = "is a relation of the store" if taken else "repeats a column, or uses round, finding or run"
+        problem = "is what rounds go by" if match[1] in (LAST_ROUND, THIS_ROUND) else taken(match[1])
+        if len(set(columns)) < len(columns) or {"round", "finding", "run"} & set(columns):
+            problem = problem or "repeats a column, or uses round, finding or run"
+        if problem:
             raise source.error(("derives",), f"{shown(model.derives)} {problem}", "choose other names")
         return Derives(match[1], columns)
 
@@ -79,6 +80,11 @@ class QueryOperator(Operator[QueryRule]):
         model, derives = rule.model, rule.derives
         _check_names(rule)
         make_steps(sandbox, model.let, _places(rule))
+        if model.notes is not None:  # they run before there are facts
+            columns = _columns(rule, sandbox, "notes", model.notes)
+            if len(columns) > 1:
+                message = f"the notes have {len(columns)} columns"
+                raise rule.source.error(("notes",), message, "select one, a sentence a row")
         if model.repeat is not None:
             # Its own relation is there only while it repeats: a rule that reads itself otherwise is refused.
             sandbox.fill(derives.name, derives.columns, ())
@@ -87,11 +93,9 @@ class QueryOperator(Operator[QueryRule]):
         for key, sql in parts.items():
             if sql is not None:
                 rule.require(key, _columns(rule, sandbox, key, sql), derives.columns)
-        if model.notes is not None:
-            columns = sandbox.columns(model.notes, rule.place("notes"))
-            if len(columns) > 1:
-                message = f"the notes have {len(columns)} columns"
-                raise rule.source.error(("notes",), message, "select one, a sentence a row")
+
+    def asked(self, rule: RuleOf[QueryRule], sight: Sight) -> frozenset[str]:
+        return rule.reads | (_OF_STRIKES if STRIKES.issubset(rule.derives.columns) else frozenset())
 
     def run(self, rule: RuleOf[QueryRule], sight: Sight, settings: Settings) -> Answer:
         model, derives, places = rule.model, rule.derives, _places(rule)
@@ -152,8 +156,8 @@ def _check_names(rule: RuleOf[QueryRule]) -> None:
     model, source = rule.model, rule.source
     reserved = {LAST_ROUND, THIS_ROUND, rule.derives.name} if model.repeat is not None else set()
     for name in model.let:
-        if name in RELATIONS:
-            raise source.error(("let", name), f"{shown(name)} is a relation of the store", "choose another name")
+        if problem := taken(name):
+            raise source.error(("let", name), f"{shown(name)} {problem}", "choose another name")
         if name in reserved:
             raise source.error(("let", name), f"{shown(name)} is what rounds go by", "choose another name")
     for name in model.evidence:
@@ -162,6 +166,8 @@ def _check_names(rule: RuleOf[QueryRule]) -> None:
             raise source.error(("evidence",), f"no step named {shown(name)}", hint)
 
 
+_OF_STRIKES = frozenset({"published_as", "member_of"})
+"""The relations that say whether facts can strike what they do."""
 _STRUCK = ("txn", "generalised", "item")
 
 
@@ -188,6 +194,9 @@ def _columns(rule: RuleOf[QueryRule], sandbox: Sandbox, key: str, sql: str) -> t
     try:
         return sandbox.columns(sql, rule.place(key))
     except DecloakError as error:
+        if f"no such table: {relation}" in error.message and key == "notes":
+            hint = "write notes over relations and steps: they run before the facts are there"
+            raise rule.source.error((key,), f"the notes read what the rule derives: {relation}", hint) from None
         if f"no such table: {relation}" in error.message:
             hint = "write start: and repeat: for a rule that reads what it derives"
             raise rule.source.error((key,), f"the rule reads itself: {relation}", hint) from None

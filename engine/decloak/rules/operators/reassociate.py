@@ -21,6 +21,7 @@ from decloak.rules.operators.operator import Explanation, Inquiry, Operator, Res
 from decloak.rules.reassociate.shared import is_shared
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.store import assigned, evidence, findings
+from decloak.store.attackers_database import AttackersDatabase, Earlier
 from decloak.store.relations import Derives
 from decloak.store.rivals import Comparison, row_comparison
 from decloak.store.sandbox import Sandbox
@@ -80,7 +81,6 @@ class ReassociateOperator(Operator[ReassociateRule]):
     model = ReassociateRule
     columns = ("cluster", "chunk", "unit", "row")
     fits = frozenset({FormName.DISASSOCIATED})
-    shown_by = ("attack", "dataset")
 
     def sentence_columns(self, derives: Derives) -> tuple[str, ...]:
         return ("transaction", "cluster", "row", "chunk", "unit", "value")
@@ -171,8 +171,11 @@ class ReassociateOperator(Operator[ReassociateRule]):
             kept[learns] = coverage_of_learner(release) if learns else coverage_in_clusters(release, sight.scores())
         return kept[learns]
 
-    def show(self, sandbox: Sandbox, attack: int, derives: Derives) -> None:
-        assigned.show_assigned(sandbox, attack, derives)
+    def earlier(
+        self, rule: RuleOf[ReassociateRule], connection: sqlite3.Connection, attack: int, database: AttackersDatabase
+    ) -> Earlier:
+        types = ("integer", "text", "text", "integer")
+        return Earlier(rule.derives, assigned.read_rows_given(connection, attack), types)
 
     def findings_sql(self, derives: Derives) -> str:
         return "named_assigned"
