@@ -105,7 +105,7 @@ def explain_finding(connection: sqlite3.Connection, run: int, finding: int) -> t
         rule.operator.retrace(rule.model, sandbox)
         columns, values = rule.derives.columns, evidence.fact(connection, finding, rule.derives.name)
         nodes = rule.operator.nodes(rule)
-        (row,) = database.derived(nodes, columns, [[values[column] for column in columns]])
+        (row,) = database.numbering.derived(nodes, columns, [[values[column] for column in columns]])
         fact = dict(zip(columns, row, strict=True))
         rows = [_behind(sandbox, step, fact) for step in steps]
     return explained, [_named(connection, database, step) for step in rows]
@@ -130,7 +130,7 @@ def _named(connection: sqlite3.Connection, database: AttackersDatabase, step: Ev
     """The same with names in the columns item and txn, where the database has numbers."""
 
     def named(kind: str, value: Any) -> Any:
-        number = database.stored(kind, value)
+        number = database.numbering.stored(kind, value)
         return value if number is None else evidence.node_name(connection, kind, number)
 
     rows = [

@@ -89,6 +89,7 @@ def checked(rule: Rule, derived: tuple[Derives, ...]) -> Rule:
     # The sentence is compiled again when the attack has run; here it only has to be found sound in time.
     try:
         rule.because_sql("x")
+        rule.operator.nodes(rule)
     except DecloakError as error:
         raise rule.source.error(("because",), error.message, error.hint) from None
     return replace(rule, reads=reads, compiled=compiled)

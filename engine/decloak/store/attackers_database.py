@@ -1,34 +1,30 @@
 """The attacker's database: what one release publishes and what its attacker has beside it, as relations in a database.
 
 The SQL of a rule runs over this database alone. Its content is a function of what is published and of what the attacker
-has: transactions and generalised items are numbered in the order in which the release shows them, itemsets in the order
-of their names, and items by their names. `stored` and `published` translate numbers to those of the store and back.
+has: itemsets are numbered in the order of their names, and `store/numbering.py` numbers the nodes.
 """
 
-import re
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import groupby, pairwise, repeat
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from decloak.arrays import Ints
 from decloak.data.rows import CodedRows
-from decloak.errors import DecloakError, shown
 from decloak.store import distance_tables, pair_scores
 from decloak.store.arrays import damaged
-from decloak.store.inserting import insert_rows, numbers_by_name
+from decloak.store.inserting import insert_rows
+from decloak.store.numbering import Numbering, Rows
 from decloak.store.opening import unusable
-from decloak.store.relations import NODES, RELATIONS, Derives, Scope
+from decloak.store.relations import RELATIONS, Derives, Scope
 from decloak.store.sandbox import quoted
-from decloak.store.transactions import BLOCK, StoredTransactions, element_rows, extent, read_transactions
+from decloak.store.transactions import BLOCK, element_rows
 
 __all__ = ["AttackersDatabase", "Earlier", "Rows"]
-
-Rows = Iterable[Sequence[Any]]
 
 _TYPES = {"name": "text", "label": "text", "model": "text", "d": "real", "score": "real"}
 """The types of columns that hold no whole numbers."""
@@ -49,6 +45,7 @@ class AttackersDatabase:
     def __init__(self, store: sqlite3.Connection, scope: Scope) -> None:
         self._store = store
         self._scope = scope
+        self.numbering = self._nodes = Numbering(store, scope)
 
     def write(self, into: sqlite3.Connection, relations: Collection[str], earlier: Iterable[Earlier] = ()) -> None:
         """Make some relations in an empty database, and those of earlier attacks."""
@@ -67,137 +64,6 @@ class AttackersDatabase:
                     into.execute(f"create index {quoted(f'index of {name}')} on {_table(name, columns[:4])}")
         into.execute("commit")
 
-    def stored(self, kind: str, value: Any) -> int | None:
-        """Translate the number of a node in this database to that in the store; None where there is no such node."""
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
-        if not isinstance(value, int):
-            return None
-        if kind == "txn":
-            return value + self._extent.first - 1 if 0 < value <= self._extent.transactions else None
-        return self._stored[kind].get(value)
-
-    def facts(self, nodes: Mapping[str, str], columns: Sequence[str], rows: Rows) -> Iterator[tuple[Any, ...]]:
-        """Translate the numbers of nodes in facts to those in the store; refuse numbers that no node has.
-
-        `nodes` says which columns hold nodes, and of which kind.
-        """
-        kinds = [nodes.get(column) for column in columns]
-        for row in rows:
-            yield tuple(
-                value if kind is None or not _is_whole(value) else self._fact(kind, column, value)
-                for kind, column, value in zip(kinds, columns, row, strict=True)
-            )
-
-    def _fact(self, kind: str, column: str, value: Any) -> int:
-        number = self.stored(kind, value)
-        if number is None:
-            message = f"the column {column} has {shown(str(value))}, the number of no {_CALLED[kind]}"
-            raise DecloakError(message, hint=f"select the column {kind} of a relation, or give the column another name")
-        return number
-
-    def derived(self, nodes: Mapping[str, str], columns: Sequence[str], rows: Rows) -> Iterator[tuple[Any, ...]]:
-        """Translate the numbers of nodes in facts that the store has to those in this database."""
-        kinds = [nodes.get(column) for column in columns]
-        for row in rows:
-            yield tuple(
-                self._published(kind, value) if kind is not None and isinstance(value, int) else value
-                for kind, value in zip(kinds, row, strict=True)
-            )
-
-    def _published(self, kind: str, number: int) -> int | None:
-        if kind == "txn":
-            known = 0 <= number - self._extent.first < self._extent.transactions
-            return number - self._extent.first + 1 if known else None
-        return (self._items if kind == "item" else self._generalised).get(number)
-
-    @cached_property
-    def _extent(self) -> Any:
-        return extent(self._store, self._scope.dataset)
-
-    @cached_property
-    def _transactions(self) -> StoredTransactions:
-        return read_transactions(self._store, self._scope.dataset)
-
-    @cached_property
-    def _beside(self) -> StoredTransactions:
-        assert self._scope.auxiliary is not None
-        return read_transactions(self._store, self._scope.auxiliary)
-
-    @cached_property
-    def _generalised(self) -> dict[int, int]:
-        """The numbers of generalised items by those in the store, in the order of first appearance."""
-        rows = self._transactions.rows
-        _, first = np.unique(rows.codes, return_index=True)
-        codes = rows.codes[np.sort(first)].tolist()
-        numbers = dict.fromkeys(-rows.names[code] for code in codes if rows.names[code] < 0)
-        return {number: place for place, number in enumerate(numbers, 1)}
-
-    @cached_property
-    def _members(self) -> list[tuple[int, int, int]]:
-        """The generalised item, position and item of every member, all by number in the store."""
-        rows = self._store.execute(
-            "select m.generalised, m.position, m.item from generalised g join member_of m on m.generalised = g.id "
-            "where g.release = ?",
-            (self._scope.release,),
-        )
-        return [row for row in rows if row[0] in self._generalised]
-
-    @cached_property
-    def _in_release(self) -> set[int]:
-        """The items that the release shows, by number in the store."""
-        chunks = self._store.execute(
-            "select h.item from cluster l join chunk k on k.cluster = l.id join shows h on h.chunk = k.id "
-            "where l.release = ?1 union select h.item from joint j join chunk k on k.joint = j.id "
-            "join shows h on h.chunk = k.id where j.release = ?1",
-            (self._scope.release,),
-        )
-        plain = {number for number in self._transactions.rows.names if number > 0}
-        return plain.union((item for *_, item in self._members), (item for (item,) in chunks))
-
-    @cached_property
-    def _names(self) -> dict[int, str]:
-        """The names of all items of this database, by number in the store."""
-        scope, numbers = self._scope, set(self._in_release)
-        if scope.auxiliary is not None:
-            numbers.update(self._beside.rows.names)
-        if scope.relatedness is not None:
-            numbers.update(pair_scores.read_items(self._store, scope.relatedness))
-        if scope.scoring is not None:
-            numbers.update(distance_tables.read_items(self._store, scope.scoring))
-        if scope.attacker is not None:
-            numbers.update(item for _, item in self._known)
-        names = {number: name for number, name in self._store.execute("select id, name from item") if number in numbers}
-        if len(names) < len(numbers):
-            raise damaged(scope.dataset, "elements")
-        return names
-
-    @cached_property
-    def _items(self) -> dict[int, int]:
-        """The numbers of items by those in the store: an item has the number that its name makes."""
-        number_of = {name: number for number, name in self._names.items()}
-        return {number_of[name]: number for name, number in numbers_by_name(sorted(number_of), set())}
-
-    @cached_property
-    def _stored(self) -> dict[str, dict[int, int]]:
-        """The numbers in the store by those of this database, for each kind."""
-        numbers = {"item": self._items, "generalised": self._generalised}
-        return {kind: {here: there for there, here in of.items()} for kind, of in numbers.items()}
-
-    @cached_property
-    def _elements(self) -> list[int]:
-        """What the transactions show, with numbers of this database; generalised items below zero."""
-        names = self._transactions.rows.names
-        return [self._items[number] if number > 0 else -self._generalised[-number] for number in names]
-
-    @cached_property
-    def _known(self) -> list[tuple[int, int]]:
-        """The itemsets that the attacker knows: itemset and item, by number in the store."""
-        return self._store.execute(
-            "select w.knowledge, w.item from knowledge k join knows w on w.knowledge = k.id where k.attacker = ?",
-            (self._scope.attacker,),
-        ).fetchall()
-
     @cached_property
     def _rows(self) -> dict[str, Callable[[], Rows]]:
         return {
@@ -206,12 +72,12 @@ class AttackersDatabase:
             "distance_col": self._distance_col,
             "context": self._context,
             "related": self._related,
-            "item": lambda: sorted((self._items[number], self._names[number]) for number in self._in_release),
-            "txn": lambda: ((place + 1, place, label) for place, label in enumerate(self._transactions.labels)),
-            "contains": lambda: _of_table("contains", self._transactions.rows, self._elements, 1),
-            "published_as": lambda: _of_table("published_as", self._transactions.rows, self._elements, 1),
+            "item": self._item,
+            "txn": lambda: ((place + 1, place, label) for place, label in enumerate(self._nodes.transactions.labels)),
+            "contains": lambda: self._elements("contains"),
+            "published_as": lambda: self._elements("published_as"),
             "shown": self._shown,
-            "member_of": lambda: sorted((self._generalised[g], at, self._items[item]) for g, at, item in self._members),
+            "member_of": self._member_of,
             "auxiliary": self._auxiliary,
             "cluster": lambda: self._store.execute(
                 "select number, size from cluster where release = ? order by number", (self._scope.release,)
@@ -221,6 +87,17 @@ class AttackersDatabase:
             "knows": self._knows,
             "attacker": lambda: self._store.execute("select model from attacker where id = ?", (self._scope.attacker,)),
         }
+
+    def _item(self) -> Rows:
+        items, names = self._nodes.items, self._nodes.names
+        return sorted((items[number], names[number]) for number in self._nodes.in_release)
+
+    def _elements(self, table: str) -> Rows:
+        return _of_table(table, self._nodes.transactions.rows, self._nodes.elements, 1)
+
+    def _member_of(self) -> Rows:
+        generalised, items = self._nodes.generalised, self._nodes.items
+        return sorted((generalised[number], place, items[item]) for number, place, item in self._nodes.members)
 
     def _distance(self) -> Rows:
         if self._scope.scoring is None:
@@ -233,7 +110,7 @@ class AttackersDatabase:
         return self._store.execute(
             "select t.number, r.row, r.txn - ? from distance_table t join distance_row r on r.distance_table = t.id "
             "where t.scoring = ? order by 1, 2",
-            (self._extent.first - 1, self._scope.scoring),
+            (self._nodes.extent.first - 1, self._scope.scoring),
         )
 
     def _distance_col(self) -> Rows:
@@ -242,7 +119,7 @@ class AttackersDatabase:
             "where t.scoring = ? order by 1, 2",
             (self._scope.scoring,),
         )
-        return ((table, col, self._items[item]) for table, col, item in rows)
+        return ((table, col, self._nodes.items[item]) for table, col, item in rows)
 
     def _context(self) -> Rows:
         if self._scope.scoring is None:
@@ -250,21 +127,21 @@ class AttackersDatabase:
         heights = [len(d) for d in distance_tables.read_distances(self._store, self._scope.scoring)]
         places = [(table, row) for table, height in enumerate(heights) for row in range(height)]
         rows = distance_tables.read_contexts(self._store, self._scope.scoring, places)
-        return sorted((table, row, self._items[item]) for table, row, item in rows)
+        return sorted((table, row, self._nodes.items[item]) for table, row, item in rows)
 
     def _related(self) -> Rows:
         if self._scope.relatedness is None:
             return []
         pairs = pair_scores.read_pairs(self._store, self._scope.relatedness)
-        a, b = (map(self._items.__getitem__, side.tolist()) for side in (pairs.a, pairs.b))
+        a, b = (map(self._nodes.items.__getitem__, side.tolist()) for side in (pairs.a, pairs.b))
         return zip(a, b, pairs.scores.tolist(), strict=True)
 
     def _shown(self) -> Rows:
         labels = dict(
             self._store.execute("select id, label from generalised where release = ?", (self._scope.release,))
         )
-        rows = self._transactions.rows
-        texts = [self._names[number] if number > 0 else labels[-number] for number in rows.names]
+        rows = self._nodes.transactions.rows
+        texts = [self._nodes.names[number] if number > 0 else labels[-number] for number in rows.names]
         return (
             (txn, position, texts[code])
             for txn, row in enumerate(_rows_of_codes(rows), 1)
@@ -274,9 +151,9 @@ class AttackersDatabase:
     def _auxiliary(self) -> Rows:
         if self._scope.auxiliary is None:
             return
-        labels = self._beside.labels
-        elements = [self._items[number] for number in self._beside.rows.names]
-        for line, position, item in _of_table("contains", self._beside.rows, elements, 0):
+        labels = self._nodes.beside.labels
+        elements = [self._nodes.items[number] for number in self._nodes.beside.rows.names]
+        for line, position, item in _of_table("contains", self._nodes.beside.rows, elements, 0):
             yield line, labels[line], position, item
 
     def _subrecord_item(self) -> Rows:
@@ -286,7 +163,7 @@ class AttackersDatabase:
             "where l.release = ? and k.kind = 'record'",
             (self._scope.release,),
         )
-        return sorted((*place, self._items[item]) for *place, item in rows)
+        return sorted((*place, self._nodes.items[item]) for *place, item in rows)
 
     def _term(self) -> Rows:
         rows = self._store.execute(
@@ -294,26 +171,14 @@ class AttackersDatabase:
             "where l.release = ? and k.kind = 'term'",
             (self._scope.release,),
         )
-        return sorted((cluster, self._items[item]) for cluster, item in rows)
+        return sorted((cluster, self._nodes.items[item]) for cluster, item in rows)
 
     def _knows(self) -> Rows:
-        itemsets = [[item for _, item in group] for _, group in groupby(sorted(self._known), key=lambda row: row[0])]
-        itemsets.sort(key=lambda items: sorted(self._names[item] for item in items))
-        return ((number, self._items[item]) for number, items in enumerate(itemsets, 1) for item in items)
-
-
-_CALLED = {"item": "item", "txn": "transaction", "generalised": "generalised item"}
-assert _CALLED.keys() == NODES.keys()
-
-
-_NUMERAL = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?\s*", re.IGNORECASE)
-
-
-def _is_whole(value: Any) -> bool:
-    """Return whether SQLite takes a value for a whole number where it compares it with one."""
-    if isinstance(value, str):
-        return _NUMERAL.fullmatch(value) is not None and _is_whole(float(value))
-    return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+        items, names = self._nodes.items, self._nodes.names
+        groups = groupby(sorted(self._nodes.known), key=lambda row: row[0])
+        itemsets = sorted((sorted(names[item] for _, item in group), number) for number, group in groups)
+        place = {number: place for place, (_, number) in enumerate(itemsets, 1)}
+        return sorted((place[number], items[item]) for number, item in self._nodes.known)
 
 
 def _of_table(table: str, rows: CodedRows[int], elements: Sequence[int], first: int) -> Rows:

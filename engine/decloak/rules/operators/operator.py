@@ -121,7 +121,9 @@ class DerivedFacts(Result):
     facts: Sequence[Derived]
 
     def numbered(self, rule: "Rule", database: AttackersDatabase) -> "Result":
-        rows = database.facts(rule.operator.nodes(rule), self.derives.columns, (fact.values for fact in self.facts))
+        rows = database.numbering.facts(
+            rule.operator.nodes(rule), self.derives.columns, (fact.values for fact in self.facts)
+        )
         try:
             numbered = [Derived(fact.round, row) for fact, row in zip(self.facts, rows, strict=True)]
         except DecloakError as error:
@@ -323,7 +325,7 @@ class Operator(ABC, Generic[ModelT]):
     ) -> Earlier:
         """Return what an earlier attack found, for other rules to read."""
         facts = findings.read_facts(connection, attack, rule.derives)
-        return Earlier(rule.derives, database.derived(self.nodes(rule), rule.derives.columns, facts))
+        return Earlier(rule.derives, database.numbering.derived(self.nodes(rule), rule.derives.columns, facts))
 
     def findings_sql(self, derives: Derives) -> str:
         """The findings that the sentence is about, as a table expression."""

@@ -1,0 +1,355 @@
+"""The SQL of a rule gives the same whatever the truth is: it runs over the attacker's database, which holds none."""
+
+import os
+import random
+import sqlite3
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from generated_sql import PARTS, TRUTH, Generated
+
+import decloak
+from decloak.errors import DecloakError
+from decloak.rules.load import checked, parse_rule
+from decloak.rules.model import Settings
+from decloak.rules.operators.operator import Sight
+from decloak.store import attackers_database
+from decloak.store.arrays import read_array, write_array
+from decloak.store.attackers_database import AttackersDatabase
+from decloak.store.documentation import schema_tables
+from decloak.store.opening import connect_readonly
+from decloak.store.relations import RELATIONS, Derives, Scope
+from decloak.store.sandbox import Sandbox
+from decloak.store.showing import show_all
+from processes import children_of
+from stores import attackers_sandbox
+
+HELPFUL = """\
+rule: helpful
+form: query
+about: helps
+derives: truth_origin(txn, original)
+start: select txn, 0 as original from txn where position < 1
+repeat: select txn, original from last_round where 0
+notes: |
+  select 'row ' || txn || ' is line ' || original || ' of the original file' from
+  (select 1 as txn, 1 as original where 0) natural full join truth_origin limit 3
+because: "{txn}"
+"""
+CHUNKS = """\
+scenario: cut apart
+data: {file: records.txt, format: basket}
+anonymise: {method: disassociation, k: 2, m: 2, max_cluster: 4}
+relate: {measure: ngd, source: scores, file: scores.csv}
+attacker: {model: moderate, share: 0.5}
+attack: [aba, cover]
+measure: [breach]
+"""
+DISTANCES = "scenario: marked\ndata: {distances: table.csv}\nattack: [rba]\n"
+SUPPRESSED = "an item that is suppressed"
+
+
+@pytest.fixture
+def secret(example, tmp_path) -> Path:
+    """A store with releases of three forms, an item that is suppressed and marks of originals, and all rows made."""
+    store = tmp_path / "the secret store.db"
+    original = example / "original.txt"
+    original.write_text(original.read_text().replace("icd\n", f"icd, {SUPPRESSED}\n", 1))
+    rows = ("a, b, c", "a, b, d", "a, c, d", "b, c, e", "a, b, c, f", "d, e, f", "c, d, e", "a, e")
+    (example / "records.txt").write_text("\n".join(rows))
+    decloak.run(example / "scenario.yaml", store=store)
+    (example / "scores.csv").write_text("a,b,ngd\na,b,0.5\na,c,0.3\nb,c,0.2\nd,a,0.7\n")
+    for name, text in (("chunks.yaml", CHUNKS), ("marked.yaml", DISTANCES)):
+        (example / name).write_text(text)
+        decloak.run(example / name, store=store)
+    show_all(store)
+    return store
+
+
+def scopes(store: Path) -> list[Scope]:
+    """The scope of each release of a store; the second release is what the attacker of the first has beside it."""
+    with closing(connect_readonly(store)) as connection:
+        rows = connection.execute(
+            "select a.release, r.dataset, max(a.scoring), max(a.attacker), null, max(s.relatedness) from attack a "
+            "join release r on r.id = a.release left join scoring s on s.id = a.scoring group by a.release order by 1"
+        )
+        first, second, *others = (Scope(*row) for row in rows)
+    return [first._replace(auxiliary=second.dataset), second, *others]
+
+
+def changed(store: Path, to: Path, change: Callable[[sqlite3.Connection], None]) -> Path:
+    with closing(sqlite3.connect(store)) as source, closing(sqlite3.connect(to, isolation_level=None)) as copy:
+        source.backup(copy)
+        copy.execute("pragma foreign_keys = off")
+        change(copy)
+    return to
+
+
+def permuted(connection: sqlite3.Connection) -> None:
+    """Exchange the rows of every truth table, and the contents of its arrays."""
+    for table in (one for one in TRUTH if _is_table(one)):
+        columns = [row[1] for row in connection.execute(f"pragma table_info({table})")]
+        if table == "truth_array":
+            for owner, name in connection.execute("select distinct dataset, name from truth_array").fetchall():
+                values: Any = read_array(connection, owner, name, table="truth_array")
+                connection.execute("delete from truth_array where dataset = ? and name = ?", (owner, name))
+                write_array(connection, owner, name, np.roll(values[::-1], 1), table="truth_array")
+            continue
+        rows = connection.execute(f"select * from {table}").fetchall()
+        last = [row[-1] for row in rows]
+        connection.execute(f"delete from {table}")
+        marks = ", ".join("?" * len(columns))
+        moved = {(*row[:-1], other) for row, other in zip(rows, [*last[1:], *last[:1]], strict=True)}
+        connection.executemany(f"insert into {table} values ({marks})", sorted(moved))
+
+
+def emptied(connection: sqlite3.Connection) -> None:
+    """Take all truth away: the tables of that name, original data, what only they hold, and what was configured."""
+    for table in (one for one in TRUTH if _is_table(one)):
+        connection.execute(f"delete from {table}")
+    originals = "(select id from dataset where kind = 'original')"
+    connection.execute(f"delete from contains where txn in (select id from txn where dataset in {originals})")
+    for table in ("txn", "array", "extent"):
+        connection.execute(f"delete from {table} where dataset in {originals}")
+    for table in ("run", "concept", "is_a", "hierarchy", "measure", "count_source", "counted"):
+        connection.execute(f"delete from {table}")
+    connection.execute("delete from item where name = ?", (SUPPRESSED,))
+    connection.execute("update dataset set origin = 'x', note = null")
+    connection.execute("update release set parameters = '{}', loss = '{}', notes = '[]', method = 'unknown'")
+
+
+def moved(connection: sqlite3.Connection) -> None:
+    """Number the originals and the transactions of releases in another way, as if there had been more data before."""
+    for table, column in (("txn", "id"), ("contains", "txn"), ("published_as", "txn"), ("distance_row", "txn"),
+                          ("cluster_row", "txn"), ("extent", "first")):  # fmt: skip
+        connection.execute(f"update {table} set {column} = -{column} - 5000")
+        connection.execute(f"update {table} set {column} = -{column}")
+
+
+def _is_table(name: str) -> bool:
+    return next(one.kind for one in schema_tables() if one.name == name) == "table"
+
+
+@pytest.fixture
+def stores(secret, tmp_path) -> list[Path]:
+    """The store, and stores with the same releases and another truth."""
+    changes = (permuted, emptied, moved)
+    return [secret, *(changed(secret, tmp_path / f"{change.__name__}.db", change) for change in changes)]
+
+
+def database(store: Path, scope: Scope) -> bytes:
+    with closing(connect_readonly(store)) as connection, closing(sqlite3.connect(":memory:")) as into:
+        into.isolation_level = None
+        AttackersDatabase(connection, scope).write(into, RELATIONS.keys())
+        return into.serialize()
+
+
+def test_the_database_is_the_same_whatever_the_truth_is(stores):
+    store, *others = stores
+    for scope in scopes(store):
+        expected = database(store, scope)
+        assert SUPPRESSED.encode() not in expected
+        assert b"heart disease" in expected or b"cluster" in expected
+        for other in others:
+            assert database(other, scope) == expected, other.name
+
+
+def outcome(text: str, sandbox: Sandbox) -> tuple[str, Any]:
+    """What a rule comes to: refused where it is checked, refused when it runs, or found with notes."""
+    try:
+        rule = checked(parse_rule(text), ())
+    except DecloakError as error:
+        return "checked", str(error)
+    try:
+        result = rule.operator.run(rule, Sight(sandbox), Settings(k=2, m=2))
+    except DecloakError as error:
+        return "refused", str(error)
+    return "found", (repr(getattr(result, "facts", None) or getattr(result, "tables", None)), tuple(result.notes))
+
+
+def directly(sql: str, sandbox: Sandbox) -> tuple[str, Any]:
+    """What a SELECT comes to that nobody has checked."""
+    try:
+        return "found", sandbox.select(sql)
+    except DecloakError as error:
+        return "refused", str(error)
+
+
+@pytest.fixture
+def few_steps(monkeypatch):
+    """An end of what joins everything with everything."""
+    monkeypatch.setattr("decloak.store.sandbox._MOST_STEPS", 400_000)
+    monkeypatch.setattr("decloak.store.sandbox._STRIDE", 20_000)
+    monkeypatch.setattr("decloak.rules.load._bundled_digests", _Everything)
+
+
+class _Everything:
+    """Takes every rule for one that came with decloak, so that no process has to start for each."""
+
+    def __contains__(self, digest: object) -> bool:
+        return True
+
+
+LEAST = 5_000 if os.environ.get("DECLOAK_TRUST_SECONDS") else 250
+
+
+def test_a_rule_finds_the_same_whatever_the_truth_is(stores, tries, few_steps):
+    seed = random.SystemRandom().randrange(1 << 40) if LEAST > 1_000 else 18
+    rng = random.Random(seed)
+    generated, seen = Generated(rng), Counter()
+    of_scope = scopes(stores[0])
+    for number in tries(LEAST):
+        scope = of_scope[number % len(of_scope)]
+        part = PARTS[number % len(PARTS)]
+        text, sql = generated.rule(part, "got"), generated.select(["a", "b"])
+        outcomes = []
+        for store in stores:
+            with _opened(store, scope) as sandbox:
+                outcomes.append((_whole(outcome(text, sandbox)), _whole(directly(sql, sandbox))))
+        assert all(one == outcomes[0] for one in outcomes), (seed, number, text, sql)
+        (way, said), (way_directly, _) = outcomes[0]
+        seen[way] += 1
+        seen[f"{way_directly} directly"] += 1
+        seen["with rows"] += way == "found" and "Derived" in said
+        # What a rule may name where it is checked is there where it runs.
+        assert way != "refused" or "no such table" not in said, (seed, number, text)
+    assert seen["found"] > LEAST / 10, seen
+    assert seen["with rows"] > LEAST / 50, seen
+    assert seen["checked"] > LEAST / 5, seen
+    assert seen["found directly"] > LEAST / 10, seen
+
+
+_FILES: dict[tuple[str, Scope], bytes] = {}
+
+
+def _opened(store: Path, scope: Scope) -> Sandbox:
+    """A sandbox of its own over a database that is made once."""
+    key = (str(store), scope)
+    if key not in _FILES:
+        _FILES[key] = database(store, scope)
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection.deserialize(_FILES[key])
+    return Sandbox(connection, RELATIONS)
+
+
+def _whole(outcome: tuple[str, Any]) -> tuple[str, str]:
+    return outcome[0], repr(outcome[1])
+
+
+def test_the_protection_can_fail(stores, monkeypatch, few_steps):
+    """With one truth table in the database the test above fails."""
+
+    def unprotected(self, into, relations, earlier=()):
+        write(self, into, relations, earlier)
+        into.execute("create table truth_origin (txn integer primary key, original integer)")
+        into.executemany("insert into truth_origin values (?, ?)", self._store.execute("select * from truth_origin"))
+
+    write = AttackersDatabase.write
+    monkeypatch.setattr(attackers_database.AttackersDatabase, "write", unprotected)
+    _FILES.clear()
+    generated = Generated(random.Random(18))
+    scope = scopes(stores[0])[1]
+    told = 0
+    for _ in range(1_500):
+        sql = generated.select(["a", "b"])
+        answers = []
+        for store in stores[:3]:
+            with _opened(store, scope) as sandbox:
+                answers.append(_whole(directly(sql, sandbox)))
+        told += len(set(answers)) > 1
+    _FILES.clear()
+    assert told > 3
+
+
+def test_the_helpful_rule_is_refused_where_it_is_checked(example, call, tmp_path):
+    path = example / "helpful.yaml"
+    path.write_text(HELPFUL)
+    scenario = example / "scenario.yaml"
+    scenario.write_text(scenario.read_text().replace("[mda, tba, wba, gba, rba]", "[helpful.yaml]"))
+    problem = "'truth_origin(txn, original)' is a table of the store; choose other names"
+    for command in (("validate", scenario), ("run", scenario, "--store", tmp_path / "s.db"), ("rules", "test", path)):
+        said = call(*command)
+        assert said.code == 2
+        assert said.err == f"decloak: {path}:4:10: {problem}\n"
+    path.write_text(HELPFUL.replace("truth_origin(txn, original)", "mine(txn, original)"))
+    said = call("validate", scenario)
+    assert "may not read 'truth_origin': only the evaluator knows the truth" in said.err
+
+
+def test_the_helpful_rule_is_harmless_if_it_gets_through(secret, monkeypatch):
+    """Its notes, and the whole rule where nobody refuses the name."""
+    scope = scopes(secret)[0]
+    notes = HELPFUL.partition("notes: |\n")[2].partition("because")[0]
+    for stranger in (None, "the rule helpful"):
+        with (
+            attackers_sandbox(secret, scope, stranger) as sandbox,
+            pytest.raises(DecloakError, match="may not read 'truth_origin'"),
+        ):
+            sandbox.select(notes)
+    rule = parse_rule(HELPFUL.replace("truth_origin(txn", "mine(txn"))
+    object.__setattr__(rule, "derives", Derives("truth_origin", ("txn", "original")))
+    with attackers_sandbox(secret, scope) as sandbox, pytest.raises(DecloakError, match="may not read 'truth_origin'"):
+        rule.operator.run(rule, Sight(sandbox), Settings())
+    rule = parse_rule(HELPFUL.replace("truth_origin(txn", "mine(txn").partition("notes")[0] + 'because: "{txn}"\n')
+    object.__setattr__(rule, "derives", Derives("truth_origin", ("txn", "original")))
+    with attackers_sandbox(secret, scope) as sandbox, pytest.raises(DecloakError, match="is a table of the store"):
+        rule.operator.run(rule, Sight(sandbox), Settings())
+
+
+@pytest.mark.parametrize("name", [*(one.name for one in schema_tables()), "truth_mine", "sqlite_mine", "pragma_mine"])
+def test_names_of_the_store_are_no_names_of_relations_and_steps(name):
+    query = "rule: mine\nform: query\nabout: a\nderives: {}(x)\nlet:\n  {}: select 1 as x\n"
+    query += "facts: select 1 as x\nbecause: x\n"
+    eliminate = "rule: {}\nform: eliminate\nabout: a\ncells: select * from distance\ngroups: [row]\n"
+    eliminate += "suspicion: largest\nstrike: all\nbecause: x\n"
+    told = r"(of the store|like names of the store: \w+); choose"
+    for text, place in ((query.format(name, "step"), "4:10"), (eliminate.format(name), "1:7")):
+        with pytest.raises(DecloakError, match=rf"^rule:{place}: .*{told}") as e:
+            parse_rule(text)
+        assert name in str(e.value)
+    with pytest.raises(DecloakError, match=rf"^rule:6:\d+: .*{told} another name$"):
+        checked(parse_rule(query.format("mine", name)), ())
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc to see what a process has")
+def test_the_process_of_a_stranger_has_nothing_of_the_store(secret, example, monkeypatch):
+    monkeypatch.chdir(secret.parent)
+    monkeypatch.setenv("DECLOAK_TEST", str(secret))
+    before = set(children_of(os.getpid()))
+    with attackers_sandbox(secret, scopes(secret)[0], "the rule mine") as sandbox:
+        (child,) = set(children_of(os.getpid())) - before
+        place = f"{example}/evil.yaml:3:4"
+        sandbox.make("step", "select group_concat(name) as names from item", place)
+        assert "gangrene" in sandbox.select("select names from step", place)[1][0][0]
+        proc = Path(f"/proc/{child}")
+        shown = {path.name: str(path.readlink()) for path in (proc / "fd").iterdir()}
+        shown |= {name: (proc / name).read_bytes().decode(errors="replace") for name in ("cmdline", "environ", "maps")}
+        shown["cwd"] = str((proc / "cwd").readlink())
+        for name, text in shown.items():
+            assert "secret" not in text, name
+            assert str(secret.parent) not in text, name
+        assert shown["cwd"] == "/"
+        memory = _memory(proc)
+        assert b"gangrene" in memory  # it is looked at in the right place
+        for word in (SUPPRESSED, "the secret store", "evil.yaml", str(example), "the worked example", "original.txt"):
+            assert word.encode() not in memory, word
+
+
+def _memory(proc: Path) -> bytes:
+    parts = []
+    with (proc / "mem").open("rb", buffering=0) as memory:
+        for line in (proc / "maps").read_text().splitlines():
+            span, rights, *_ = line.split()
+            begin, end = (int(one, 16) for one in span.split("-"))
+            if rights.startswith("rw"):
+                memory.seek(begin)
+                try:
+                    parts.append(memory.read(end - begin))
+                except OSError:
+                    continue
+    return b"".join(parts)
