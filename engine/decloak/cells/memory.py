@@ -12,7 +12,7 @@ LEAST = 64 << 20
 """Less than this nothing can be done with."""
 
 
-def read_size(text: str) -> int:
+def read_size(text: str, place: str = "--memory") -> int:
     """A number of bytes, such as 4G, 800M or 1.5G.
 
     >>> read_size("1.5G")
@@ -22,7 +22,7 @@ def read_size(text: str) -> int:
     size = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
     if size < LEAST:
         hint = "write a size from 64M on, such as 800M or 4G"
-        raise DecloakError(f"{shown(text)} is no size of memory to work in", "--memory", hint)
+        raise DecloakError(f"{shown(text)} is no size of memory to work in", place, hint)
     return size
 
 

@@ -4,6 +4,7 @@ Three shapes are told apart by what the columns hold: a column of lists; columns
 (transaction, item). An index that somebody has set, or the column that is left over, holds the ids.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from numbers import Integral
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError, nearest, shown
 
-__all__ = ["Columns", "columns_of", "is_frame", "name_of", "rows_of_columns"]
+__all__ = ["Columns", "check_columns", "columns_of", "is_frame", "name_of", "rows_of_columns"]
 
 Row = tuple[str | None, list[str]]
 """The id of a transaction, None where it has none, and its items."""
@@ -33,12 +34,17 @@ def columns_of(frame: Any) -> Columns:
     """The columns of a frame; an index that only counts its rows is none."""
     keys = getattr(frame, "column_names", None) or list(frame.columns)
     names = [str(key) for key in keys]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise DecloakError(f"two columns of the frame are called {shown(twice)}", hint="rename one")
+    check_columns(names)
     values = {name: _list(frame[key]) for name, key in zip(names, keys, strict=True)}
     index = _list(frame.index) if hasattr(frame, "index") else None
     return Columns(values, None if index is None or index == list(range(len(index))) else index)
+
+
+def check_columns(names: Sequence[str]) -> None:
+    """Refuse two columns of one name."""
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise DecloakError(f"two columns of the frame are called {shown(twice)}", hint="rename one")
 
 
 def _list(column: Any) -> list[Any]:
@@ -66,8 +72,9 @@ def rows_of_columns(columns: Columns, transaction: str = "tid", item: str = "ite
 
 
 def _holds_lists(column: Sequence[Any]) -> bool:
-    there = [value for value in column if not _is_missing(value)]
-    return bool(there) and all(_is_list(value) for value in there)
+    there = (value for value in column if not _is_missing(value))
+    first = next(there, None)
+    return first is not None and _is_list(first) and all(map(_is_list, there))
 
 
 def _is_list(value: Any) -> bool:
@@ -85,7 +92,10 @@ def _is_missing(value: Any) -> bool:
 
 
 def _holds_flags(column: Sequence[Any]) -> bool:
-    return bool(column) and all(not _is_missing(value) and not _is_list(value) and value in (0, 1) for value in column)
+    try:
+        return 0 < len(set(column)) <= 2 and all(not _is_missing(value) and value in (0, 1) for value in set(column))
+    except TypeError:  # lists, which no set holds
+        return False
 
 
 def _ids(others: Mapping[str, Sequence[Any]], index: Sequence[Any] | None, transaction: str) -> Sequence[Any] | None:

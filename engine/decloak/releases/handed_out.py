@@ -17,6 +17,7 @@ from decloak.data.formats.disassociated_file import DISASSOCIATION
 from decloak.data.formats.generalised_file import GENERALISATION
 from decloak.data.formats.lines import FilePath, place
 from decloak.data.formats.release_header import Header
+from decloak.data.formats.unpacked import reading_file
 from decloak.data.forms import FormName
 from decloak.digest import digest
 from decloak.errors import DecloakError, shown
@@ -59,13 +60,13 @@ def _held(connection: sqlite3.Connection, path: FilePath) -> HeldRelease:
 
 def read_store(path: FilePath) -> Any:
     """The release of a store that has one."""
-    with closing(connect_copy(path)) as connection:
+    with reading_file(path), closing(connect_copy(path)) as connection:
         return _held(connection, path).published
 
 
 def read_store_header(path: FilePath) -> Header:
     """The same of it that the header of a release file says."""
-    with closing(connect_copy(path)) as connection:
+    with reading_file(path), closing(connect_copy(path)) as connection:
         held = _held(connection, path)
         chunked = form_of(connection, held.number).name == FormName.DISASSOCIATED
         promised = [held.making.parameters.get(name) for name in ("k", "m")]

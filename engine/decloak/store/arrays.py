@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from decloak.data.budget import charge
 from decloak.errors import DecloakError
 
 __all__ = [
@@ -24,6 +25,8 @@ PLAIN, PACKED = 1, 2
 """How parts are written: little-endian, one after the other; the same, packed by zlib."""
 PART = 1 << 26
 """Bytes of a part: SQLite takes no more than a thousand million in one value."""
+COPIES = 3
+"""How often an array is in memory while it is read: its parts, all of them together, and in the form of numbers."""
 FORMS = ("u1", "u2", "u4", "i8", "f8")
 TEXT = "text"
 _OWNERS = {
@@ -127,6 +130,7 @@ def _read(connection: sqlite3.Connection, table: str, owner: int, name: str) -> 
         piece = _unpacked(version, content) if whole and zlib.crc32(content) == checksum else None
         if piece is None:
             raise damaged(owner, name, table)
+        charge(COPIES * len(piece))
         pieces.append(piece)
     return (rows[0][2] if rows else None), b"".join(pieces)
 

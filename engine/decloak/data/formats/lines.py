@@ -9,6 +9,7 @@ from itertools import count, islice, repeat
 from pathlib import Path
 from typing import NamedTuple
 
+from decloak.data.budget import charge
 from decloak.errors import DecloakError, placed, shown
 from decloak.files import file_to_read
 
@@ -28,8 +29,10 @@ __all__ = [
     "stream_lines",
 ]
 
-BLOCK = 1 << 22
+BLOCK = 1 << 20
 """Bytes of a file that are lines at the same time."""
+LINE = 100
+"""Bytes of memory that a line takes beside its text."""
 LONGEST_LINE = 1_000_000
 """Characters a line may have, quoted line ends inside a CSV record included."""
 
@@ -54,8 +57,10 @@ def place(path: FilePath, line: int | None = None, column: int | None = None) ->
 class ReadFile(os.PathLike[str]):
     """A file whose content was read already: whoever opens it is given that."""
 
-    def __init__(self, path: FilePath, content: bytes) -> None:
+    def __init__(self, path: FilePath, content: bytes, size: int | None = None) -> None:
         self._path, self.content = os.fspath(path), content
+        self.size = len(content) if size is None else size
+        """Bytes of the file, which may be packed."""
 
     def __fspath__(self) -> str:
         return self._path
@@ -86,6 +91,7 @@ def stream_lines(path: FilePath, *, longest: int = LONGEST_LINE) -> Iterator[Lin
     """The same one by one: of a large file only a block is held as lines."""
     with opened(path) as file:
         data = file.read()
+    charge(len(data))
     lines = _lines_of(data.removeprefix(b"\xef\xbb\xbf"), path, longest)
     first = next(lines, None)
     if first is None:
@@ -108,6 +114,7 @@ def _lines_of(data: bytes, path: FilePath, longest: int) -> Iterator[Line]:
             blank.clear()
             yield from islice(lines, last)
         blank += lines[last:]
+        charge(LINE * (len(lines) - last))
         number, begin = number + len(lines), end
 
 

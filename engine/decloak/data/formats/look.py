@@ -21,6 +21,7 @@ from decloak.data.formats.look_warnings import DATE, warnings_of
 from decloak.data.formats.published import parse_elements
 from decloak.data.formats.readers import FORMATS, read
 from decloak.data.formats.record import Options
+from decloak.data.formats.unpacked import reading_file
 from decloak.data.repeats import RepeatedRecords
 from decloak.errors import DecloakError, shown
 
@@ -117,6 +118,11 @@ class Look:
 def look(path: FilePath) -> Look:
     if Path(path).is_dir():
         return Look(os.fspath(path), Reading("text"), None, "", "", False, (), (), None)
+    with reading_file(path):
+        return _look(path)
+
+
+def _look(path: FilePath) -> Look:
     sample = sample_of(path)
     likely = guess(sample.lines) if sample.binary is None else _binary(sample)
     reading = Reading(likely.format, likely.options)

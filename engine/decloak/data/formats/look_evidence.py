@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 from decloak.data.formats.delimited import records
@@ -32,6 +33,8 @@ HEADED = 3
 """Lines, the first included, that a header can be told from."""
 FEWEST = 5
 """Lines that a column of ids can be told from: a1, a2, a3 may well be items."""
+LONGEST_TITLE = 100
+"""Characters that the name of a column may have: to match patterns takes long with a million."""
 MANY = 10
 """Lines from which on names that are there once, before names that come again, are perhaps ids."""
 
@@ -67,7 +70,7 @@ class Ids(NamedTuple):
 
 
 def matches(pattern: re.Pattern[str], name: str) -> bool:
-    return bool(name.strip()) and pattern.fullmatch(name.strip()) is not None
+    return len(name) <= LONGEST_TITLE and bool(name.strip()) and pattern.fullmatch(name.strip()) is not None
 
 
 def is_whole(text: str) -> bool:
@@ -187,9 +190,9 @@ def _ids(rows: Rows) -> Ids:
 
 def _shape(cells: Sequence[str]) -> str | None:
     """The shape that nearly all share, with digits in it; None where there is none."""
-    shapes = [_shape_of(cell) for cell in cells]
-    common = max(set(shapes), key=shapes.count) if shapes else ""
-    return common if "9" in common and shapes.count(common) >= NEARLY * len(shapes) else None
+    shapes = Counter(_shape_of(cell) for cell in cells)
+    common, count = max(shapes.items(), key=itemgetter(1), default=("", 0))
+    return common if "9" in common and count >= NEARLY * len(cells) else None
 
 
 def is_shaped(values: Sequence[str]) -> bool:

@@ -18,7 +18,7 @@ from itertools import islice, pairwise
 from decloak.data.content import Element
 from decloak.data.dataset import Dataset
 from decloak.data.formats.jsonvalue import json_value
-from decloak.data.formats.lines import FilePath, Line, place, stream_lines
+from decloak.data.formats.lines import FilePath, Line, ReadFile, place, stream_lines
 from decloak.data.formats.look_evidence import (
     LINES,
     NEARLY,
@@ -32,7 +32,7 @@ from decloak.data.formats.look_evidence import (
 from decloak.data.formats.look_warnings import date_warnings, warnings_of
 from decloak.data.formats.readers import read
 from decloak.data.formats.record import Options
-from decloak.data.formats.unpacked import unpacked_file
+from decloak.data.formats.unpacked import reading_file, unpacked_file
 from decloak.data.repeats import RepeatedRecords
 from decloak.errors import DecloakError
 
@@ -59,7 +59,11 @@ def read_fitting(
     as_said: bool = False,
 ) -> Dataset:
     """Read transactions as `read` does; what was said of the file and does not fit is an error."""
-    file = unpacked_file(path)
+    with reading_file(path):
+        return _read_fitting(unpacked_file(path), path, format, options, as_said=as_said)
+
+
+def _read_fitting(file: ReadFile, path: FilePath, format: str, options: Options, *, as_said: bool) -> Dataset:  # noqa: A002
     if as_said:
         return _warned(file, format, options, read(file, format, **options._asdict()))
     lines = list(islice(stream_lines(file), LINES)) if format == "basket" else []

@@ -10,7 +10,7 @@ from decloak.data.formats import plain
 from decloak.data.formats.delimited import check_separator
 from decloak.data.formats.lines import FilePath, ReadFile, place, stream_lines
 from decloak.data.formats.record import Format, Options, Record, as_dataset
-from decloak.data.formats.unpacked import unpacked_file
+from decloak.data.formats.unpacked import reading_file, unpacked_file
 from decloak.errors import DecloakError, nearest, shown
 
 __all__ = ["FORMATS", "find_format", "read"]
@@ -80,8 +80,9 @@ def read(
     is written.
     """
     options = Options(ids, separator, transaction, item, within, header, repeats)
-    records = _records(find_format(format, options), unpacked_file(path), options)
-    dataset = as_dataset(records, place(path), repeats=repeats)
+    chosen = find_format(format, options)
+    with reading_file(path):
+        dataset = as_dataset(_records(chosen, unpacked_file(path), options), place(path), repeats=repeats)
     if not dataset.transactions:
         raise DecloakError("no transactions in the file", place(path), f"expected the format {format}")
     return dataset

@@ -4,6 +4,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from decloak.data.budget import charge
 from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import Line, check_name, place
 from decloak.data.repeats import MEANT, RepeatedRecords
@@ -11,6 +12,11 @@ from decloak.data.rows import CodedRows, Numbers
 from decloak.errors import DecloakError, shown
 
 __all__ = ["Format", "LineLabels", "Names", "Options", "Record", "as_dataset", "check_labels", "no_items", "take_label"]
+
+ROW, NUMBER, TEXT = 40, 8, 250
+"""Bytes of memory that a record takes, an item in it, and a name or an id beside its letters."""
+PIECE = 1 << 20
+"""Bytes that are charged at once."""
 
 
 class Options(NamedTuple):
@@ -57,8 +63,16 @@ class Format(NamedTuple):
 class Names(dict[str, str]):
     """Names checked once each; every use of a name then shares one string."""
 
+    _taken = 0
+
     def __missing__(self, name: str) -> str:
+        self._taken += TEXT + len(name)
         return self.setdefault(name, check_name(name))
+
+    def taken(self) -> int:
+        """Bytes of memory that new names have taken since this was asked last."""
+        taken, self._taken = self._taken, 0
+        return taken
 
 
 def no_items(label: str, name: str) -> DecloakError:
@@ -82,14 +96,20 @@ def as_dataset(records: Iterable[Record], origin: str, *, repeats: bool = False)
 
 
 def _rows(records: Iterable[Record], labels: "LineLabels") -> Iterator[Iterable[str]]:
-    name, add = Names().__getitem__, labels.add
+    names = Names()
+    name, add, cost = names.__getitem__, labels.add, 0
     for line, label, items in records:
+        cost += ROW + NUMBER * len(items) + (0 if label is None else TEXT + len(label))
+        if cost >= PIECE:
+            charge(cost + names.taken())
+            cost = 0
         try:
             row = dict.fromkeys(map(name, items))
         except DecloakError as error:
             raise line.wrong(error.message, error.hint) from None
         add(line, label)
         yield row
+    charge(cost + names.taken())
 
 
 class LineLabels:

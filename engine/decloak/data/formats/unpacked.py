@@ -3,19 +3,21 @@
 import gzip
 import io
 import lzma
+import os
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Protocol
 
+from decloak.data.budget import charge, reading
 from decloak.data.formats.lines import FilePath, ReadFile, opened, place
 from decloak.errors import DecloakError
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["Digest", "packing_of", "start_of", "unpacked", "unpacked_file"]
+__all__ = ["Digest", "packing_of", "reading_file", "size_of_file", "start_of", "unpacked", "unpacked_file"]
 
 FREE = 100_000_000
 RATIO = 100
@@ -64,7 +66,24 @@ def packing_of(start: bytes) -> str | None:
 
 def unpacked_file(path: FilePath) -> ReadFile:
     """A file with all that it holds, unpacked where its first bytes say that it is packed."""
-    return ReadFile(path, start_of(path)[0])
+    with reading_file(path):
+        content = start_of(path)[0]
+        return ReadFile(path, content, size_of_file(path) or len(content))
+
+
+def size_of_file(path: FilePath) -> int:
+    """Bytes of a file as it lies on the disk, 0 for a pipe."""
+    if isinstance(path, ReadFile):
+        return path.size
+    try:
+        return Path(path).stat().st_size
+    except (OSError, ValueError):  # told where it is opened
+        return 0
+
+
+def reading_file(path: FilePath) -> AbstractContextManager[None]:
+    """Inside, whatever is read of a file is charged to its budget."""
+    return reading(os.fspath(path), size_of_file(path))
 
 
 def start_of(path: FilePath, most: int = -1) -> tuple[bytes, str | None]:
@@ -113,6 +132,7 @@ class _Unpacked(io.RawIOBase):
         data = self.stream.read(len(view))
         view[: len(data)] = data
         self.count += len(data)
+        charge(len(data))
         if self.count > FREE + RATIO * self.packed.count:
             raise DecloakError(f"unpacks to more than {RATIO} times its size", place(self.path), "unpack it yourself")
         return len(data)

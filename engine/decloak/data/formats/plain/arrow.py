@@ -1,12 +1,13 @@
 """Format `arrow`: Arrow's file, its stream, and Feather; the tables that `parquet` reads."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
+from decloak.data.formats.arrow_columns import columns_of
 from decloak.data.formats.lines import place
 from decloak.data.formats.record import Format, Options, Record
-from decloak.data.formats.tables_extra import check_cells, needed, records_of_columns
-from decloak.data.frames import columns_of
+from decloak.data.formats.tables_extra import needed, records_of_columns
 from decloak.errors import DecloakError, shown
 
 __all__ = ["FORMAT"]
@@ -16,11 +17,10 @@ def _load(content: bytes, path: str, options: Options) -> Iterator[Record]:
     """Read an Arrow or Feather file."""
     arrow = needed("pyarrow", "Arrow")
     try:
-        table = _table(content, arrow)
+        columns = columns_of(partial(_table, content, arrow), path)
     except (arrow.lib.ArrowException, OSError, ValueError) as error:
         raise DecloakError(f"not Arrow: {shown(error)}", place(path), "write the file again") from None
-    check_cells(table.num_rows, table.num_columns, path)
-    return records_of_columns(columns_of(table), path, options)
+    return records_of_columns(columns, path, options)
 
 
 def _table(content: bytes, arrow: Any) -> Any:

@@ -2,13 +2,17 @@
 
 from collections.abc import Iterable, Iterator
 
+from decloak.data.budget import charge
 from decloak.data.dataset import Dataset
 from decloak.data.formats.delimited import check_header, check_width, join, records
 from decloak.data.formats.lines import Line
-from decloak.data.formats.record import Format, Options, Record, no_items
+from decloak.data.formats.record import NUMBER, TEXT, Format, Options, Record, no_items
 from decloak.errors import nearest, shown
 
 __all__ = ["FORMAT"]
+
+ROWS = 4096
+"""Rows that are charged to the budget at once."""
 
 
 def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
@@ -18,13 +22,22 @@ def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
     check_header(head, header)
     id_column, item_column = (_column(head, header, name) for name in (options.transaction, options.item))
     by_id: dict[str, Record] = {}
-    for line, row in rows:
+    names: dict[str, str] = {}
+    for number, (line, row) in enumerate(rows, 1):
         check_width(line, row, len(header))
         label, item = row[id_column], row[item_column]
-        record = by_id.setdefault(label, Record(line, label, []))
+        record = by_id.get(label)
+        if record is None:
+            charge(2 * TEXT + len(label))
+            record = by_id[label] = Record(line._replace(text=""), label, [])
         if not item.strip():
             raise line.wrong("an empty item", "write its name, or remove the row")
-        record.items.append(item)
+        if item not in names:
+            charge(TEXT + len(item))
+            names[item] = item
+        record.items.append(names[item])
+        if number % ROWS == 0:
+            charge(NUMBER * ROWS)
     yield from by_id.values()
 
 

@@ -1,12 +1,14 @@
 """Format `parquet`: a table of rows (transaction, item), of a list each row, or of a column of 0 and 1 per item."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
+from decloak.data.budget import charge
+from decloak.data.formats.arrow_columns import columns_of
 from decloak.data.formats.lines import place
-from decloak.data.formats.record import Format, Options, Record
-from decloak.data.formats.tables_extra import check_cells, needed, records_of_columns
-from decloak.data.frames import columns_of
+from decloak.data.formats.record import NUMBER, Format, Options, Record
+from decloak.data.formats.tables_extra import needed, records_of_columns
 from decloak.errors import DecloakError, shown
 
 __all__ = ["FORMAT"]
@@ -16,12 +18,26 @@ def _load(content: bytes, path: str, options: Options) -> Iterator[Record]:
     """Read a Parquet file."""
     arrow, parquet = (needed(name, "Parquet") for name in ("pyarrow", "pyarrow.parquet"))
     try:
-        file = parquet.ParquetFile(arrow.BufferReader(content))
-        check_cells(file.metadata.num_rows, file.metadata.num_columns, path)
-        table: Any = file.read()
+        columns = columns_of(partial(_table, content, arrow, parquet), path)
     except (arrow.lib.ArrowException, OSError, ValueError) as error:
         raise DecloakError(f"not Parquet: {shown(error)}", place(path), "write the file again") from None
-    return records_of_columns(columns_of(table), path, options)
+    return records_of_columns(columns, path, options)
+
+
+def _table(content: bytes, arrow: Any, parquet: Any) -> Any:
+    """The table, a text that comes again kept once: decoded, a page of a kilobyte may be gigabytes."""
+    metadata = parquet.ParquetFile(arrow.BufferReader(content)).metadata
+    columns = [metadata.schema.column(at) for at in range(metadata.num_columns)]
+    parts = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
+    texts = [
+        column.path
+        for at, column in enumerate(columns)
+        if column.physical_type == "BYTE_ARRAY"
+        and not any("DELTA" in encoding for part in parts for encoding in part.column(at).encodings)  # Arrow cannot
+    ]
+    charge(sum(max(0, part.total_byte_size) for part in parts))
+    charge(NUMBER * max(0, metadata.num_rows) * len(columns))
+    return parquet.ParquetFile(arrow.BufferReader(content), read_dictionary=texts).read(use_threads=False)
 
 
 FORMAT = Format(

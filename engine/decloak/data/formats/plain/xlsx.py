@@ -11,17 +11,23 @@ from io import BytesIO
 from itertools import islice
 from typing import Any
 
+from decloak.data.budget import charge
 from decloak.data.formats.delimited import split
 from decloak.data.formats.lines import Line, place
-from decloak.data.formats.record import Format, Options, Record, take_label
-from decloak.data.formats.tables_extra import MOST_CELLS, needed, records_of_columns
-from decloak.data.formats.unpacked import FREE, RATIO
+from decloak.data.formats.record import PIECE, Format, Options, Record, take_label
+from decloak.data.formats.tables_extra import needed, records_of_columns
 from decloak.data.frames import Columns, name_of
 from decloak.errors import DecloakError, placed, shown
 
 __all__ = ["FORMAT", "sheet_rows"]
 
 Cells = tuple[Any, ...]
+
+CELLS, CELL = 60, 60
+"""Bytes of memory that a row of a sheet takes, and a cell."""
+WHOLE = {"worksheets/": 1, "sharedStrings": 30, "media/": 0, "drawings/": 0, "theme/": 0}
+OTHERS = 150
+"""Bytes of memory for each byte of a part of the file, by the part: those that are kept whole take the most."""
 
 
 def _load(content: bytes, path: str, options: Options) -> Iterator[Record]:
@@ -62,14 +68,12 @@ def sheet_rows(content: bytes, path: str) -> list[tuple[int, Cells]]:
     openpyxl = needed("openpyxl", "Excel files")
     try:
         with zipfile.ZipFile(BytesIO(content)) as packed:
-            size = sum(member.file_size for member in packed.infolist())
-        if size > FREE + RATIO * len(content):
-            raise DecloakError(f"unpacks to more than {RATIO} times its size", place(path), "save it as CSV")
+            charge(sum(map(_cost, packed.infolist())))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # styles and validations that openpyxl leaves out
             book = openpyxl.load_workbook(BytesIO(content), read_only=True, data_only=True)
-            sheets = [_sheet(sheet, path) for sheet in book.worksheets]
-    except DecloakError:
+            sheets = [_sheet(sheet) for sheet in book.worksheets]
+    except (DecloakError, MemoryError):
         raise
     except Exception as error:  # openpyxl lets through whatever its parsers raise
         raise DecloakError(f"not an Excel file: {shown(error)}", place(path), "save it as .xlsx again") from None
@@ -79,13 +83,20 @@ def sheet_rows(content: bytes, path: str) -> list[tuple[int, Cells]]:
     return filled[0] if filled else []
 
 
-def _sheet(sheet: Any, path: str) -> list[tuple[int, Cells]]:
+def _cost(member: zipfile.ZipInfo) -> int:
+    """Bytes of memory that a part of the file takes: the texts of all sheets, and how cells look, are kept whole."""
+    whole = next((cost for name, cost in WHOLE.items() if name in member.filename), None)
+    return member.file_size * (OTHERS if whole is None else whole)
+
+
+def _sheet(sheet: Any) -> list[tuple[int, Cells]]:
     sheet.reset_dimensions()  # what the file claims need not be so
-    rows, count = [], 0
+    rows, cost = [], 0
     for number, cells in enumerate(sheet.iter_rows(values_only=True), 1):
-        count += len(cells) + 1
-        if count > MOST_CELLS:
-            raise DecloakError("a sheet with too many cells", place(path), f"at most {MOST_CELLS:,}")
+        cost += CELLS + CELL * len(cells)
+        if cost >= PIECE:
+            charge(cost)
+            cost = 0
         if any(cell is not None for cell in cells):
             rows.append((number, cells))
     return rows

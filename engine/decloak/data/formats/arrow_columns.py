@@ -1,0 +1,146 @@
+"""The columns of an Arrow table as Python lists, charged to the budget of the file before they are made.
+
+A file of a few hundred bytes may claim thousands of millions of equal values, or a word of 30 MB in each row. Each
+different value is made once, and all rows share it.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from decloak.data.budget import charge
+from decloak.data.formats.lines import LONGEST_LINE, place
+from decloak.data.formats.record import TEXT
+from decloak.data.formats.tables_extra import needed
+from decloak.data.frames import Columns, check_columns
+from decloak.errors import DecloakError, shown
+
+__all__ = ["columns_of"]
+
+CELL = 16
+"""Bytes of memory that a cell takes: a reference, and its number while it is made."""
+LIST = 80
+"""Bytes of memory that a list takes beside its cells."""
+
+
+class _Other:
+    """A value of a type that can be no name, such as a mapping; one stands for all of its column."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def __str__(self) -> str:
+        return self.kind
+
+
+def columns_of(read: Callable[[], Any], path: str) -> Columns:
+    """The columns of the table that is read, by their names."""
+    arrow = needed("pyarrow", "Arrow")
+    try:
+        return _columns(read())
+    except arrow.lib.ArrowMemoryError:
+        raise MemoryError from None
+    except DecloakError as error:
+        raise DecloakError(error.message, error.place or place(path), error.hint) from None
+
+
+def _columns(table: Any) -> Columns:
+    names = list(table.column_names)
+    check_columns(names)
+    return Columns({name: _values(table.column(at)) for at, name in enumerate(names)})
+
+
+def _values(column: Any) -> Sequence[Any]:
+    """The values of a column, None where one is missing."""
+    types = needed("pyarrow.types", "Arrow")
+    kind = column.type
+    if types.is_run_end_encoded(kind):
+        return _runs(column)
+    if _is_list(types, kind):
+        return _lists(column)
+    if types.is_null(kind):
+        charge(CELL * len(column))
+        return [None] * len(column)
+    if types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind):
+        charge(CELL * len(column))
+        return [_Other(str(kind))] * len(column)
+    return _scalars(column)
+
+
+def _runs(column: Any) -> list[Any]:
+    """Values that are kept once for a run of rows."""
+    charge(CELL * len(column))
+    values: list[Any] = []
+    for chunk in column.chunks:
+        if chunk.offset:
+            raise DecloakError("runs of which a part is cut off", hint="write the file again")
+        ends = np.minimum(chunk.run_ends.to_numpy(), len(chunk))
+        each = np.empty(len(ends), object)
+        each[:] = _values(chunk.values)
+        values += np.repeat(each, np.diff(ends, prepend=0)).tolist()
+    return values
+
+
+def _is_list(types: Any, kind: Any) -> bool:
+    tests = ("is_list", "is_large_list", "is_fixed_size_list", "is_list_view", "is_large_list_view")
+    return any(getattr(types, test)(kind) for test in tests if hasattr(types, test))
+
+
+def _compute() -> Any:
+    return needed("pyarrow.compute", "Arrow")
+
+
+def _scalars(column: Any) -> list[Any]:
+    """Texts, numbers and dates: each different one is made once."""
+    charge(CELL * len(column))
+    values: list[Any] = []
+    for chunk in column.chunks if hasattr(column, "chunks") else [column]:
+        encoded = chunk if hasattr(chunk, "dictionary") else _compute().dictionary_encode(_plain(chunk))
+        different = _different(encoded.dictionary)
+        codes = encoded.indices.fill_null(len(different)).to_numpy(zero_copy_only=False)
+        names = np.empty(len(different) + 1, object)
+        names[: len(different)] = different
+        values += names[codes].tolist()
+    return values
+
+
+def _plain(array: Any) -> Any:
+    """The same in a type that can be counted: views of texts cannot."""
+    arrow = needed("pyarrow", "Arrow")
+    views = {getattr(arrow, name)(): arrow.large_string() for name in ("string_view",) if hasattr(arrow, name)}
+    if array.type not in views:
+        return array
+    charge(int(_compute().sum(_compute().binary_length(array)).as_py() or 0))
+    return array.cast(views[array.type])
+
+
+def _different(dictionary: Any) -> list[Any]:
+    types = needed("pyarrow.types", "Arrow")
+    charge(TEXT * len(dictionary))
+    if types.is_string(dictionary.type) or types.is_large_string(dictionary.type):
+        lengths = _compute().binary_length(dictionary)
+        longest = _compute().max(lengths).as_py() or 0
+        if longest > 4 * LONGEST_LINE:
+            raise DecloakError(f"a name of {longest:,} bytes", hint=f"at most {LONGEST_LINE:,} characters")
+        charge(2 * int(_compute().sum(lengths).as_py() or 0))
+    elif types.is_nested(dictionary.type) or types.is_dictionary(dictionary.type):
+        raise DecloakError(f"a column of {shown(dictionary.type)}", hint="write its names as text")
+    return list(dictionary.to_pylist())
+
+
+def _lists(column: Any) -> list[Any]:
+    """A list of names for each row; None where it is missing."""
+    lengths = _compute().list_value_length(column)
+    charge(LIST * len(column) + CELL * int(_compute().sum(lengths).as_py() or 0))
+    rows: list[Any] = []
+    for chunk in column.chunks if hasattr(column, "chunks") else [column]:
+        counts = _compute().list_value_length(chunk).fill_null(0).to_numpy(zero_copy_only=False)
+        inner = _values(_compute().list_flatten(chunk))
+        ends = np.cumsum(counts).tolist()
+        there = chunk.is_valid().to_numpy(zero_copy_only=False).tolist()
+        rows += [
+            inner[end - count : end] if valid else None
+            for end, count, valid in zip(ends, counts.tolist(), there, strict=True)
+        ]
+    return rows
