@@ -9,13 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import decloak
+import naive_exposure as naive
+from decloak.measure.exposure_links import links_of
+from decloak.measure.family import AttackedRelease
 from decloak.measure.kernels.certainty import brier, certain, miscalibration, tenths
+from decloak.releases.registry import form_of
 from decloak.report.reliability import reliability_panels
 from decloak.report.study import Study
 from decloak.store.opening import connect_readonly
-from decloak.store.probabilities import probabilities, probable_gifts, probable_strikes
+from decloak.store.probabilities import probabilities, probable_gifts
 from decloak.store.results import sureness_of
+from decloak.store.strikes import read_strikes
 from decloak.store.studies import chosen_runs
+
+
+def held_release(connection, number):
+    return form_of(connection, number).hold(connection, number)
+
 
 SETS = """\
 scenario: How many members is it sure of?
@@ -67,28 +77,54 @@ def test_strikes_are_right_where_the_member_was_added(tmp_path):
     attacks = dict(connection.execute("select r.name, a.id from attack a join rule r on r.id = a.rule").fetchall())
     assert probabilities(connection, attacks["rba"]) is not None
     assert probabilities(connection, attacks["selftrained"]) is not None
-    strikes = probable_strikes(connection, attacks["selftrained"])
+    p = probabilities(connection, attacks["selftrained"])
+    strikes = read_strikes(connection, attacks["selftrained"])
+    tables = {table.id: table for table in held_release(connection, 1).true_tables(1)}
+    cells = zip(strikes.tables.tolist(), strikes.rows.tolist(), strikes.cols.tolist(), p.tolist(), strict=True)
+    certain_and_right = [
+        (tables[table].places[row], tables[table].members[column])
+        for table, row, column, chance in cells
+        if chance >= 0.8 and not tables[table].original[row, column]
+    ]
     figures = dict(
         connection.execute(
             "select f.name, f.part from measurement m join measure f on f.measurement = m.id "
-            "where m.attack = ? and m.family in ('certain', 'recovery') and f.scope < 0",
+            "where m.attack = ? and m.family in ('certain', 'recovery', 'exposure') and f.scope < 0",
             (attacks["selftrained"],),
         ).fetchall()
     )
-    assert len(strikes) == figures["struck"]
-    assert figures["certain_90"] == sum(strike.probability >= 0.9 for strike in strikes)
+    assert len(p) == figures["struck"]
+    assert figures["certain_90"] == (p >= 0.9).sum()
+    assert 0 < figures["certain_links"] == len(certain_and_right)
+    assert figures["certain_links_people"] == len({row for row, _ in certain_and_right})
     connection.close()
 
 
 def test_links_of_shared_chunks_count_as_well(tmp_path):
     (tmp_path / "s.yaml").write_text(CHUNKS)
-    assert decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db").ok
+    run = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+    assert run.ok
     connection = connect_readonly(tmp_path / "s.db")
     (attack,) = connection.execute(
         "select a.id from attack a join rule r on r.id = a.rule where r.name = 'expectation'"
     ).fetchone()
     gifts = probable_gifts(connection, attack)
     assert any(str(gift.assignment.chunk).startswith("S") for gift in gifts)
+    held = held_release(connection, 1)
+    p, right, row = links_of(AttackedRelease(connection, attack, None, held, None), 0.31)
+    expected, first = [], np.cumsum([0, *(cluster.size for cluster in held.published.clusters)])
+    for (cluster, chunk, unit, (number,)), chance in gifts:
+        record = set(held.rows.records[held.rows.of_row[cluster][number]])
+        places, _ = naive.parts_of(held.published, cluster)
+        hidden = {item for item in record if places.get(item) == chunk}
+        is_right = set(unit) <= hidden if chunk == "T" else set(unit) == hidden
+        if chance >= 0.31:
+            expected.append((pytest.approx(chance), is_right, first[cluster] + number))
+    assert 0 < sum(right) < len(right)
+    assert list(zip(p, right, row, strict=True)) == expected
+    measures = {name: value for (name, label), value in run.variants[0].measures.items() if label == "expectation"}
+    assert measures["certain_links"] == sum(right[p >= 0.8])
+    assert measures["certain_links_people"] == len(set(row[(p >= 0.8) & right].tolist()))
     assert np.all([0 <= gift.probability <= 1 + 1e-6 for gift in gifts])
     connection.close()
 

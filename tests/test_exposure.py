@@ -16,7 +16,7 @@ from decloak.measure.kernels.statistics import Interval
 from decloak.measure.registry import by_name
 from decloak.releases.registry import form_of
 from decloak.report.advice import advice
-from decloak.report.card import GUESSES, NOBODY, ROWS, UNKNOWN, exposure_cards
+from decloak.report.card import GUESSES, NOBODY, ROWS, UNKNOWN, UNSURE, exposure_cards
 from decloak.report.comparison import called_shortly, card_rows, comparison_rows, reasons, remark
 from decloak.report.study import Study
 from decloak.rules.load import parse_rule
@@ -188,6 +188,7 @@ def test_several_methods_are_compared_in_one_table_and_every_empty_cell_has_its_
     assert [row[0] for row in rows] == ["original data", *cards]
     assert set(map(len, rows)) == {len(columns)}
     assert reasons(list(cards.values())) == [
+        f"people with a certain link (p ≥ 0.8): {UNSURE}",
         "as published only: no attack had anything to go by",
     ]
 
@@ -231,7 +232,7 @@ def test_where_no_record_shows_anything_for_certain_nobody_is_said_to_be_safe(tm
         connection = connect_readonly(done.store)
         (card,) = exposure_cards(connection, Study.of(connection, read_runs(connection, [done.variants[0].run])))
         assert {cell.release for cell in card.cells.values()} == {None}
-        assert {cell.reason for cell in card.cells.values()} == {UNKNOWN}
+        assert {cell.reason for cell in card.cells.values()} == {UNKNOWN, UNSURE}
 
 
 def test_every_row_of_a_card_says_why_where_it_has_nothing_to_say(ran):
@@ -240,7 +241,7 @@ def test_every_row_of_a_card_says_why_where_it_has_nothing_to_say(ran):
     for row in ROWS:
         cell = card.cells[row.figure]
         assert cell.after is not None or cell.reason, row
-    assert {card.cells[row.figure].reason for row in ROWS} == {NOBODY, GUESSES}  # coins are the control
+    assert {card.cells[row.figure].reason for row in ROWS} == {NOBODY, GUESSES, UNSURE}  # coins are the control
     assert set(json.loads(json.dumps(card.as_json()))) >= {row.figure for row in ROWS}
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from decloak.report.advice import advice
 from decloak.report.beside import AttackPair, attack_pairs, basis, leaders, sentence
-from decloak.report.card import ExposureCard, exposure_cards, pooled_cards
+from decloak.report.card import ROWS, ExposureCard, exposure_cards, pooled_cards
 from decloak.report.comparison import card_rows, comparison_rows, costs_of, reasons, remark, short_titles, unpooled
 from decloak.report.study import Study
 from decloak.report.table import emit
@@ -62,9 +62,8 @@ def print_cards(account: Account, missing: Mapping[str, str] | None = None) -> N
 
 
 def _print_card(card: ExposureCard) -> None:
-    missing = {cell.reason for cell in card.cells.values()}
-    if len(missing) == 1 and all(cell.release is None for cell in card.cells.values()):
-        say(f"How many people this release exposes is not known: {missing.pop()}.")
+    if all(cell.worst is None for cell in card.cells.values()):
+        say(f"How many people this release exposes is not known: {card.cells[ROWS[0].figure].reason}.")
         return
     columns, rows = card_rows(card)
     emit(columns, rows, "table")

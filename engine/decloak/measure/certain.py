@@ -2,19 +2,15 @@
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from decloak.data.forms import FormName
+from decloak.measure.exposure_links import links_of
 from decloak.measure.family import POOLED, AttackedRelease, Family, Figure, FigureTitle, Measured
 from decloak.releases.held import UNKNOWN, HeldRelease
-from decloak.store.outcomes import scoring_of
-from decloak.store.probabilities import no_probabilities, probabilities, probable_gifts, probable_strikes
+from decloak.store.probabilities import no_probabilities, probabilities
 
 __all__ = ["FAMILY"]
 
 NOTHING = "certain cannot be measured: {}"
-Links = list[tuple[float, bool, int]]
-"""The probability of every finding, whether it is right, and whose record it is about."""
 
 
 def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
@@ -24,13 +20,12 @@ def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
         return [], NOTHING.format(no_probabilities(attacked.connection, attacked.number))
     if attacked.release.original is None:
         return [], UNKNOWN.format("certain")
-    links = [*_strikes(attacked), *_gifts(attacked)]
-    p, right, person = zip(*links, strict=True) if links else ((), (), ())
+    p, right, person = links_of(attacked) or ((), (), ())
     people = len(attacked.release.original.transactions)
     figures: list[Figure] = []
     for level, findings, truly, persons in certain(p, right, person):
         name = f"certain_{round(100 * level)}"
-        figures.append((POOLED, name, findings, findings, len(links)))
+        figures.append((POOLED, name, findings, findings, len(p)))
         figures.append((POOLED, f"{name}_right", truly / findings if findings else None, truly, findings))
         figures.append((POOLED, f"{name}_people", persons / people if people else None, persons, people))
     score, of_share = brier(p, right)
@@ -40,32 +35,6 @@ def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
         figures.append((number, "tenth_p", sure / findings, sure, findings))
         figures.append((number, "tenth_right", truly / findings, truly, findings))
     return figures, None
-
-
-def _strikes(attacked: AttackedRelease[HeldRelease]) -> Iterator[tuple[float, bool, int]]:
-    """Of members struck: right where the member was added."""
-    strikes = probable_strikes(attacked.connection, attacked.number)
-    if strikes:
-        tables = attacked.release.true_tables(scoring_of(attacked.connection, attacked.number))
-        original = {table.id: table.original for table in tables}
-        for strike in strikes:
-            meant = bool(original[strike.table][strike.row, strike.column])
-            yield strike.probability, not meant, strike.txn
-
-
-def _gifts(attacked: AttackedRelease[HeldRelease]) -> Iterator[tuple[float, bool, int]]:
-    """Of units given to rows: right where the record behind the row has the unit."""
-    from decloak.counting.ascending import among
-    from decloak.measure.kernels.true_rows import TrueRows
-
-    gifts = probable_gifts(attacked.connection, attacked.number)
-    rows = attacked.release.beside_truth(TrueRows) if gifts else None
-    if rows is not None:
-        assignments = [gift.assignment for gift in gifts]
-        given = rows.given(assignments)
-        place = given.row
-        right = among(given.unit * rows.rows + place, rows.true)
-        yield from zip([gift.probability for gift in gifts], right.tolist(), np.asarray(place).tolist(), strict=True)
 
 
 def _titles() -> Iterator[FigureTitle]:

@@ -8,7 +8,7 @@ from functools import singledispatch
 from typing import Any
 
 from decloak.data.forms import FormName
-from decloak.measure import exposure_guesses
+from decloak.measure import exposure_guesses, exposure_links
 from decloak.measure.exposure_figures import RECORD_FIGURES, RecordExposure
 from decloak.measure.exposure_part import ExposurePart
 from decloak.measure.family import AttackedRelease, Family, Figure, Measured
@@ -41,7 +41,7 @@ def _of_chunks(held: HeldChunks, attacked: AttackedRelease[Any]) -> RecordExposu
     return exposure_of_chunks(held, attacked)
 
 
-PARTS = (ExposurePart(RECORD_FIGURES, _records), exposure_guesses.PART)
+PARTS = (ExposurePart(RECORD_FIGURES, _records), exposure_links.PART, exposure_guesses.PART)
 """What the family is made of, in the order of its figures."""
 
 

@@ -46,12 +46,14 @@ ROWS = (
     Row("singled_out_3", "singled out with up to 3 items", "singling out"),
     Row("inferred_own", "item known or inferred (expected)", "inference"),
     Row("implied", "third item implied by 2 items", "inference"),
+    Row("certain_links_people", "people with a certain link (p ≥ 0.8)", "inference"),
 )
 """In the order of the card."""
 
 UNKNOWN = "the originals were not given"
 GUESSES = "an attack guesses: nothing it says is certain"
 NOBODY = "no attack had anything to go by"
+UNSURE = "no attack gave probabilities of its findings"
 RELEASE, RANDOM = "release", "random"
 """Sources of the figure after an attack, beside the attack itself."""
 QUANTILE = NormalDist().inv_cdf(0.975)
@@ -122,9 +124,15 @@ class ExposureCard:
         low, high = wilson(count / self.people, QUANTILE**2 / drawn)
         return low * self.people, high * self.people
 
-    def around(self, count: Interval | None) -> Interval | None:
-        """A count with that interval, if nothing else says how far it may be off."""
-        if count is None or count.mean is None or count.low is not None or not self.sampled:
+    def around(self, count: Interval | None, of: int | None = None) -> Interval | None:
+        """Return a count with the interval of a sample, if it is of one; `of` is the number of people counted."""
+        if (
+            of not in (None, self.people)
+            or count is None
+            or count.mean is None
+            or count.low is not None
+            or not self.sampled
+        ):
             return count
         low, high = self.bounds_of(count.mean)
         return count._replace(low=low, high=high)
@@ -135,7 +143,7 @@ class ExposureCard:
         return whose | {"hidden": self.hidden, "taken_for_hidden": self.taken_for_hidden} | cells
 
     def _plain(self, cell: Cell) -> dict[str, Any]:
-        ways = {"release": self.around(cell.release), "after": self.around(cell.after)}
+        ways = {"release": self.around(cell.release, cell.of), "after": self.around(cell.after, cell.of)}
         bounds = {
             f"{name}{ending}": None if way is None else getattr(way, part)
             for name, way in ways.items()
@@ -199,6 +207,8 @@ def _published(study: Study, runs: Numbers, name: str, of: int | None = None) ->
 
 
 def _cell(study: Study, runs: Numbers, figure: str, attacks: Sequence[str], of: int, known: bool) -> Cell:
+    if figure == "certain_links_people":
+        return _certain_links(study, runs, attacks)
     original = _published(study, runs, f"{figure}_original").mean
     release = _published(study, runs, f"{figure}_release", of)
     if release.mean is None:
@@ -214,6 +224,18 @@ def _cell(study: Study, runs: Numbers, figure: str, attacks: Sequence[str], of: 
     baseline = interval(study.values(runs, f"{figure}_baseline", attack)).mean
     source = _source(after.mean or 0.0, release.mean, baseline, attack)
     return Cell(of, original, release, after, baseline, attack, source, None if known else f"at least: {UNKNOWN}")
+
+
+def _certain_links(study: Study, runs: Numbers, attacks: Sequence[str]) -> Cell:
+    """Return the people with a certain link by the attack that gives most; the release alone gives none."""
+    of = max(study.sizes.get(run) or 0 for run in flat(runs))
+    values = {attack: study.values(runs, "certain_links_people", attack) for attack in attacks}
+    reached = {attack: some for attack, some in values.items() if any(value is not None for value in some)}
+    if not reached:
+        return Cell(of, reason=UNSURE)
+    means = {attack: _over(some, of, len(reached)) for attack, some in reached.items()}
+    attack, after = max(means.items(), key=lambda entry: entry[1].mean or 0.0)
+    return Cell(of, after=after, attack=attack, source=attack)
 
 
 def _source(after: float, release: float, baseline: float | None, attack: str) -> str:

@@ -51,12 +51,12 @@ def card_rows(card: ExposureCard) -> Table:
 
 
 def _line(card: ExposureCard, cell: Cell) -> list[str | None]:
-    if cell.release is None:
+    if cell.worst is None:
         return [whole(cell.original), None, None, None, cell.reason]
     said = " ".join(filter(None, (cell.source, cell.reason and f"({cell.reason})")))
     return [
         whole(cell.original),
-        *map(people, map(card.around, (cell.release, cell.after))),
+        *(people(card.around(way, cell.of)) for way in (cell.release, cell.after)),
         whole(cell.baseline),
         said or None,
     ]
@@ -126,7 +126,7 @@ def comparison_rows(cards: Sequence[ExposureCard], costs: Costs) -> Table:
     The first line is the original data, where these are the same.
     """
     titles = list(dict.fromkeys(title for of_variant in costs.values() for title in of_variant))
-    shown = [row for row in ROWS if any(card.cells[row.figure].release for card in cards)]
+    shown = [row for row in ROWS if any(card.cells[row.figure].worst for card in cards)]
     head = ["variant", "people", *(row.title for row in shown), "hidden", *titles]
     rows: list[list[str | None]] = []
     raw = [{card.cells[row.figure].original for card in cards} for row in shown]
@@ -144,10 +144,10 @@ def comparison_rows(cards: Sequence[ExposureCard], costs: Costs) -> Table:
 
 
 def _cell(cell: Cell, said: Callable[[Interval], str | None]) -> str | None:
-    if cell.release is None:
+    ways = [way for way in (cell.release, cell.after) if way is not None]
+    if not ways:
         return None
-    after = "" if cell.after is None else f" → {said(cell.after)}"
-    return f"{said(cell.release)}{after}" + ("" if cell.baseline is None else f" ({whole(cell.baseline)})")
+    return " → ".join(str(said(way)) for way in ways) + ("" if cell.baseline is None else f" ({whole(cell.baseline)})")
 
 
 def _mean_of(count: Interval) -> str | None:
@@ -160,7 +160,7 @@ def reasons(cards: Sequence[ExposureCard]) -> list[str]:
     for card in cards:
         for row in ROWS:
             cell = card.cells[row.figure]
-            if cell.release is None and cell.reason is not None:
+            if cell.worst is None and cell.reason is not None:
                 variants.setdefault(f"{row.title}: {cell.reason}", {})[card.name] = None
         if card.taken_for_hidden is not None:
             share = percent(card.taken_for_hidden)

@@ -75,7 +75,7 @@ def _line(line: Sequence[str | None], cell: Cell) -> str:
         f"largest by {named}" if cell.attack else named,
     ]
     beside = "; ".join(part for part in parts if part)
-    way = f"{release} → {after}" if after else release or "–"
+    way = " → ".join(number for number in (release, after) if number) or "–"
     return f"{title}: {way}" + (f" ({beside})" if beside else "")
 
 

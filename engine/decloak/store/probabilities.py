@@ -11,22 +11,12 @@ from decloak.arrays import Floats
 from decloak.data.assignment import Assignment
 from decloak.store.arrays import damaged, read_array, write_array
 from decloak.store.assigned import read_given
-from decloak.store.strikes import findings_count, read_strikes
+from decloak.store.strikes import findings_count
 
 __all__ = [
-    "ProbableGift", "ProbableStrike", "no_probabilities", "probabilities", "probability_teller", "probable_gifts",
-    "probable_strikes", "write_probabilities",
+    "ProbableGift", "no_probabilities", "probabilities", "probability_teller", "probable_gifts",
+    "write_probabilities",
 ]  # fmt: skip
-
-
-class ProbableStrike(NamedTuple):
-    """A member struck: the table by its number in the store, the cell, the transaction, and the probability."""
-
-    table: int
-    row: int
-    column: int
-    txn: int
-    probability: float
 
 
 class ProbableGift(NamedTuple):
@@ -64,27 +54,6 @@ def probability_teller(connection: sqlite3.Connection, attack: int) -> Callable[
         return None if p is None or not np.isfinite(p[finding - first]) else float(p[finding - first])
 
     return tell
-
-
-def probable_strikes(connection: sqlite3.Connection, attack: int) -> list[ProbableStrike]:
-    """What an eliminate rule struck, in order, as far as its probability is known; nothing of another form."""
-    strikes, p = read_strikes(connection, attack), probabilities(connection, attack)
-    if strikes is None or p is None:
-        return []
-    txns = {
-        (table, row): txn
-        for table, row, txn in connection.execute(
-            "select r.distance_table, r.row, r.txn from attack a join distance_table t on t.scoring = a.scoring "
-            "join distance_row r on r.distance_table = t.id where a.id = ?",
-            (attack,),
-        )
-    }
-    cells = zip(strikes.tables.tolist(), strikes.rows.tolist(), strikes.cols.tolist(), strict=True)
-    return [
-        ProbableStrike(table, row, column, txns[table, row], chance)
-        for (table, row, column), chance in zip(cells, p.tolist(), strict=True)
-        if np.isfinite(chance)
-    ]
 
 
 def probable_gifts(connection: sqlite3.Connection, attack: int) -> list[ProbableGift]:

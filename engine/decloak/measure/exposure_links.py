@@ -1,0 +1,79 @@
+"""The links that an attack is nearly certain of, and rightly: a part of the exposure family.
+
+A link is a member that the attack eliminates, right where the record does not have it, or a sub-record that the attack
+gives to a row, right where the record behind the row has it.
+"""
+
+import numpy as np
+
+from decloak.arrays import Floats, Ints, Mask
+from decloak.counting.ascending import among
+from decloak.measure.exposure_part import ExposurePart
+from decloak.measure.family import POOLED, AttackedRelease, FigureTitle, Measured
+from decloak.measure.kernels.true_rows import TrueRows
+from decloak.releases.held import HeldRelease
+from decloak.store.assigned import read_given
+from decloak.store.outcomes import scoring_of
+from decloak.store.probabilities import probabilities
+from decloak.store.strikes import read_strikes
+
+__all__ = ["CERTAIN", "PART", "Links", "links_of"]
+
+CERTAIN = 0.8
+"""The probability from which on a link counts as certain."""
+Links = tuple[Floats, Mask, Ints]
+"""The probability of every link, whether it is right, and the row of the release that it is about."""
+
+
+def links_of(attacked: AttackedRelease[HeldRelease], least: float = 0.0) -> Links | None:
+    """Return the links of an attack with a probability of at least `least`.
+
+    None where the attack gives no probabilities, or where nobody knows which links are right.
+    """
+    p = probabilities(attacked.connection, attacked.number)
+    if p is None or attacked.release.original is None:
+        return None
+    chosen = np.flatnonzero(p >= least - 1e-12)  # false of NaN: no probability is known
+    strikes = read_strikes(attacked.connection, attacked.number)
+    if strikes is not None:
+        right, rows = np.zeros(len(p), np.bool_), np.zeros(len(p), np.int64)
+        order = np.argsort(strikes.tables, kind="stable")
+        of_table = strikes.tables[order]
+        for table in attacked.release.true_tables(scoring_of(attacked.connection, attacked.number)):
+            some = order[slice(*np.searchsorted(of_table, (table.id, table.id + 1)))]
+            row = strikes.rows[some]
+            right[some], rows[some] = ~table.original[row, strikes.cols[some]], table.places[row]
+        return p[chosen], right[chosen], rows[chosen]
+    behind = attacked.release.beside_truth(TrueRows)
+    if behind is None:
+        return None
+    every = read_given(attacked.connection, attacked.number)
+    if len(every) != len(p):
+        return None  # the findings are facts, which are no links
+    given = behind.given([every[number] for number in chosen.tolist()])
+    right = among(given.unit * behind.rows + given.row, behind.true)
+    return p[chosen], right, given.row
+
+
+def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
+    """Count the links that are certain and right, and the people with one."""
+    links = None if attacked.idle else links_of(attacked, CERTAIN)
+    if links is None or attacked.release.original is None:
+        return [], None
+    _, right, rows = links
+    people, of = len(np.unique(rows[right])), len(attacked.release.original.rows)
+    return [
+        (POOLED, "certain_links", int(right.sum()), int(right.sum()), len(right)),
+        (POOLED, "certain_links_people", people, people, of),
+    ], None
+
+
+PART = ExposurePart(
+    (
+        FigureTitle(
+            "certain_links", "certain links", "links with p of .80 or more that are right", count=True, column=False
+        ),
+        FigureTitle("certain_links_people", "people with a certain link", "people with one", count=True, column=False),
+    ),
+    _measure,
+)
