@@ -3,18 +3,21 @@
 import json
 import random
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decloak.anonymisers.kernels.disassociation import disassociate
+import decloak
+from decloak.anonymisers.kernels.disassociation import default_max_cluster, disassociate
 from decloak.anonymisers.kernels.horpart import horizontal
 from decloak.anonymisers.kernels.refine import Leaf, refined
 from decloak.anonymisers.kernels.verpart import anonymous_chunk, held_rows, no_empty_record, vertical
 from decloak.data.dataset import Dataset
 from decloak.errors import DecloakError
+from decloak.store.opening import connect_readonly
 from fidelity import check_release
 from naive_disassociation import Refined, anonymous, disassociated, horpart, verpart
 
@@ -304,6 +307,30 @@ def test_what_cannot_be_disassociated_is_said_in_one_line(changed, message):
         disassociate(options.pop("data"), **options)
     assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("records", "k", "size"), [(3, 3, 3), (16, 3, 4), (4000, 5, 1000), (9999, 11, 1000)])
+def test_clusters_have_a_quarter_of_the_records_by_default(records, k, size):
+    assert default_max_cluster(records, k) == size
+
+
+def test_the_default_size_of_clusters_is_that_size_and_is_told(tmp_path):
+    rng = random.Random(3)
+    data = [rng.sample("abcdefgh", rng.randint(1, 4)) for _ in range(40)]
+    release = decloak.anonymise(data, "disassociation", k=3, m=2)
+    assert release.clusters == decloak.anonymise(data, "disassociation", k=3, m=2, max_cluster=10).clusters
+    assert release.parameters == {"max_cluster": 10, "k": 3, "m": 2, "order": "sorted"}
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in data))
+    (tmp_path / "s.yaml").write_text(
+        "scenario: s\ndata: {file: d.jsonl, format: jsonl}\nanonymise: {method: disassociation, k: 3, m: 2}\n"
+        "attack: [cover]\n"
+    )
+    decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+    with closing(connect_readonly(tmp_path / "s.db")) as connection:
+        (parameters,) = connection.execute("select parameters from release").fetchone()
+        assert json.loads(parameters)["max_cluster"] == 10
+        clusters = connection.execute("select size from cluster").fetchall()
+    assert sorted(size for (size,) in clusters) == sorted(cluster.size for cluster in release.clusters)
 
 
 def test_many_items_at_a_large_m_stay_quick():

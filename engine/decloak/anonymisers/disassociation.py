@@ -34,7 +34,7 @@ class DisassociationMethod(Method):
 
     form: ClassVar = FormName.DISASSOCIATED
     promised: ClassVar = Disassociation
-    anonymisers: ClassVar = (Anonymiser("disassociation", _make, _faults, {"k", "m", "max_cluster"}, {"refine"}),)
+    anonymisers: ClassVar = (Anonymiser("disassociation", _make, _faults, {"k", "m"}, {"max_cluster", "refine"}),)
 
     method: Literal["disassociation"]
     """The name of the method."""
@@ -42,14 +42,15 @@ class DisassociationMethod(Method):
     """How many sub-records must hold an itemset that occurs in a chunk."""
     m: int = Field(ge=1)
     """How many items somebody may know of a person."""
-    max_cluster: int = Field(ge=2)
-    """Records a cluster has at most, before small ones are pooled."""
+    max_cluster: int | None = Field(None, ge=2)
+    """The most records of a cluster, before small clusters are pooled. Without it: a quarter of the records, at most
+    1,000 and at least k."""
     refine: bool = False
     """Whether clusters share chunks of items that are rare in each of them."""
 
     def mistakes(self) -> Found:
         """A cluster holds k records at least."""
-        if self.max_cluster < self.k:
+        if self.max_cluster is not None and self.max_cluster < self.k:
             message = f"max_cluster is {self.max_cluster} and k is {self.k}"
             yield ("max_cluster",), DecloakError(message, hint="write at least k")
 
@@ -61,5 +62,6 @@ class DisassociationMethod(Method):
         """Disassociate, and keep apart the record behind every row."""
         settings = self.model_dump(exclude={"method", "order"})
         release, truth = disassociate(data, **settings)
+        settings["max_cluster"] = release.parameters["max_cluster"]
         self.anonymiser.checked(data, release, settings)
         return NewRelease(release, self.method, settings, truth=np.concatenate(truth))

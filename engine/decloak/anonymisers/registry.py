@@ -54,7 +54,14 @@ Release = Published | Disassociated | Generalised | Coat
 def anonymise(data: Data, method: str, *, sets: Iterable[Sequence[str]], order: Order = "sorted") -> Published: ...
 @overload
 def anonymise(
-    data: Data, method: str, *, k: int, m: int, max_cluster: int, refine: bool = False, order: Order = "sorted"
+    data: Data,
+    method: str,
+    *,
+    k: int,
+    m: int,
+    max_cluster: int | None = None,
+    refine: bool = False,
+    order: Order = "sorted",
 ) -> Disassociated: ...
 @overload
 def anonymise(
@@ -75,8 +82,8 @@ def anonymise(data: Data, method: str, *, order: Order = "sorted", **options: An
 
     `cut`, `aa`, `da` and `oa` take k, m and hierarchy (`cut` also refine); `lra` and `vpa` also parts, flexibility or
     level, and processes; `partition` takes k and hierarchy; `diversity` takes l, m, sensitive and hierarchy; `coat`
-    takes k, privacy, utility, suppress and items; `disassociation` takes k, m, max_cluster and refine; `sets` takes
-    sets, each published in place of its items.
+    takes k, privacy, utility, suppress and items; `disassociation` takes k, m, refine, and max_cluster, by default a
+    quarter of the records, at most 1,000 and at least k; `sets` takes sets, each published in place of its items.
 
     The release is sorted, its rows are numbered: no row tells which record it is of by its place or its id. In the
     order `recorded` rows stand as the records did, and so does what each shows.
@@ -92,7 +99,8 @@ def anonymise(data: Data, method: str, *, order: Order = "sorted", **options: An
     check_order(order)
     presented = Presented.of(Dataset.of(data), order)
     release, _ = presented.published(METHODS[method](presented.data, options))
-    return cast(Release, replace(release, method=method, parameters={**_parameters(options), "order": order}))
+    parameters = {**release.parameters, **_parameters(options), "order": order}
+    return cast(Release, replace(release, method=method, parameters=parameters))
 
 
 def published_parameters(method: str, parameters: Mapping[str, Any]) -> dict[str, str | bool | int | float]:

@@ -16,7 +16,10 @@ from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
 from decloak.errors import DecloakError, shown
 
-__all__ = ["ReleaseAndTruth", "check_records", "disassociate"]
+__all__ = ["ReleaseAndTruth", "check_records", "default_max_cluster", "disassociate"]
+
+LARGEST = 1_000
+"""The most records of a cluster where nobody says how many."""
 
 Record = tuple[int, ...]
 
@@ -37,13 +40,14 @@ def disassociate(
     *,
     k: int,
     m: int,
-    max_cluster: int,
+    max_cluster: int | None = None,
     refine: bool = False,
     strict: bool = False,
 ) -> ReleaseAndTruth:
     """Publish records in clusters and chunks so that no m items that a record holds point to fewer than k.
 
-    `max_cluster` bounds the clusters before small ones are pooled; `strict` splits one of exactly that size too.
+    `max_cluster` bounds the clusters before small ones are pooled, see `default_max_cluster`; `strict` splits one of
+    exactly that size too.
 
     >>> release, truth = disassociate([["milk", "tea"], ["milk", "salt"], ["milk"]], k=2, m=2, max_cluster=4)
     >>> release.clusters[0].record_chunks, release.clusters[0].term_chunk
@@ -51,8 +55,10 @@ def disassociate(
     >>> truth
     ((0, 1, 2),)
     """
-    _check_parameters(k, m, max_cluster)
     data = Dataset.of(data)
+    check_whole(2, k=k)
+    max_cluster = default_max_cluster(len(data.transactions), k) if max_cluster is None else max_cluster
+    _check_parameters(k, m, max_cluster)
     check_records(data, k)
     names, records = _coded(data.transactions)
     clusters = pooled_parts(horizontal(records, max_cluster, strict), k)
@@ -61,7 +67,17 @@ def disassociate(
     truth = tuple(_anchor_order(leaf, ids) for leaf, ids in zip(leaves, clusters, strict=True))
     published = tuple(_cluster(leaf, names) for leaf in leaves)
     shared = tuple(_joint(joint, leaves, names) for joint in joints)
-    return ReleaseAndTruth(Disassociated(published, shared, k, m, data.origin), truth)
+    release = Disassociated(published, shared, k, m, data.origin, parameters={"max_cluster": max_cluster})
+    return ReleaseAndTruth(release, truth)
+
+
+def default_max_cluster(records: int, k: int) -> int:
+    """Return the cluster size to use where none is given: a quarter of the records, at most 1,000 and at least k.
+
+    In a large cluster a person is one of many, so large clusters expose fewer people than small ones. A quarter leaves
+    several clusters, which keep together the records that have much in common.
+    """
+    return max(min(records // 4, LARGEST), k)
 
 
 def check_records(data: Dataset, k: int) -> None:
@@ -77,7 +93,6 @@ def check_records(data: Dataset, k: int) -> None:
 
 
 def _check_parameters(k: int, m: int, max_cluster: int) -> None:
-    check_whole(2, k=k)
     check_whole(1, m=m)
     check_whole(2, max_cluster=max_cluster)
     if max_cluster < k:
