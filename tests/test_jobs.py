@@ -9,11 +9,15 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from decloak.errors import DecloakError
+from decloak.runs.desk import Claim, Desk, Made, Node, Offer
+from decloak.store import inserting
+from decloak.store.opening import open_store
 from processes import children_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
@@ -188,6 +192,25 @@ def test_a_program_of_several_threads_runs_one_after_the_other(tmp_path):
         thread.join()
     assert len(done.variants) == 1
     assert not children_of(os.getpid())
+
+
+def test_who_waits_for_a_stage_goes_on_when_another_run_has_written_the_one_before_it(tmp_path):
+    """A stage that is handed in waits for its turn; nobody hands in those before it that another run has written."""
+
+    def write(key):
+        return partial(inserting.insert, table="rule", digest=key, name=key, form="query", text="")
+
+    with open_store(tmp_path / "s.db") as store, open_store(tmp_path / "s.db") as other:
+        first, second = Node("rule", "a"), Node("rule", "b")
+        desk = Desk(store, lambda *_: None, [[first, second]], {first: 0, second: 1})
+        assert list(desk.answer(1, Offer(second))) == [(1, True)]
+        assert list(desk.answer(1, Made(second, write("b")))) == [(1, None)]
+        assert list(desk.answer(2, Claim(second))) == []  # it waits
+        with other.stage() as connection:
+            write("a")(connection)
+        assert list(desk.answer(0, Offer(first))) == [(0, False)]  # there is nothing to hand in
+        assert list(desk.look_again()) == [(2, 2)]
+        assert list(desk.look_again()) == []
 
 
 SLOW = COAT.replace("transactions: 60", "transactions: 300").replace("times: 2", "times: 4")

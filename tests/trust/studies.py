@@ -39,10 +39,11 @@ def written(folder: Path, form: str) -> Path:
 
 
 def command(*arguments: object, **options: Any) -> "subprocess.Popen[str]":
-    """decloak as a process of its own."""
+    """decloak as a process of its own; `program` is what Python is told to run."""
+    program = options.pop("program", ["-m", "decloak"])
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine"), **options.pop("env", {})}
     return subprocess.Popen(
-        [sys.executable, "-m", "decloak", *map(str, arguments)], env=environment, text=True,
+        [sys.executable, *program, *map(str, arguments)], env=environment, text=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options,
     )  # fmt: skip
 

@@ -73,6 +73,8 @@ class Crew:
     def _hand_out(self) -> None:
         """Let as many processes work as may: those first whose answer is there, on the earliest cell."""
         at_work = sum(worker.at_work for worker in self.workers)
+        if not at_work:
+            self.answers.update(self.home.look_again())
         by_cell = {worker.cell: worker for worker in self.workers if worker.cell is not None}
         for cell in sorted(self.answers.keys() & by_cell.keys())[: self.jobs - at_work]:
             by_cell[cell].go_on(self.answers.pop(cell))
@@ -88,6 +90,7 @@ class Crew:
         saying = self._saying()
         if not saying:
             self.home.idle()
+            self.answers.update(self.home.look_again())
         for worker in saying:
             if worker.cell is not None and worker in self.workers:
                 self._take(worker, worker.cell)

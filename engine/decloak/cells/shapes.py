@@ -31,6 +31,9 @@ class Home(Protocol):
     def answer(self, cell: int, question: Any) -> Iterable[tuple[int, Any]]:
         """The answers there are now that the cell of a number asks this: each with the number of who asked for it."""
 
+    def look_again(self) -> Iterable[tuple[int, Any]]:
+        """The answers there are now though nobody has asked: another process may have made what was missing."""
+
 
 class Hand(Protocol):
     """Whoever works on one cell after the other, as their home sees them."""

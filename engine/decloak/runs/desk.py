@@ -109,6 +109,14 @@ class Desk:
                 self._handed_in[node] = question
                 yield from self._advance(self._lane_of.get(node, [node]))
 
+    def look_again(self) -> Iterator[tuple[int, Any]]:
+        """The answers that another run of the store has made possible by writing the stages first."""
+        for lane in self._lanes:
+            yield from self._advance(lane)
+        for node in list(self._waiting):
+            if inserting.find(self.store, *node) is not None:
+                yield from self._written(node)
+
     def _is_to_make(self, cell: int, node: Node) -> bool:
         """Whether a stage is missing, and for this cell to make."""
         if node in self._handed_in or self._owners.get(node, cell) != cell:

@@ -4,6 +4,7 @@ import contextlib
 import math
 import os
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -35,6 +36,8 @@ APPLICATION = 0x0DEC10AC
 
 VERSION = 1 + len(MIGRATIONS)
 
+PATIENCE = 30
+"""Seconds to wait for others who write to the store."""
 _NOT_OURS = "name another file: decloak makes the store itself"
 _DAMAGED = ("not a database", "malformed", "Could not decode", "corrupt")
 """Words of SQLite about files that something has changed."""
@@ -96,21 +99,29 @@ def open_store(path: str | Path, *, migrations: Mapping[int, Migration] | None =
     `migrations` and `version` stand for the project's own, for tests of the migrating itself.
     """
     path = Path(path)
-    fresh = not path.exists()
-    with _empty_away(path) if fresh else contextlib.nullcontext():
-        connection = _connect(path, readonly=False)
-        return _opened(path, connection, migrations, version)
+    _check_place(path)
+    if not path.exists():
+        _make(path, version)
+    return _opened(path, _connect(path, readonly=False), migrations, version)
 
 
-@contextmanager
-def _empty_away(path: Path) -> Iterator[None]:
-    """Take away a new file that nothing could be written to."""
+def _make(path: Path, version: int) -> None:
+    """Make a store beside its place, and link it there whole: nobody sees half of one, and the first one stays."""
+    beside = path.with_name(f".{path.name[:100]}.{os.urandom(8).hex()}")
     try:
-        yield
-    except BaseException:
-        if path.is_file() and not path.stat().st_size:
-            path.unlink()
-        raise
+        _make_private(beside, path)
+        connection = sqlite3.connect(beside, isolation_level=None)
+        with closing(connection), _closed_on_error(connection, path):
+            _create(Store(path, connection), version)
+        try:
+            path.hardlink_to(beside)
+        except FileExistsError:
+            pass  # another process was faster
+        except OSError:  # this file system has no links
+            beside.replace(path)
+    finally:
+        for ending in ("", "-journal"):
+            beside.with_name(beside.name + ending).unlink(missing_ok=True)
 
 
 def _opened(
@@ -125,11 +136,25 @@ def _opened(
             check_schema(connection, path, current=False)
             _migrate(store, present, version, MIGRATIONS if migrations is None else migrations)
         check_schema(connection, path, current=version == VERSION and migrations is None)
-        connection.execute("pragma journal_mode = wal")
+        _write_ahead(connection)
         connection.execute("pragma foreign_keys = on")
         # A crash of the machine may cost the last stage, never the file: enough for what can be run again.
         connection.execute("pragma synchronous = normal")
     return store
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Let readers read while somebody writes. SQLite refuses at once while another process opens or closes the file."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection.execute("pragma journal_mode = wal")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def connect_readonly(path: str | Path) -> sqlite3.Connection:
@@ -139,7 +164,9 @@ def connect_readonly(path: str | Path) -> sqlite3.Connection:
         raise DecloakError("no store there", place(path), "make one with `decloak run SCENARIO.yaml`")
     connection = _connect(path, readonly=True)
     with _closed_on_error(connection, path):
-        version = _version(connection, path) or 0
+        version = _version(connection, path)
+        if version is None:
+            raise DecloakError("an empty file, not a store", place(path), "make one with `decloak run SCENARIO.yaml`")
         if version < VERSION:
             message = f"a store of version {version}; this decloak reads version {VERSION}"
             raise DecloakError(message, place(path), "run a scenario into it once: that brings it up to date")
@@ -202,19 +229,23 @@ def add_functions(connection: sqlite3.Connection) -> None:
         connection.create_function("ln", 1, ln, deterministic=True)
 
 
-def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
+def _check_place(path: Path) -> None:
     if path.is_dir():
         raise DecloakError("a folder, not a store", place(path), "name a file in it, such as store.db")
     if "\0" in str(path) or not path.parent.is_dir():
         raise DecloakError("no such folder", place(path.parent), "make it first")
+
+
+def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
+    _check_place(path)
     if path.exists():
         check_is_file(path)  # SQLite would wait for the other end of a pipe
     elif not readonly:
-        _make_private(path)
+        _make_private(path, path)
     mode = "ro" if readonly else "rwc"
     url = f"{path.absolute().as_uri()}?mode={mode}"
     try:
-        connection = sqlite3.connect(url, uri=True, isolation_level=None, timeout=30)
+        connection = sqlite3.connect(url, uri=True, isolation_level=None, timeout=PATIENCE)
     except sqlite3.DatabaseError as error:
         raise unusable(error, path) from None
     with _closed_on_error(connection, path):
@@ -225,14 +256,17 @@ def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
     return connection
 
 
-def _make_private(path: Path) -> None:
-    """Make the file where there is none, for its owner's eyes alone; what SQLite writes beside it is no more open."""
+def _make_private(path: Path, store: Path) -> None:
+    """Make the file where there is none, for its owner's eyes alone; what SQLite writes beside it is no more open.
+
+    `store` is the file that errors name.
+    """
     if path.exists():
         return
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
-        raise unusable(sqlite3.OperationalError(f"unable to open: {error.strerror}"), path) from None
+        raise unusable(sqlite3.OperationalError(f"unable to open: {error.strerror}"), store) from None
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int | None:
