@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 LOWEST := .venv-lowest
 
-.PHONY: demo test test-all coverage test-lowest test-edges trust lint types bench bench-check docs gallery clean
+.PHONY: demo test test-all coverage test-lowest test-edges trust lint types bench bench-check docs examples gallery clean
 
 demo: $(VENV)/shown
 	$(BIN)/decloak run scenarios/quickstart.yaml --store store.db
@@ -74,6 +74,11 @@ bench-check: $(VENV)/benched
 
 docs: $(VENV)/installed
 	$(BIN)/python docs/generate.py
+
+# Runs the commands of the README and the pages, some minutes, and writes what they print; PAGES may name some of them.
+# The picture in the README needs Chromium.
+examples: $(VENV)/tested
+	$(BIN)/python docs/examples.py $(PAGES)
 
 # Runs every figure of the papers, seven minutes on two cores, and writes docs/gallery.md with its pictures; what came of
 # them goes with the scenarios, for `decloak gallery` to list.

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fcntl import F_DUPFD, fcntl
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,7 @@ def browser(folder: Path) -> Iterator[Browser]:
 
     def pipes() -> None:
         # The protocol is spoken on 3 and 4; both are moved out of the way of each other first.
-        ends = os.dup2(there, 20), os.dup2(back, 21)
+        ends = [fcntl(end, F_DUPFD, 100) for end in (there, back)]
         os.dup2(ends[0], 3)
         os.dup2(ends[1], 4)
 

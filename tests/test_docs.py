@@ -2,9 +2,7 @@
 
 import ast
 import doctest
-import math
 import re
-import shlex
 import sys
 from pathlib import Path
 from shutil import copyfile
@@ -13,31 +11,17 @@ import pytest
 import yaml
 
 from decloak.cli import COMMANDS, _code
-from decloak.report import progress
+from decloak.version import __version__
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
 
-BLOCK = re.compile(r"(?:<!-- file: (?P<file>\S+) -->\n)?```(?P<kind>\w+)\n(?P<text>.*?)```", re.DOTALL)
-PAGES = sorted(page for folder in ("how-to", "tutorial") for page in (ROOT / "docs" / folder).glob("*.md"))
-
-
-@pytest.fixture(autouse=True)
-def _hurry(monkeypatch):
-    """A slow machine says how far a run is."""
-    monkeypatch.setattr(progress, "SOON", math.inf)
-
-
-def run(command: str, capsys) -> list[str]:
-    words = shlex.split(command)
-    assert words.pop(0) == "decloak"
-    _code(words)
-    captured = capsys.readouterr()
-    return [line.rstrip() for line in (captured.out + captured.err).splitlines()]
+import examples  # noqa: E402 (it lies beside the pages)
+from examples import BLOCK, PAGES, README, lines_of  # noqa: E402
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_file_and_command_of_a_page_does_what_the_page_says(page, tmp_path, monkeypatch, capsys):
+def test_every_file_and_command_of_a_page_does_what_the_page_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for data in page.parent.glob("*.csv"):
         copyfile(data, data.name)
@@ -46,12 +30,12 @@ def test_every_file_and_command_of_a_page_does_what_the_page_says(page, tmp_path
         if block["file"]:
             Path(block["file"]).write_text(block["text"], encoding="utf-8")
         if block["kind"] == "python":
-            examples = doctest.DocTestParser().get_doctest(block["text"], {}, page.stem, None, None)
-            assert doctest.DocTestRunner().run(examples).failed == 0
+            shown = doctest.DocTestParser().get_doctest(block["text"], {}, page.stem, None, None)
+            assert doctest.DocTestRunner().run(shown).failed == 0
         if block["kind"] == "console":
             for part in re.split(r"^\$ ", block["text"], flags=re.MULTILINE)[1:]:
                 command, *expected = part.splitlines()
-                assert run(command, capsys) == expected, command
+                assert lines_of(command) == expected, f"{command}: run `make examples`"
                 commands += 1
     assert commands
 
@@ -71,20 +55,45 @@ def test_every_command_is_in_the_reference_and_the_readme_names_the_two_to_begin
     assert "make test" in first_screen
 
 
-def test_the_readme_shows_what_happens(tmp_path, monkeypatch, capsys):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    demo, mistake = (block["text"] for block in BLOCK.finditer(readme) if block["kind"] == "text")
-    scenario = next(block["text"] for block in BLOCK.finditer(readme) if block["kind"] == "yaml")
+def test_the_readme_shows_what_happens(tmp_path, monkeypatch):
+    text = README.read_text(encoding="utf-8")
+    scenario = next(block["text"] for block in BLOCK.finditer(text) if block["kind"] == "yaml")
     monkeypatch.chdir(tmp_path)
-    _code(["init", "mine.yaml"])
-    capsys.readouterr()
-    mine = Path("mine.yaml").read_text(encoding="utf-8")
-    assert yaml.safe_load(scenario) == yaml.safe_load(mine)
-    happens = run("decloak run mine.yaml", capsys) + run("decloak explain last p01 insulin --attack rba", capsys)
-    assert happens == demo.splitlines()
-    wrong, right = re.findall(r"'(\w+)'", mistake)
-    Path("mine.yaml").write_text(mine.replace(right, wrong), encoding="utf-8")
-    assert run("decloak run mine.yaml", capsys) == mistake.splitlines()
+    assert examples.readme() == text, "run `make examples`"
+    assert yaml.safe_load(scenario) == yaml.safe_load(Path("mine.yaml").read_text(encoding="utf-8"))
+    assert len(examples.FIGURE.findall(text)) >= 4
+
+
+def test_a_changed_figure_and_a_changed_line_of_the_readme_are_written_anew(tmp_path, monkeypatch):
+    text = README.read_text(encoding="utf-8")
+    stale = examples.FIGURE.sub(lambda figure: f"9,999<!-- {figure['name']} -->", text).replace("in people of", "of")
+    assert stale != text
+    (tmp_path / "README.md").write_text(stale, encoding="utf-8")
+    monkeypatch.setattr(examples, "README", tmp_path / "README.md")
+    monkeypatch.chdir(tmp_path)
+    assert examples.readme() == text
+
+
+def test_a_page_is_written_with_what_its_commands_print(tmp_path, monkeypatch):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "<!-- file: a.csv -->\n```text\na,b\n```\n\n```console\n$ decloak --version\nold\n$ decloak nix\n```\n"
+        "```console\nmake demo\n```\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    written = examples.rewritten(page)
+    assert f"$ decloak --version\ndecloak, version {__version__}\n$ decloak nix\ndecloak: no command 'nix'" in written
+    assert "old" not in written
+    assert written.endswith("```console\nmake demo\n```\n")
+    assert (tmp_path / "a.csv").read_text() == "a,b\n"
+
+
+@pytest.mark.slow
+def test_the_picture_is_of_the_page_that_the_demo_ends_with(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = examples.description(examples.PICTURE.read_bytes())
+    assert said == examples.pictured(examples.demo_page()), "run `make examples`"
+    assert "600" in said
 
 
 def test_every_bundled_scenario_names_its_schema_and_is_valid(capsys):
