@@ -5,10 +5,10 @@ them is derived from it: what a scenario may measure, columns of tables, texts o
 """
 
 import sqlite3
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from decloak.data.assignment import Assignment
 from decloak.data.dataset import Dataset
@@ -21,7 +21,18 @@ from decloak.store.reading import idle
 from decloak.store.relations import STRIKES, Derives
 from decloak.yaml.part import Part
 
-__all__ = ["CHUNKS", "POOLED", "SETS", "WAYS", "AttackedRelease", "Family", "Figure", "FigureTitle", "Measured"]
+__all__ = [
+    "CHUNKS",
+    "POOLED",
+    "SETS",
+    "WAYS",
+    "AttackedRelease",
+    "Family",
+    "Figure",
+    "FigureLine",
+    "FigureTitle",
+    "Measured",
+]
 
 WAYS = {
     "_original": "original data",
@@ -74,6 +85,22 @@ class FigureTitle:
         return self.bounds
 
 
+class FigureLine(NamedTuple):
+    """A figure by its key, and the title of each ending that it is measured with."""
+
+    key: str
+    ways: Mapping[str, FigureTitle]
+
+    @property
+    def title(self) -> str:
+        ending, figure = next(iter(self.ways.items()))
+        return figure.title.removesuffix(f", {WAYS[ending]}")
+
+    @property
+    def help(self) -> str:
+        return next(iter(self.ways.values())).help
+
+
 @dataclass(frozen=True)
 class Family:
     """Figures that are measured together.
@@ -102,11 +129,13 @@ class Family:
     in_lines: bool = False
 
     @property
-    def lines(self) -> tuple[FigureTitle, ...]:
-        """The figures without those that say the same of other ways."""
-        names = {figure.name for figure in self.figures}
-        beside = {f"{name}{ending}" for name in names for ending in WAYS if ending}
-        return tuple(figure for figure in self.figures if figure.name not in beside)
+    def lines(self) -> tuple["FigureLine", ...]:
+        """The figures by key, each with the titles of what it is measured on, by ending."""
+        titles: dict[str, dict[str, FigureTitle]] = {}
+        for figure in self.figures:
+            ending = next((ending for ending in WAYS if ending and figure.name.endswith(ending)), "")
+            titles.setdefault(figure.name.removesuffix(ending), {})[ending] = figure
+        return tuple(FigureLine(key, ways) for key, ways in titles.items())
 
     @property
     def needed(self) -> tuple[str, ...]:

@@ -79,8 +79,10 @@ def families_in_words() -> str:
 
 
 def _in_words(family: Family) -> str:
-    figures = family.lines if family.in_lines else family.figures
-    width = max(len(figure.name) for figure in figures)
-    lines = [f"  {figure.name:<{width}}  {figure.help}" for figure in figures]
+    helps = {line.key: line.help for line in family.lines}
+    if not family.in_lines:
+        helps = {figure.name: figure.help for figure in family.figures}
+    width = max(map(len, helps))
+    lines = [f"  {name:<{width}}  {help_}" for name, help_ in helps.items()]
     ways = [f"  {'':<{width}}  with {ending}: {way}" for ending, way in WAYS.items() if ending and family.in_lines]
     return "\n".join(["\b", f"{family.name}: {family.about}", *lines, *ways])

@@ -8,15 +8,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from decloak.measure.family import Family, FigureTitle
-from decloak.measure.kernels.statistics import COUNT
 from decloak.measure.registry import FAMILIES
+from decloak.report.card import ROWS
 from decloak.store.results import PooledFigure
 
-__all__ = ["LINES", "Difference", "Grouped", "differences", "family_tables", "lines_of"]
+__all__ = ["Difference", "Grouped", "differences", "family_tables"]
 
 Figures = Mapping[tuple[str, str], PooledFigure]
 ALL = "all attacks"
-LINES = ("what", "raw data", "published", "attack", "attacked", "by chance")
+LINES = ("figure", "original data", "release", "control", "attack", "after attack", "baseline")
 
 
 class Grouped(NamedTuple):
@@ -39,14 +39,14 @@ class Difference(NamedTuple):
 
 
 def family_tables(figures: Figures, measured: Collection[str], knows: Mapping[str, str | None]) -> Iterator[Grouped]:
-    """Yield a table for each family that was measured, except exposure, which has its card.
+    """Yield a table for each family that was measured; the card has the other figures of exposure.
 
     `knows` names the knowledge of each attack.
     """
     attacks = list(dict.fromkeys(attack for _, attack in figures))
-    for family in (family for family in FAMILIES if family.name in measured and family.name != "exposure"):
+    for family in (family for family in FAMILIES if family.name in measured):
         if family.in_lines:
-            if lines := lines_of(family.lines, figures):
+            if lines := _lines(family, figures):
                 yield Grouped(f"{family.name}: {family.about}", LINES, lines)
             continue
         shown = [title for title in family.figures if any((title.name, attack) in figures for attack in attacks)]
@@ -57,28 +57,34 @@ def family_tables(figures: Figures, measured: Collection[str], knows: Mapping[st
                 yield Grouped(f"{family.name}: {family.about}", columns, rows)
 
 
-def lines_of(titles: Sequence[FigureTitle], figures: Figures) -> list[list[str | None]]:
-    """A line for each figure and attack; what is of the release alone is the same in all lines of a figure."""
+def _lines(family: Family, figures: Figures) -> list[list[str | None]]:
+    """Return a line for each figure that no card has, and each attack that has it."""
     attacks = list(dict.fromkeys(attack for _, attack in figures))
+    on_card = {row.figure for row in ROWS}
     lines: list[list[str | None]] = []
-    for title in titles:
-        before = title.name if title.published else f"{title.name}_release"
-        alone = [_in_people(title, figures, name, attacks) for name in (f"{title.name}_original", before)]
-        ways = () if title.published else (title.name, f"{title.name}_baseline")
-        done = [[attack, *(_in_people(title, figures, name, [attack]) for name in ways)] for attack in attacks]
-        done = [line for line in done if any(line[1:])] or ([[None] * 3] if any(alone) else [])
-        lines += [[title.title, *alone, *line] for line in done]
+    for line in family.lines:
+        if line.key in on_card:
+            continue
+        of = {ending: [_in_people(title, figures, attack) for attack in attacks] for ending, title in line.ways.items()}
+        none: list[str | None] = [None] * len(attacks)
+        bare = line.ways.get("")
+        if bare is not None and bare.published:
+            of["_release"] = of.pop("")
+        alone = [next(filter(None, of.get(ending, ())), None) for ending in ("_original", "_release", "_control")]
+        done = zip(attacks, of.get("", none), of.get("_baseline", none), strict=True)
+        attacked = [[attack, *values] for attack, *values in done if any(values)]
+        if any(alone) or attacked:
+            lines += [[line.title, *alone, *after] for after in attacked or [[None] * 3]]
     return lines
 
 
-def _in_people(title: FigureTitle, figures: Figures, name: str, attacks: Sequence[str]) -> str | None:
-    """A figure of the first of some attacks that has it, of how many people."""
-    of_attacks = (figures.get((name, attack)) for attack in attacks)
-    figure = next((figure for figure in of_attacks if figure is not None and figure.value is not None), None)
+def _in_people(title: FigureTitle, figures: Figures, attack: str) -> str | None:
+    """Return a figure of an attack in words, with the number of people that it counts among."""
+    figure = figures.get((title.name, attack))
     if figure is None or figure.value is None:
         return None
     if not title.count:
-        return f"{figure.value:,.1f}" if title.bounds == COUNT else f"{figure.value:.3f}"
+        return f"{figure.value:.3f}"
     value = f"{figure.value:,.0f}" if figure.value == round(figure.value) else f"{figure.value:,.1f}"
     return value if figure.whole is None else f"{value} of {figure.whole:,.0f}"
 
