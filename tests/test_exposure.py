@@ -11,6 +11,8 @@ import pytest
 import decloak
 import naive_exposure as naive
 from decloak.errors import DecloakError
+from decloak.measure import exposure_links
+from decloak.measure.exposure_figures import RECORD_FIGURES
 from decloak.measure.kernels import crowd
 from decloak.measure.kernels.statistics import Interval
 from decloak.measure.registry import by_name
@@ -22,7 +24,7 @@ from decloak.report.study import Study
 from decloak.rules.load import parse_rule
 from decloak.store.opening import connect_readonly
 from decloak.store.reading import struck_items
-from decloak.store.results import attacks_of, release_of
+from decloak.store.results import attacks_of, notes_of, release_of
 from decloak.store.studies import read_runs
 
 CLINIC = (
@@ -329,3 +331,52 @@ def test_what_an_attacker_takes_for_generalised_is_not_said_to_be_hidden(call, t
     lines = call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").out.splitlines()
     assert sum(line.startswith("– hidden: ") and "nothing is marked" in line for line in lines) == 2
     assert not any(line.startswith("k=2 ") and "100%" in line for line in lines)
+
+
+ALWAYS = {"people"}
+SHOWN = {"people", "implied_release", *(f"singled_out_{n}_release" for n in (1, 2, 3))}
+STRUCK = {f"singled_out_{n}{ending}" for n in (1, 2, 3) for ending in ("", "_baseline")}
+KNOWN = {"hidden", "implied_original", "inferred_own_release", *(f"singled_out_{n}_original" for n in (1, 2, 3))}
+GUESSED = {"inferred_own", "inferred_own_baseline"}
+CERTAIN = {"certain_links", "certain_links_people"}
+
+
+@pytest.mark.parametrize(
+    ("data", "attack", "expected"),
+    [
+        ("file: d.txt, format: basket, published: r.txt", "rba", SHOWN | STRUCK | KNOWN | GUESSED),
+        ("file: d.txt, format: basket, published: e.txt", "rba", SHOWN | KNOWN),  # it has nothing to eliminate
+        ("published: r.txt", "rba", SHOWN | STRUCK),
+        ("published: hidden.txt", "rba", ALWAYS),  # no record shows an item for certain
+        ("release: c.jsonl", "aba", ALWAYS),
+    ],
+)
+def test_a_figure_that_cannot_be_known_is_missing_and_never_0(tmp_path, data, attack, expected):
+    (tmp_path / "d.txt").write_text("a,b\na,c\nd,b\n")
+    (tmp_path / "r.txt").write_text("a,(b,c)\na,(b,c)\nd,(b,c)\n")
+    (tmp_path / "e.txt").write_text("a,(b,e)\na,(c,e)\nd,(b,e)\n")
+    (tmp_path / "hidden.txt").write_text("(a,d),(b,c)\n(a,d),(b,c)\n")
+    cluster = '{"size": 2, "record_chunks": [{"items": ["a"], "subrecords": [["a"], ["a"]]}], "term_chunk": ["b"]}'
+    header = '{"decloak": "release", "version": 1, "method": "disassociation", "k": 2, "m": 2}'
+    (tmp_path / "c.jsonl").write_text(f"{header}\n{cluster}\n")
+    scores = "a,e,0.5\n" if "e.txt" in data else "a,b,0.1\na,c,0.9\nd,b,0.2\nd,c,0.8\n"
+    (tmp_path / "scores.csv").write_text("a,b,ngd\n" + scores.replace("a,e,", "x,y,"))
+    relate = "relate: {measure: ngd, source: scores, file: scores.csv, unseen: none}\n"
+    (tmp_path / "s.yaml").write_text(f"scenario: s\ndata: {{{data}}}\n{relate}attack: [{attack}]\n")
+    run = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db").variants[0]
+    titles = {title.name for part in (RECORD_FIGURES, exposure_links.PART.figures) for title in part}
+    assert {name for (name, _), value in run.measures.items() if name in titles and value is not None} == expected
+
+
+def test_of_a_disassociated_release_every_figure_is_known(ran):
+    figures, *_ = ran(APART, "[random, aba]", "measure: [accuracy]\n")
+    names = {name for (name, attack), value in figures.items() if attack == "aba" and value is not None}
+    assert names >= SHOWN | STRUCK | KNOWN | GUESSED | CERTAIN
+
+
+def test_where_three_items_are_guaranteed_a_note_says_that_four_are_not_counted(ran):
+    for m, noted in ((2, False), (3, True)):
+        method = f"{{method: cut, k: 3, m: {m}, hierarchy: {{by: random, fanout: 3}}}}"
+        *_, connection = ran(method, "[tba]")
+        run = read_runs(connection)[-1].run
+        assert any("people are counted with up to 3" in note for note in notes_of(connection, run)) is noted

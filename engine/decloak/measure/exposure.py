@@ -12,14 +12,22 @@ from decloak.measure import exposure_guesses, exposure_links
 from decloak.measure.exposure_figures import RECORD_FIGURES, RecordExposure
 from decloak.measure.exposure_part import ExposurePart
 from decloak.measure.family import AttackedRelease, Family, Figure, Measured
+from decloak.measure.kernels.crowd import MOST_KNOWN
 from decloak.releases.held import HeldChunks, HeldRelease, HeldSets
 
 __all__ = ["FAMILY"]
 
+BEYOND = (
+    "the method guarantees m = {0}; people are counted with up to {1} known items, and more items may single out more"
+)
+
 
 def _records(attacked: AttackedRelease[HeldRelease]) -> Measured:
     """Measure what the release shows of single records, before and after the attack."""
-    return list(_of_form(attacked.release, attacked).figures()), None
+    guaranteed = attacked.release.making.parameters.get("m")
+    beyond = isinstance(guaranteed, int) and guaranteed >= MOST_KNOWN
+    note = BEYOND.format(guaranteed, MOST_KNOWN) if beyond else None
+    return list(_of_form(attacked.release, attacked).figures()), note
 
 
 @singledispatch
