@@ -6,7 +6,8 @@ items of the originals, then those that only the control has.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import singledispatch
+from functools import cached_property, singledispatch
+from itertools import chain
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -107,8 +108,9 @@ def _measure(
         return [], None  # the card says so
     most = None if targets == "all" else targets
     looked_up = held.kept(_LookUp(most, seed, str(control), attacked.control))
-    released = looked_up.figures
-    return [*released, *looked_up.after(_after(held, attacked))], looked_up.note if listed else None
+    figures = [*looked_up.exposed, *looked_up.after(_after(held, attacked))]
+    # A share of right guesses says nothing without its control, so that nobody gets it unasked.
+    return ([*figures, *looked_up.guesses], looked_up.note) if listed else (figures, None)
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,6 @@ class _LookedUp:
         self.others = None if others is None else _People(_in_vocabulary(others, self.names), items)
         self.published = _published_by(held)
         self.drawn = {known: self.people.draw(known, known, most, seed) for known in LEVELS}
-        self.figures = list(self._figures())
 
     @property
     def note(self) -> str | None:
@@ -185,7 +186,17 @@ class _LookedUp:
         places, itemsets = self.drawn[known]
         return float(found(published.estimator, self._number(published)[itemsets], published.row_of[places]).sum())
 
-    def _figures(self) -> Iterator[Figure]:
+    @cached_property
+    def exposed(self) -> list[Figure]:
+        """The people whose records are found in the original data and in the release."""
+        return list(self._exposed())
+
+    @cached_property
+    def guesses(self) -> list[Figure]:
+        """The people for whom a further item, or their membership, is guessed."""
+        return [*chain.from_iterable(map(self._inferred, LEVELS)), *self._membership()]
+
+    def _exposed(self) -> Iterator[Figure]:
         first = self.people.records
         whole = _Published(_plain(first), {name: at for at, name in enumerate(self.names)}, np.arange(first.shape[0]))
         for known, (places, _) in self.drawn.items():
@@ -193,12 +204,10 @@ class _LookedUp:
                 if len(places):
                     exposed = self._found(published, known)
                     yield POOLED, f"exposed_{known}_{ending}", exposed, exposed, len(places)
-            yield from self._inferred(known)
-        yield from self._membership()
 
     def after(self, published: _Published | None) -> Iterator[Figure]:
         """Yield the people exposed after an attack: never fewer than in the release, which an attacker has as well."""
-        released = {name: value for _, name, value, *_ in self.figures}
+        released = {name: value for _, name, value, *_ in self.exposed}
         for known, (places, _) in self.drawn.items():
             if len(places):
                 exposed = released[f"exposed_{known}_release"] or 0.0
