@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 LOWEST := .venv-lowest
 
-.PHONY: demo test test-all coverage test-lowest test-edges trust lint types bench bench-check docs examples gallery clean
+.PHONY: demo test test-all coverage test-lowest test-edges trust lint types bench bench-check docs examples gallery release-check clean
 
 demo: $(VENV)/shown
 	$(BIN)/decloak run scenarios/quickstart.yaml --store store.db
@@ -85,6 +85,10 @@ examples: $(VENV)/tested
 gallery: $(VENV)/tested
 	$(BIN)/decloak gallery --run --write docs
 	cp docs/gallery/verdicts.json scenarios/papers/verdicts.json
+
+# Whether this commit can be tagged as a release: see docs/how-to/release.md. Builds twice, some minutes.
+release-check: $(VENV)/developed
+	$(BIN)/python .ci/release_check.py
 
 # The documentation as a site in docs/_site; a warning is an error. Its examples are run by `make test`.
 site: $(VENV)/sited

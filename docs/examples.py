@@ -32,7 +32,12 @@ from decloak.report import progress
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 PICTURE = ROOT / "docs" / "pictures" / "report.png"
-PAGES = sorted(page for folder in ("how-to", "tutorial") for page in (ROOT / "docs" / folder).glob("*.md"))
+PAGES = sorted(
+    page
+    for folder in ("how-to", "tutorial")
+    for page in (ROOT / "docs" / folder).glob("*.md")
+    if "\n$ decloak " in page.read_text(encoding="utf-8")
+)
 BLOCK = re.compile(r"(?:<!-- file: (?P<file>\S+) -->\n)?```(?P<kind>\w+)\n(?P<text>.*?)```", re.DOTALL)
 FIGURE = re.compile(r"[\d,.]*\d<!-- (?P<name>[^>]+?) -->")
 DEMO = ("decloak run mine.yaml", "decloak explain last p01 insulin --attack rba")
