@@ -269,3 +269,77 @@ def test_what_is_judged_by_means_says_so_and_over_how_many(tmp_path):
     with closing(connect_readonly(tmp_path / "s.db")) as connection:
         page = page_of(connection, done.store, read_runs(connection), evidence=False, originals=False)
     assert page.expectations == [(SIGNS[verdict.holds], verdict.text) for verdict in done.verdicts]
+
+
+BOUNDS = {"precision": (0.0, 1.0), "struck": (0.0, None), "gain": (None, 1.0), "exposed_3": (0.0, None)}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("precision(ra) < 50", "'precision(ra) < 50' can never fail: precision(ra) is from 0 to 1"),
+        ("precision(ra) > 1", "'precision(ra) > 1' can never hold: precision(ra) is from 0 to 1"),
+        ("precision(ra) == 1.5", "'precision(ra) == 1.5' can never hold: precision(ra) is from 0 to 1"),
+        ("precision(ra) != -1", "'precision(ra) != -1' can never fail: precision(ra) is from 0 to 1"),
+        ("precision(ra) >= 50%", None),
+        ("precision(ra) <= 150%", "'precision(ra) <= 150%' can never fail: precision(ra) is from 0 to 1"),
+        ("struck(ra) < 0", "'struck(ra) < 0' can never hold: struck(ra) is 0 or more"),
+        ("struck(ra) > -1", "'struck(ra) > -1' can never fail: struck(ra) is 0 or more"),
+        ("struck(ra) > 101%", "'struck(ra) > 101%' can never hold: struck(ra) is from 0 to 1"),
+        ("gain(ra) > 2", "'gain(ra) > 2' can never hold: gain(ra) is 1 or less"),
+        ("gain(ra) > -20", None),
+        ("precision(ra) >= 0", None),  # asks that there is one
+        ("precision(ra) <= 1", None),
+        ("precision(ra) == 0 and struck(ra) < 50", None),
+        ("precision(ra) > 0.5 or precision(ra) < 50",
+         "'precision(ra) < 50' can never fail: precision(ra) is from 0 to 1"),
+        ("precision(ra) - precision(rba) > 1",
+         "'precision(ra) - precision(rba) > 1' can never hold: precision(ra) is from 0 to 1 and "),
+        ("precision(ra) - precision(rba) > 0.99", None),
+        ("10 * precision(ra) < 9", None),
+        ("max(precision(ra), precision(rba)) < 2", "'max(precision(ra), precision(rba)) < 2' can never fail: "),
+        ("1 / precision(ra) < 0.5", None),  # of 0 there is none, and nothing is said of it
+        ("exposed_3 < -1", "'exposed_3 < -1' can never hold: exposed_3 is 0 or more"),
+        ("f(ra) < 50", None),  # of another figure nothing is known
+    ],
+)  # fmt: skip
+def test_what_the_bounds_of_a_figure_decide_is_no_expectation(text: str, message: str | None) -> None:
+    faults = [str(fault) for fault in Expectation.parse(text).decided(BOUNDS)]
+    assert bool(faults) is (message is not None)
+    assert all(fault.startswith(str(message)) for fault in faults)
+
+
+@given(st.floats(0, 1), st.floats(0, 60), st.floats(-3, 3), st.sampled_from(["<", "<=", ">", ">=", "==", "!="]))
+def test_what_is_said_to_be_decided_is(share: float, count: float, bound: float, sign: str) -> None:
+    for text in ("{x} {s} {b}", "{b} {s} {x}", "2 * {x} - {y} {s} {b}", "min({x}, {y}) / 2 {s} {b}", "-{x} {s} {b}"):
+        written = text.format(x="precision(a)", y="struck(a)", s=sign, b=f"{bound:.3f}")
+        expectation = Expectation.parse(written)
+        for fault in expectation.decided(BOUNDS):
+            held = expectation.holds({("precision", "a"): share, ("struck", "a"): count})
+            assert held is ("never fail" in str(fault))
+
+
+def test_counts_are_compared_with_percentages_of_what_they_are_counted_of() -> None:
+    expectation = Expectation.parse("exposed_3 <= 1% and struck(ra) ≥ 2 and gain(ra) ≠ −0.5")
+    means = {("exposed_3", "ra"): 2.0, ("struck", "ra"): 2.0, ("gain", "ra"): 0.5}
+    counts, shares = dict.fromkeys(means, 1), {("exposed_3", "ra"): 0.01, ("struck", "ra"): 0.5}
+    holds, text = expectation.judged(means, counts, 1, shares)
+    assert holds is True
+    assert text == "exposed_3 = 1% <= 1% and struck(ra) = 2 >= 2 and gain(ra) = 0.5 != -0.5 holds"
+    assert expectation.judged(means, counts, 1, shares | {("exposed_3", "ra"): 0.02})[0] is False
+    assert expectation.judged({}, {}, 1, {})[0] is None
+    worse = {("exposed_3", "rba"): 9.0}  # of a figure that stands alone the worst attack counts
+    assert (
+        expectation.judged(means | worse, counts | dict.fromkeys(worse, 1), 1, shares | {("exposed_3", "rba"): 0.045})[
+            0
+        ]
+        is False
+    )
+    assert not [*expectation.faults(["struck", "gain", "exposed_3"], ["ra"], ["exposed_3"])]
+    assert [*expectation.faults(["struck", "gain", "exposed_3"], ["ra"])]
+
+
+@pytest.mark.parametrize("text", ["f(a) > 5 % 2", "f(a) > %", "f(a)% > 1", "f(a%) > 1", "5% > 1"])
+def test_a_percent_sign_stands_behind_a_number_alone(text: str) -> None:
+    with pytest.raises(DecloakError):
+        Expectation.parse(text)

@@ -198,3 +198,36 @@ def test_dates_of_a_sheet_are_no_silent_items(tmp_path, call):
     book.save(tmp_path / "d.xlsx")
     said = call("check", tmp_path / "d.xlsx", "--input", "xlsx", "--k", 1, "--m", 1).err
     assert "WARNING: 9 items are dates: '2024-01-01', '2024-01-02'" in said
+
+
+def test_an_item_that_is_spelt_otherwise_in_the_release_is_warned_about(tmp_path, call):
+    (tmp_path / "o.txt").write_text("".join(f"p{n},bread,mlk\n" for n in range(5)) + "p9,tea\n")
+    (tmp_path / "p.txt").write_text("".join(f"p{n},(bread, milk)\n" for n in range(5)) + "p9,tea\n")
+    (tmp_path / "s.yaml").write_text(
+        "scenario: misspelt\ndata: {file: o.txt, format: basket, ids: true, published: {file: p.txt, ids: true}}\n"
+        "relate: {measure: ngd, source: release}\nattack: [rba]\n"
+    )
+    warning = (
+        "WARNING: nothing shows 'mlk' of o.txt, and nobody has 'milk', which is shown: write the same name in both"
+    )
+    assert warning in call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").err
+    (tmp_path / "o.txt").write_text((tmp_path / "o.txt").read_text().replace("mlk", "milk"))
+    assert "WARNING" not in call("run", tmp_path / "s.yaml", "--store", tmp_path / "t.db").err
+
+
+def test_an_expectation_that_no_variant_can_judge_fails(tmp_path, call):
+    """Precision is undefined where nothing is struck."""
+    (tmp_path / "p.txt").write_text("bread,tea\ntea\nbread\n" * 3)
+    (tmp_path / "s.yaml").write_text(
+        "scenario: nothing to judge\ndata: {published: p.txt}\nrelate: {measure: ngd, source: release}\n"
+        "attack: [rba]\nmeasure: [recovery]\nexpect: ['precision(rba) < 0.5', 'exposed_3 <= 99%']\n"
+    )
+    done = call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db", "--junit", tmp_path / "j.xml")
+    assert done.code == 3
+    assert "expect: precision(rba) = undefined < 0.5 cannot be judged" in done.err
+    assert 'errors="2"' in (tmp_path / "j.xml").read_text()
+    (tmp_path / "s.yaml").write_text((tmp_path / "s.yaml").read_text().replace("0.5", "50"))
+    place = tmp_path / "s.yaml"
+    done = call("validate", place)
+    assert done.code == 2
+    assert done.err.startswith(f"decloak: {place}:6:10: 'precision(rba) < 50' can never fail: precision(rba) is from 0")

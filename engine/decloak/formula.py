@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from decloak.errors import DecloakError, shown
 
-__all__ = ["Call", "Name", "Number", "Operation", "Term", "names_read", "parse", "walk"]
+__all__ = ["Call", "Name", "Number", "Operation", "Percent", "Share", "Term", "names_read", "parse", "walk"]
 
 LONGEST = 1_000
 """Characters a formula may have: Python's parser needs a bound against deep nesting."""
@@ -42,7 +42,21 @@ class Operation:
     operands: tuple["Term", ...]
 
 
-Term = Number | Name | Call | Operation
+@dataclass(frozen=True)
+class Percent:
+    """A number that an expectation writes with a percent sign."""
+
+    value: float
+
+
+@dataclass(frozen=True)
+class Share:
+    """A figure that an expectation compares with a percentage."""
+
+    arguments: tuple["Term"]
+
+
+Term = Number | Name | Call | Operation | Percent | Share
 
 _ARITHMETIC: dict[type[ast.AST], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 _COMPARISON: dict[type[ast.AST], str] = {

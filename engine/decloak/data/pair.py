@@ -1,14 +1,19 @@
 """Whether an original and a published data set belong together, transaction by transaction."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from decloak.data.dataset import Dataset
 from decloak.data.published import Published
 from decloak.errors import DecloakError, shown
 
-__all__ = ["check_pair"]
+__all__ = ["check_pair", "misspelt"]
 
 FEW = 3
+NEAR = 0.75
+"""How alike two spellings are, from 0 to 1, of which one may stand for the other."""
+MOST = 500
+"""Items on each side that are compared letter by letter."""
 
 
 def check_pair(original: Dataset, published: Published) -> list[tuple[str, str]]:
@@ -37,6 +42,21 @@ def check_pair(original: Dataset, published: Published) -> list[tuple[str, str]]
             f"compare with {original.origin}: is it the right original, is a bracket missing?",
         )
     return suppressed
+
+
+def misspelt(original: Dataset, published: Published) -> list[tuple[str, str]]:
+    """Items of the original that nothing shows, each with an item that is shown, that nobody has, and that is spelt
+    nearly so: one was probably written for the other.
+
+    >>> bread = Published(((("bread", "milk"),),), ("1",))
+    >>> misspelt(Dataset((("bread", "mlk"),), ("1",)), bread)
+    [('mlk', 'milk')]
+    """
+    shown_items, held = set(published.items), set(original.items)
+    nowhere = sorted(held - shown_items)[:MOST]
+    nobodys = sorted(shown_items - held)[:MOST]
+    pairs = ((item, get_close_matches(item, nobodys, 1, NEAR)) for item in nowhere)
+    return [(item, near[0]) for item, near in pairs if near]
 
 
 def _check_labels(original: Dataset, published: Published) -> None:

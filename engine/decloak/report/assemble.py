@@ -23,7 +23,7 @@ from decloak.rules.explain import compared, list_findings
 from decloak.rules.load import parse_rule
 from decloak.scenario.expect import Expectation
 from decloak.store.outcomes import Exposure, exposure
-from decloak.store.results import attacks_of, notes_of
+from decloak.store.results import attacks_of, notes_of, pooled_figures
 from decloak.store.studies import StudyRun
 
 __all__ = ["page_of"]
@@ -61,7 +61,7 @@ def page_of(
         tone=TONES.get(verdict.outcome, "open"),
         sentences=[*verdict.sentences, *risk.advice],
         cards=risk.cards,
-        expectations=_expectations(study),
+        expectations=_expectations(connection, study),
         sections=[section for section in sections if section is not None],
         figures=_figures(study),
         findings=_findings(connection, runs[-1].run) if evidence else None,
@@ -69,18 +69,25 @@ def page_of(
     )
 
 
-def _expectations(study: Study) -> list[tuple[str, str]]:
+def _expectations(connection: sqlite3.Connection, study: Study) -> list[tuple[str, str]]:
     """What the scenario expects of each variant, with a mark for whether it holds."""
     judged = []
+    counts_of = {name for name, title in figure_titles().items() if title.count}
     for name, runs in study.variants:
         keys = dict.fromkeys(key for run in runs for key in study.figures[run])
         over = {key: interval(study.values(runs, *key)) for key in keys}
         means, counts = ({key: getattr(over[key], part) for key in keys} for part in ("mean", "n"))
+        figures = [pooled_figures(connection, run) for run in runs]
+        shares = {
+            key: interval([figure.share for of_run in figures if (figure := of_run.get(key)) is not None]).mean
+            for key in keys
+            if key[0] in counts_of
+        }
         config = next(run.config for run in study.runs if run.variant == name)
         for text in config.get("expect") or ():
             expectation = Expectation.parse(text)
             where = f"{name}: " if len(study.variants) > 1 else ""
-            holds, said = expectation.judged(means, counts, len(runs))
+            holds, said = expectation.judged(means, counts, len(runs), shares)
             judged.append((SIGNS[holds], f"{where}{said}"))
     return judged
 

@@ -158,7 +158,7 @@ def run(
             session = Session(opened, inputs, helper, checked=checked)
             runs, missing = _executed(planned, session, team, listener)
         shown = show_if_usual(opened, rows)
-    return _summed_up(document, Path(store), planned, runs, missing, shown)
+    return _summed_up(document, Path(store), planned, runs, missing, shown, whole=only is None)
 
 
 def _first_possible(planned: Sequence[Plan], inputs: Inputs) -> Plan:
@@ -211,6 +211,8 @@ def _summed_up(
     runs: Sequence[RunVariant],
     missing: Sequence[Missing],
     shown: bool,
+    *,
+    whole: bool,
 ) -> Run:
     measures = tuple(_over_repetitions(runs))
     written = document.source.root.children.get("expect")
@@ -222,6 +224,12 @@ def _summed_up(
         for of_variant in [[measure for measure in measures if measure.variant == name]]
         for expectation in plan.scenario.expectations
     ]
+    of_some = {verdict.expected for verdict in verdicts}
+    verdicts += [
+        Verdict("", None, f"{text} cannot be judged: no variant has what it names", text, spot.line, spot.column)
+        for text, spot in spots.items()
+        if whole and isinstance(text, str) and text not in of_some
+    ]
     pooled = _over_data(measures, pools({name: plan.variant.settings for name, plan in variants.items()}))
     return Run(
         document.scenario.scenario, store, tuple(runs), (*measures, *pooled), tuple(verdicts), tuple(missing), shown
@@ -232,10 +240,22 @@ def _judged(expectation: Expectation, spot: Place, measures: Sequence[Measure], 
     """An expectation of a variant, by means over so many repetitions."""
     named = {(measure.measure, measure.attack): measure for measure in measures}
     means, counts = ({key: getattr(named[key], part) for key in named} for part in ("value", "n"))
-    holds, text = expectation.judged(means, counts, times)
+    holds, text = expectation.judged(means, counts, times, _shares(measures))
     if not measures:
         text += " (no release)"
     return Verdict(variant, holds, text, expectation.text, spot.line, spot.column)
+
+
+def _shares(measures: Sequence[Measure]) -> dict[tuple[str, str], float | None]:
+    """Counts as shares of what they are counted of."""
+    titles = figure_titles()
+    return {
+        (measure.measure, measure.attack): None
+        if measure.value is None or not measure.of
+        else measure.value / measure.of
+        for measure in measures
+        if titles[measure.measure].count
+    }
 
 
 def _over_repetitions(runs: Iterable[RunVariant]) -> Iterable[Measure]:

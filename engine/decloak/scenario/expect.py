@@ -3,17 +3,22 @@
 A measure may be undefined (precision when nothing was struck, recall when the originals are unknown): None.
 Arithmetic and comparisons with None give None, and so do `and`, `or`, `not` unless the rest decides
 (Kleene's logic). Numbers within EPSILON are equal, as they are everywhere in decloak.
+
+A number with a percent sign is a share: compared with it, a count is divided by what it is counted of. A figure of
+exposure needs no attack, `exposed_3 <= 1%`: it is that of the attack by which it is the largest.
+The signs ≤, ≥, ≠ and − are read as <=, >=, != and -.
 """
 
 import math
 import operator
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from keyword import iskeyword
 
 from decloak.errors import DecloakError, nearest, shown
-from decloak.formula import Call, Name, Number, Operation, Term, parse, walk
+from decloak.formula import Call, Name, Number, Operation, Percent, Share, Term, parse, walk
 
 __all__ = ["Expectation", "MeasuredValues"]
 
@@ -41,7 +46,14 @@ _COMPARE: dict[str, Callable[[float], bool]] = {
 }  # applied to left minus right
 _JUNCTIONS = ("or", "and", "not")
 _BINDING = {"or": 1, "and": 2, "not": 3, **dict.fromkeys(_COMPARE, 4), "+": 5, "-": 5, "*": 6, "/": 6}
+_SIGNS = str.maketrans({"≤": "<=", "≥": ">=", "≠": "!=", "−": "-"})
+_PERCENT = re.compile(r"(?<![\w.])(\d+(?:\.\d*)?|\.\d+)\s*%(?=\s*(?:$|[),<>=!+*/-]|(?:and|or)\b))")
 _VERDICTS = {True: "holds", False: "does not hold", None: "cannot be judged"}
+
+
+Range = tuple[float, float]
+"""The least and the most that a number can be."""
+EVERY: Range = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
@@ -59,9 +71,11 @@ class Expectation:
     @classmethod
     def parse(cls, text: str) -> "Expectation":
         """Read an expression that compares measures of attacks."""
-        root = parse(text, logic=True)
+        plain = text.translate(_SIGNS)
+        root = parse(_PERCENT.sub(r"percent(\1)", plain), logic=True)
         _require_shallow(root)
         _require_logic(root)
+        root = _shared(root)
         expectation = cls(text, root)
         if not expectation.measures() and not expectation.alone():
             raise DecloakError(f"{shown(text)} names no measure", hint="write such as precision(rba) > 0.8")
@@ -75,12 +89,17 @@ class Expectation:
         """Every name once that stands for a number and is no measure of an attack, in the order of the text."""
         return tuple(dict.fromkeys(_alone(self.root)))
 
-    def faults(self, measures: Iterable[str], attacks: Iterable[str]) -> Iterator[DecloakError]:
-        """Names that stand alone, and measures and attacks that there are not; the first measure is an example."""
+    def faults(
+        self, measures: Iterable[str], attacks: Iterable[str], released: Collection[str] = ()
+    ) -> Iterator[DecloakError]:
+        """Names that stand alone, and measures and attacks that there are not; the first measure is an example.
+
+        Figures that are `released` need no attack: they are those of the attack by which they are the largest.
+        """
         measures, attacks = tuple(measures), tuple(attacks)
         plain = [attack for attack in attacks if attack.isidentifier() and not iskeyword(attack)]
         advice = "" if len(plain) == len(attacks) else "; name others by {rule: ..., as: word}"
-        for name in self.alone():
+        for name in (name for name in self.alone() if name not in released):
             yield DecloakError(f"{shown(name)} stands alone", hint=_of_an_attack(name, measures, plain) + advice)
         for measure, attack in self.measures():
             if measure not in measures:
@@ -90,6 +109,17 @@ class Expectation:
             elif attack not in attacks:
                 hint = nearest(attack, plain) or f"known here: {', '.join(plain) or 'none'}{advice}"
                 yield DecloakError(f"no attack {shown(attack)}", hint=hint)
+
+    def decided(self, bounds: Mapping[str, tuple[float | None, float | None]]) -> Iterator[DecloakError]:
+        """Comparisons that the bounds of their figures decide: nothing measured would be judged by them."""
+        for node in walk(self.root):
+            if isinstance(node, Operation) and node.sign in _COMPARE and any(map(_is_measured, walk(node))):
+                always = _always(node, bounds)
+                if always is not None:
+                    figures = list(_figures(node))
+                    of = " and ".join(f"{_text(part)} is {_range_text(_range(part, bounds))}" for part in figures[:2])
+                    message = f"{shown(_text(node))} can never {'fail' if always else 'hold'}: {of}"
+                    yield DecloakError(message, hint="compare it with a number between, such as 0.5 or 50% for a share")
 
     def absolute(self, clocked: Collection[str]) -> Iterator[DecloakError]:
         """Comparisons of seconds with what is none: on another machine they would come out otherwise."""
@@ -109,14 +139,23 @@ class Expectation:
         return f"{_with_values(self.root, values)} {_VERDICTS[self.holds(values)]}"
 
     def judged(
-        self, means: MeasuredValues, counts: Mapping[tuple[str, str], int], times: int
+        self,
+        means: MeasuredValues,
+        counts: Mapping[tuple[str, str], int],
+        times: int,
+        shares: MeasuredValues = {},  # noqa: B006 (nobody writes to it)
     ) -> tuple[bool | None, str]:
         """Whether it holds by the means over so many repetitions, and why; `counts` are those that have each figure.
 
         A figure that some of them lack is undefined, as it is where one alone lacks it: nobody knows what it would be.
+        `shares` are those of counts.
         """
-        values = {key: means.get(key) for key in self.measures() if counts.get(key) == times}
-        text, fewest = self.explain(values), min((counts.get(key, 0) for key in self.measures()), default=0)
+        keys = {(name, ""): _of_release(name, means) for name in self.alone()}
+        keys |= {key: key for key in self.measures()}
+        whole = {asked: key for asked, key in keys.items() if counts.get(key) == times}
+        values = {asked: means.get(key) for asked, key in whole.items()}
+        values |= {(f"{name}%", attack): shares.get(key, means.get(key)) for (name, attack), key in whole.items()}
+        text, fewest = self.explain(values), min((counts.get(key, 0) for key in keys.values()), default=0)
         if times > 1 and fewest:
             few = f"only {fewest} of {times} repetitions have a figure"
             text += f" ({f'mean of {times} repetitions' if fewest == times else few})"
@@ -124,7 +163,106 @@ class Expectation:
 
 
 def _is_measure(node: Term) -> bool:
-    return isinstance(node, Call) and node.name not in _FOLDS
+    return isinstance(node, Call) and node.name not in _FOLDS and node.name != "percent"
+
+
+def _is_measured(node: Term) -> bool:
+    """Whether a node is a figure, be it of the release alone."""
+    return _is_measure(node) or isinstance(node, Name)
+
+
+def _figures(node: Term) -> Iterator[Term]:
+    """The figures of a term, those of the release alone among them; the names of attacks are none."""
+    stands = _is_measured(node) or isinstance(node, Share)
+    if stands:
+        yield node
+    for child in () if stands else _children(node):
+        yield from _figures(child)
+
+
+def _of_release(name: str, means: MeasuredValues) -> tuple[str, str]:
+    """The key of a figure that stands alone: that of the attack by which it is the largest."""
+    known = [(value, key) for key, value in means.items() if key[0] == name and value is not None]
+    return max(known, key=lambda pair: pair[0])[1] if known else (name, "")
+
+
+def _shared(node: Term) -> Term:
+    """The same with the figures that are compared with a percentage as shares."""
+    match node:
+        case Operation(sign, operands) if sign in _COMPARE and any(map(_is_percent, walk(node))):
+            return Operation(sign, tuple(map(_as_share, operands)))
+        case Operation(sign, operands) if sign in _JUNCTIONS:
+            return Operation(sign, tuple(map(_shared, operands)))
+    return node
+
+
+def _is_percent(node: Term) -> bool:
+    return isinstance(node, Call) and node.name == "percent"
+
+
+def _as_share(node: Term) -> Term:
+    match node:
+        case Call("percent", (Number(value),)):
+            return Percent(value)
+        case Call(name, arguments) if name in _FOLDS:
+            return Call(name, tuple(map(_as_share, arguments)))
+        case Operation(sign, operands):
+            return Operation(sign, tuple(map(_as_share, operands)))
+        case Call() | Name():
+            return Share((node,))
+    return node
+
+
+def _always(node: Operation, bounds: Mapping[str, tuple[float | None, float | None]]) -> bool | None:
+    """Whether a comparison holds whatever is measured, never does, or is decided by what is measured (None)."""
+    (low, high), (least, most) = (_range(operand, bounds) for operand in node.operands)
+    compare, gaps = _COMPARE[node.sign], (low - most, high - least)
+    if any(map(math.isnan, gaps)):
+        return None
+    if gaps[0] > EPSILON or gaps[1] < -EPSILON:  # a number that is no value of the figure
+        return compare(gaps[0])
+    # Where the number is the bound itself, `>= 0` asks that there is a figure at all.
+    return False if node.sign in ("<", ">") and not any(map(compare, gaps)) else None
+
+
+def _range(node: Term, bounds: Mapping[str, tuple[float | None, float | None]]) -> Range:
+    """The least and the most that a number can be, whatever its figures are; they are taken to be independent."""
+    match node:
+        case Number(value):
+            return value, value
+        case Percent(value):
+            return value / 100, value / 100
+        case Share((figure,)):
+            low, high = _range(figure, bounds)
+            return (0.0, 1.0) if (low, high) == (0.0, math.inf) else (low, high)
+        case Name(name) | Call(name, (Name(),)) if name not in _FOLDS:
+            lowest, highest = bounds.get(name, (None, None))
+            return -math.inf if lowest is None else lowest, math.inf if highest is None else highest
+        case Call(name, arguments):
+            ranges = [_range(argument, bounds) for argument in arguments]
+            fold = _FOLDS[name]
+            return fold([low for low, _ in ranges]), fold([high for _, high in ranges])
+        case Operation("-", (operand,)):
+            low, high = _range(operand, bounds)
+            return -high, -low
+        case Operation(sign, (left, right)):
+            return _combined(sign, _range(left, bounds), _range(right, bounds))
+    return EVERY
+
+
+def _combined(sign: str, a: Range, b: Range) -> Range:
+    if sign == "/" and b[0] <= 0 <= b[1]:
+        return EVERY
+    ends = [_ARITHMETIC[sign](x, y) for x in a for y in b if not (sign == "*" and 0 in (x, y))]
+    ends += [0.0] * (sign == "*" and 0 in (*a, *b))
+    return EVERY if any(map(math.isnan, ends)) else (min(ends), max(ends))
+
+
+def _range_text(bounds: Range) -> str:
+    low, high = (_figure(bound) if math.isfinite(bound) else None for bound in bounds)
+    if low is None or high is None:
+        return f"{low} or more" if low is not None else f"{high} or less" if high is not None else "any number"
+    return f"from {low} to {high}"
 
 
 def _pair(node: Term) -> tuple[str, str]:
@@ -176,7 +314,7 @@ def _children(node: Term) -> tuple[Term, ...]:
     match node:
         case Operation(_, operands):
             return operands
-        case Call(_, arguments):
+        case Call(_, arguments) | Share(arguments):
             return arguments
     return ()
 
@@ -202,6 +340,8 @@ def _require_number(node: Term) -> None:
                 raise DecloakError(f"{name} takes at least 2 values", hint=f"write {name}(f(rba), f(gba))")
             for argument in arguments:
                 _require_number(argument)
+        case Call("percent", (Number(),)):
+            return
         case Call(name, arguments):
             _require_label(name, arguments)
         case Operation(sign, operands) if sign in _ARITHMETIC:
@@ -228,10 +368,17 @@ def _number(node: Term, values: MeasuredValues) -> float | None:
             numbers = [_number(argument, values) for argument in arguments]
             defined = [number for number in numbers if number is not None]
             return _FOLDS[name](defined) if len(defined) == len(numbers) else None
+        case Percent(value):
+            return value / 100
+        case Share((Name(name),)):
+            return _finite(values.get((f"{name}%", "")))
+        case Share((figure,)):
+            name, attack = _pair(figure)
+            return _finite(values.get((f"{name}%", attack)))
         case Call():
             return _finite(values.get(_pair(node)))
-        case Name():
-            return None
+        case Name(name):
+            return _finite(values.get((name, "")))
         case Operation("-", (operand,)):
             number = _number(operand, values)
             return None if number is None else -number
@@ -279,8 +426,11 @@ def _with_values(node: Term, values: MeasuredValues) -> str:
 
 
 def _side(node: Term, values: MeasuredValues) -> str:
-    measured = any(_is_measure(part) for part in walk(node))
-    return f"{_text(node)} = {_figure(_number(node, values))}" if measured else _text(node)
+    if not any(map(_is_measured, walk(node))):
+        return _text(node)
+    number = _number(node, values)
+    shared = number is not None and any(isinstance(part, Share) for part in walk(node))
+    return f"{_text(node)} = {_figure(100 * number) + '%' if shared and number is not None else _figure(number)}"
 
 
 def _figure(number: float | None) -> str:
@@ -293,6 +443,10 @@ def _text(node: Term) -> str:
     match node:
         case Number(value):
             return _figure(value)
+        case Percent(value):
+            return f"{_figure(value)}%"
+        case Share((figure,)):
+            return _text(figure)
         case Name(name):
             return name
         case Call(name, arguments):

@@ -113,7 +113,9 @@ class Scenario(Varying):
     measure: Annotated[tuple[MeasureEntry, ...], Field(min_length=1)] | None = None
     """What is measured; without it recovery, or accuracy and breach where the data are disassociated."""
     expect: tuple[Expression, ...] = ()
-    """What must hold for the run to succeed, such as precision(rba) < 0.5."""
+    """What must hold for the run to succeed: precision(rba) < 0.5, struck(rba) == 0, exposed_3 <= 1%. A figure of
+    exposure needs no attack: it is that of the attack by which it is the largest. A percentage of a count is of what it
+    is counted of. What the bounds of a figure decide is an error; what cannot be judged fails."""
 
     @property
     def attacks(self) -> tuple[Attack, ...]:
@@ -243,12 +245,15 @@ class Scenario(Varying):
         """What expectations name and there is not, each once; when a rule is unknown, any attack may be meant by it."""
         measures = tuple(dict.fromkeys([*self._measured, *figure_titles()]))
         clocked = [figure.name for figure in figure_titles().values() if figure.clock]
+        released = [figure.name for figure in by_name("exposure").figures]
+        bounds = {figure.name: figure.bounds_of(None) for figure in figure_titles().values()}
         reported: set[str] = set()
         for number, expectation in enumerate(self.expectations):
             # Controls run without being named, so that they are known but not listed.
             meant = [each for _, each in expectation.measures() if not all_named or each in with_controls(attacks)]
-            faults = (*expectation.faults(measures, (*attacks, *meant)), *expectation.absolute(clocked))
-            for error in (*faults, *self._unmeasured(expectation)):
+            faults = (*expectation.faults(measures, (*attacks, *meant), released), *expectation.absolute(clocked))
+            faults = (*faults, *self._unmeasured(expectation)) or tuple(expectation.decided(bounds))
+            for error in faults:
                 if str(error) not in reported:
                     yield ("expect", number), error
                 reported.add(str(error))

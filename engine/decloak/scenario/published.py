@@ -17,7 +17,7 @@ from decloak.data.formats.readers import read
 from decloak.data.formats.release_header import Header
 from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised, read_generalised
-from decloak.data.pair import check_pair
+from decloak.data.pair import check_pair, misspelt
 from decloak.data.published import Published, read_published
 from decloak.data.release_files import read_header, read_release
 from decloak.data.repeats import WARNING, copies_of
@@ -32,6 +32,9 @@ from decloak.store.opening import is_store
 from decloak.yaml.part import File, Found, Part
 
 __all__ = ["DistancesData", "PairData", "PublishedData", "PublishedFile", "ReleaseData"]
+
+FEW = 3
+"""Items that are warned about one by one."""
 
 
 class PublishedFile(Part):
@@ -116,6 +119,9 @@ class _WithRelease(DataPart):
         except DecloakError as error:
             place = str(folder.path / (error.place or self.published_file.file))
             raise DecloakError(error.message, place, error.hint) from None
+        for item, near in misspelt(original, published)[:FEW]:
+            words = f"nothing shows {shown(item)} of {original.origin}, and nobody has {shown(near)}, which is shown"
+            notes.append(f"{WARNING}{words}: write the same name in both files")
         place_of = {label: place for place, label in enumerate(original.labels)}
         truth = np.array([place_of[label] for label in published.labels], np.int64)
         return NewRelease(published, "unknown", {"suppressed": len(suppressed)}, truth=truth, notes=notes)

@@ -167,6 +167,11 @@ class PooledFigure(NamedTuple):
     part: float | None
     whole: float | None
 
+    @property
+    def share(self) -> float | None:
+        """A count as a share of what it is counted of."""
+        return None if self.value is None or not self.whole else self.value / self.whole
+
 
 def pooled_figures(connection: sqlite3.Connection, run: int) -> dict[tuple[str, str], PooledFigure]:
     """The pooled figures of a run by (measure, attack), in the order of its attacks."""
