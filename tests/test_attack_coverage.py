@@ -110,3 +110,40 @@ def test_the_least_coverage_is_set_in_the_scenario(blind, call):
     assert "not tested" not in printed
     blind.write_text(blind.read_text().replace("0.125", "1.5"))
     assert "least" in call("validate", blind).err
+
+
+def baskets(rng):
+    """A few products that many people buy."""
+    return [{f"product {int(60 * rng.random() ** 2)}" for _ in range(rng.integers(1, 8))} for _ in range(200)]
+
+
+def diseases(rng):
+    """Many symptoms, of which the clinic's counts know none, in the groups of some diseases."""
+    groups = rng.integers(200, size=(30, 9))
+    return [{f"symptom {one}" for one in rng.permuted(groups[rng.integers(30)])[:6]} for _ in range(200)]
+
+
+@pytest.mark.parametrize("records", [baskets, diseases])
+@pytest.mark.parametrize("published", [False, True])
+def test_the_scenario_begun_from_a_file_has_an_attacker_who_knows_its_words(
+    records, published, tmp_path, monkeypatch, call
+):
+    monkeypatch.chdir(tmp_path)
+    data = "\n".join(",".join(sorted(record)) for record in records(np.random.default_rng(1)))
+    (tmp_path / "d.csv").write_text(data)
+    file = "d.csv"
+    if published:
+        (tmp_path / "first.yaml").write_text(
+            "scenario: x\ndata: {file: d.csv, format: basket}\nanonymise: {method: sets, size: 3, share: 0.3}\n"
+            "attack: [order]\n"
+        )
+        call("run", "first.yaml")
+        file = "r.txt"
+        call("publish", "last", file)
+    assert call("init", "begun.yaml", "--from", file).code == 0
+    assert "clinic-counts" not in (tmp_path / "begun.yaml").read_text()
+    said = call("run", "begun.yaml", "--store", "begun.db", "--json")
+    assert said.code == 0
+    covered = [one for one in json.loads(said.out)["measures"] if one["measure"] == "coverage_pairs"]
+    assert {one["attack"] for one in covered} >= ({"rba", "selftrained"} if published else {"aba", "expectation"})
+    assert {one["value"] for one in covered} == {1.0}

@@ -15,26 +15,29 @@ if TYPE_CHECKING:
 
 __all__ = ["scenario_of", "write_scenario_from"]
 
-ORIGINAL = """\
+RELATE = """\
+# The attacker learns how items are related from the release, which shows every item that an attack needs. An attacker
+# with counts of documents, a corpus, word vectors or a sample knows more: see docs/how-to/measure-relatedness.md. Read
+# the coverage below the table of attacks: an attacker who does not know the words of these data tests nothing.
+relate: {measure: ngd, source: release}
+"""
+ORIGINAL = f"""\
 # Other methods: cut (with a hierarchy), coat, sets; see docs/how-to/generalise.md. A larger k hides each record better.
-anonymise: {method: disassociation, k: 3, m: 2, max_cluster: 25}
-# How items are related, by the release alone. Counts of documents, a corpus or word vectors know more.
-relate: {measure: ngd, source: release}
+anonymise: {{method: disassociation, k: 3, m: 2, max_cluster: 25}}
+{RELATE}\
 # What the attacker knows of records: strong, moderate or weak.
-attacker: {model: moderate, share: 0.5}
-attack: [random, aba, rga, mra, cover]
+attacker: {{model: moderate, share: 0.5}}
+attack: [random, aba, rga, mra, expectation, cover]
 measure: [accuracy, breakage, breach]
-# What must hold, to guard a release in CI: expect: ["accuracy(mra) < 0.5"]
+# What must hold, to guard a release in CI: expect: ["accuracy(expectation) < 0.5"]
 """
-DISASSOCIATED = """\
-# How items are related, by the release alone. Counts of documents, a corpus or word vectors know more.
-relate: {measure: ngd, source: release}
-attack: [random, aba, rga, mra, cover]
+DISASSOCIATED = f"""\
+{RELATE}\
+attack: [random, aba, rga, mra, expectation, cover]
 """
-SETS = """\
-# How items are related, by the release alone. Counts of documents, a corpus or word vectors know more.
-relate: {measure: ngd, source: release}
-attack: [ra, mda, tba, wba, gba, rba]
+SETS = f"""\
+{RELATE}\
+attack: [ra, mda, tba, wba, gba, rba, selftrained]
 """
 RELEASES = {"disassociated": DISASSOCIATED, "generalised": SETS, "published": SETS}
 """What comes below the data of releases."""
