@@ -6,8 +6,7 @@ gives to a row, right where the record behind the row has it.
 
 import numpy as np
 
-from decloak.arrays import Floats, Ints, Mask
-from decloak.counting.ascending import among
+from decloak.arrays import Floats, Ints
 from decloak.measure.exposure_part import ExposurePart
 from decloak.measure.family import POOLED, AttackedRelease, FigureTitle, Measured
 from decloak.measure.kernels.true_rows import TrueRows
@@ -21,8 +20,11 @@ __all__ = ["CERTAIN", "PART", "Links", "links_of"]
 
 CERTAIN = 0.8
 """The probability from which on a link counts as certain."""
-Links = tuple[Floats, Mask, Ints]
-"""The probability of every link, whether it is right, and the row of the release that it is about."""
+Links = tuple[Floats, Floats, Ints]
+"""The probability of every link, how likely it is right, and the row of the release that it is about.
+
+A link is right or not, but rows that nobody can distinguish share it: then it is right for the share that truly has it.
+"""
 
 
 def links_of(attacked: AttackedRelease[HeldRelease], least: float = 0.0) -> Links | None:
@@ -36,7 +38,7 @@ def links_of(attacked: AttackedRelease[HeldRelease], least: float = 0.0) -> Link
     chosen = np.flatnonzero(p >= least - 1e-12)  # false of NaN: no probability is known
     strikes = read_strikes(attacked.connection, attacked.number)
     if strikes is not None:
-        right, rows = np.zeros(len(p), np.bool_), np.zeros(len(p), np.int64)
+        right, rows = np.zeros(len(p)), np.zeros(len(p), np.int64)
         order = np.argsort(strikes.tables, kind="stable")
         of_table = strikes.tables[order]
         for table in attacked.release.true_tables(scoring_of(attacked.connection, attacked.number)):
@@ -50,9 +52,8 @@ def links_of(attacked: AttackedRelease[HeldRelease], least: float = 0.0) -> Link
     every = read_given(attacked.connection, attacked.number)
     if len(every) != len(p):
         return None  # the findings are facts, which are no links
-    given = behind.given([every[number] for number in chosen.tolist()])
-    right = among(given.unit * behind.rows + given.row, behind.true)
-    return p[chosen], right, given.row
+    links = [every[number] for number in chosen.tolist()]
+    return p[chosen], behind.right_of_equals(links, attacked.assignments.ties), behind.given(links).row
 
 
 def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
@@ -61,9 +62,12 @@ def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
     if links is None or attacked.release.original is None:
         return [], None
     _, right, rows = links
-    people, of = len(np.unique(rows[right])), len(attacked.release.original.rows)
+    count, of = float(right.sum()), len(attacked.release.original.rows)
+    surest = np.zeros(of)
+    np.maximum.at(surest, rows, right)
+    people = float(surest.sum())
     return [
-        (POOLED, "certain_links", int(right.sum()), int(right.sum()), len(right)),
+        (POOLED, "certain_links", count, count, len(right)),
         (POOLED, "certain_links_people", people, people, of),
     ], None
 

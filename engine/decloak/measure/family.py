@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, NamedTuple, TypeVar
 
-from decloak.data.assignment import Assignment
+from decloak.data.assignment import Assigned
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
@@ -182,7 +182,7 @@ class AttackedRelease(Generic[Held]):
     """Truth: the records of people who are not in the data, where the scenario names a control."""
     listed: Collection[str] = ()
     """The families that the scenario lists: of others no figure is missed."""
-    assigned: Sequence[Assignment] | None = None
+    assigned: Assigned | None = None
     """Who got what, where whoever made the attack still has it."""
 
     @cached_property
@@ -191,5 +191,5 @@ class AttackedRelease(Generic[Held]):
         return idle(self.connection, self.number)
 
     @cached_property
-    def assignments(self) -> Sequence[Assignment]:
+    def assignments(self) -> Assigned:
         return read_assigned(self.connection, self.number) if self.assigned is None else self.assigned

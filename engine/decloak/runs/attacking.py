@@ -11,7 +11,7 @@ from decloak.arrays import Floats
 from decloak.attack.controls import Control
 from decloak.attack.selftrained import Likeness, added_probabilities, likenesses
 from decloak.cells.shapes import ClusterError
-from decloak.data.assignment import Assignment, PairScores
+from decloak.data.assignment import Assigned, PairScores
 from decloak.data.dataset import Dataset
 from decloak.data.rungs import Rung, step_name
 from decloak.data.tables import Pair
@@ -49,7 +49,7 @@ class Execution(Stages):
 
     memory: dict[str, Any] = field(default_factory=dict)
     """What attacks leave to each other."""
-    assigned: dict[str, Sequence[Assignment] | None] = field(default_factory=dict)
+    assigned: dict[str, Assigned | None] = field(default_factory=dict)
     """Who got what by attacks that are not measured yet, by their digests."""
     of_release: dict[str, Measured] = field(default_factory=dict)
     """What is measured of the release alone, by family: worked out once for all attacks."""

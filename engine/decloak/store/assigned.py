@@ -4,6 +4,8 @@
     chunks       the chunk of the unit, by number in `chunk_names`
     units        the unit, by number in `unit_texts`: its items as a JSON list
     values       what the row was ranked by; NaN where nothing is known
+tied         of an attack by probability: the records that share the last places of a unit, unit by unit
+tied_until   where those of each unit end; the findings of a unit follow each other
 
 Findings are numbered in order from `first` on, whether rows show them or not. The rows of clusters lie one after the
 other in the release, so that a place says which cluster and which row it is.
@@ -11,7 +13,7 @@ other in the release, so that a place says which cluster and which row it is.
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain, groupby, repeat
 from typing import NamedTuple
@@ -19,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.data.assignment import Assignment
-from decloak.store.arrays import damaged, read_floats, read_numbers, read_texts, write_array, write_texts
+from decloak.data.assignment import Assigned, Assignment, Unit
+from decloak.store.arrays import damaged, read_array, read_floats, read_numbers, read_texts, write_array, write_texts
 from decloak.store.bulk import PENDING, UNLIKE_FINDINGS, Bulk
 from decloak.store.inserting import insert, insert_rows, next_number
 from decloak.store.transactions import dataset_of, extent
@@ -35,8 +37,11 @@ def write_assigned(
     attack: int,
     release: int,
     assignments: Iterable[tuple[Assignment, Sequence[float | None]]],
+    ties: Mapping[Unit, Sequence[int]] | None = None,
 ) -> None:
-    """Write who gets what: a finding for every row a unit was given to, with what the row was ranked by."""
+    """Write who gets what: a finding for every row a unit was given to, with what the row was ranked by; `ties` are the
+    rows that share the last places of a unit.
+    """
     given = list(assignments)
     times = [len(assignment.rows) for assignment, _ in given]
     clusters = np.repeat(np.array([assignment.cluster for assignment, _ in given], np.int64), times)
@@ -54,6 +59,12 @@ def write_assigned(
         number = {text: place for place, text in enumerate(different)}
         arrays[name] = np.repeat(np.array([number[text] for text in of_each], np.int64), times)
         write_texts(connection, attack, listed, different, table=ARRAY)
+    sharing = [list((ties or {}).get(assignment[:3], ())) for assignment, _ in given]
+    if any(sharing):
+        counts = [len(rows) for rows in sharing]
+        begin = _starts(connection, release)[[assignment.cluster for assignment, _ in given]]
+        arrays["tied"] = np.repeat(begin, counts) + np.array(list(chain.from_iterable(sharing)), np.int64)
+        arrays["tied_until"] = np.cumsum(counts)
     for name, array in arrays.items():
         write_array(connection, attack, name, array, table=ARRAY)
     first = next_number(connection, "finding")
@@ -100,7 +111,7 @@ def _texts(connection: sqlite3.Connection, attack: int, name: str) -> Sequence[s
 
 
 class _Findings(NamedTuple):
-    """Of each finding in order: cluster, chunk, unit and row; chunks and units by number in lists."""
+    """Of each finding in order: cluster, chunk, unit, row, place in the release; chunks, units by number in lists."""
 
     clusters: Ints
     chunks: Ints
@@ -108,6 +119,27 @@ class _Findings(NamedTuple):
     rows: Ints
     chunk_of: Sequence[int | str]
     unit_of: Sequence[tuple[str, ...]]
+    places: Ints
+
+    def ties(self, connection: sqlite3.Connection, attack: int) -> dict[Unit, tuple[int, ...]]:
+        """Return the rows that share the last places of units."""
+        tied, until = (read_array(connection, attack, name, table=ARRAY) for name in ("tied", "tied_until"))
+        if tied is None or until is None:
+            return {}
+        differs = [np.diff(column, prepend=-1) != 0 for column in (self.clusters, self.chunks, self.units)]
+        first = np.flatnonzero(np.logical_or.reduce(differs))
+        if len(until) != len(first) or until[-1] != len(tied) or (np.diff(until, prepend=0) < 0).any():
+            raise damaged(attack, "tied_until", ARRAY)
+        places = np.split(tied, until[:-1])
+        begin = self.places[first] - self.rows[first]
+        return {
+            (cluster, self.chunk_of[chunk], self.unit_of[unit]): tuple((part - low).tolist())
+            for cluster, chunk, unit, part, low in zip(
+                *(column[first].tolist() for column in (self.clusters, self.chunks, self.units)),
+                places, begin.tolist(), strict=True,
+            )
+            if len(part)
+        }  # fmt: skip
 
 
 def _findings(connection: sqlite3.Connection, attack: int) -> _Findings | None:
@@ -121,7 +153,8 @@ def _findings(connection: sqlite3.Connection, attack: int) -> _Findings | None:
     clusters = np.searchsorted(starts, given.places, side="right") - 1
     chunk_of = [int(name) if name.isdigit() else name for name in given.chunk_names]
     unit_of = [_unit(attack, text) for text in given.unit_texts]
-    return _Findings(clusters, given.chunks, given.units, given.places - starts[clusters], chunk_of, unit_of)
+    rows = given.places - starts[clusters]
+    return _Findings(clusters, given.chunks, given.units, rows, chunk_of, unit_of, given.places)
 
 
 def _unit(attack: int, text: str) -> tuple[str, ...]:
@@ -142,18 +175,21 @@ def as_read(assignments: Iterable[Assignment]) -> list[Assignment]:
     return sorted(assignments, key=lambda assigned: (assigned[0], str(assigned[1]), text_of(assigned[2])))
 
 
-def read_assigned(connection: sqlite3.Connection, attack: int) -> list[Assignment]:
+def read_assigned(connection: sqlite3.Connection, attack: int) -> Assigned:
     """Who was given what, by cluster, chunk and unit."""
     findings = _findings(connection, attack)
     if findings is None:
-        return []
-    clusters, chunks, units, rows, chunk_of, unit_of = findings
+        return Assigned()
+    clusters, chunks, units, rows, chunk_of, unit_of, _ = findings
     order = np.lexsort((rows, units, chunks, clusters))
     ordered = zip(*(column[order].tolist() for column in (clusters, chunks, units, rows)), strict=True)
-    return [
-        Assignment(cluster, chunk_of[chunk], unit_of[unit], tuple(row for *_, row in group))
-        for (cluster, chunk, unit), group in groupby(ordered, key=lambda finding: finding[:3])
-    ]
+    return Assigned(
+        (
+            Assignment(cluster, chunk_of[chunk], unit_of[unit], tuple(row for *_, row in group))
+            for (cluster, chunk, unit), group in groupby(ordered, key=lambda finding: finding[:3])
+        ),
+        findings.ties(connection, attack),
+    )
 
 
 def read_given(connection: sqlite3.Connection, attack: int) -> list[Assignment]:

@@ -1,6 +1,7 @@
 """How many of the findings of an attack are nearly certain, how many of these are right, and of how many people.
 
-p: the probability an attack gives each of its findings; right: whether it is; person: whose record it is about. Brier
+p: the probability an attack gives each of its findings; right: whether it is, or of rows that nobody can tell apart the
+share for which it is; person: whose record it is about. Brier
 score: the mean of (p - right)^2, which for who says the same of all, the share that is right, is share x (1 - share).
 """
 
@@ -20,7 +21,7 @@ class Certain(NamedTuple):
 
     level: float
     findings: int
-    right: int
+    right: float
     people: int
 
 
@@ -30,11 +31,11 @@ def certain(p: ArrayLike, right: ArrayLike, person: ArrayLike, levels: Iterable[
     >>> certain([0.9, 0.5, 0.4], [True, True, False], [1, 1, 2], [0.5])
     [Certain(level=0.5, findings=2, right=2, people=1)]
     """
-    chances, truly, people = np.asarray(p, float), np.asarray(right, bool), np.asarray(person)
+    chances, truly, people = np.asarray(p, float), np.asarray(right, float), np.asarray(person)
     counts = []
     for level in levels:
         sure = chances >= level - 1e-12
-        counts.append(Certain(level, int(sure.sum()), int(truly[sure].sum()), len(np.unique(people[sure]))))
+        counts.append(Certain(level, int(sure.sum()), float(truly[sure].sum()), len(np.unique(people[sure]))))
     return counts
 
 
@@ -44,7 +45,7 @@ def brier(p: ArrayLike, right: ArrayLike) -> tuple[float | None, float | None]:
     if not len(chances):
         return None, None
     share = float(truly.mean())
-    return float(np.mean((chances - truly) ** 2)), share * (1 - share)
+    return float(np.mean(chances**2 - 2 * chances * truly + truly)), share * (1 - share)
 
 
 class Tenth(NamedTuple):
@@ -53,7 +54,7 @@ class Tenth(NamedTuple):
     number: int
     findings: int
     p: float
-    right: int
+    right: float
 
 
 def tenths(p: ArrayLike, right: ArrayLike) -> list[Tenth]:
@@ -67,7 +68,7 @@ Tenth(number=9, findings=1, p=1.0, right=1)]
     number = np.minimum((chances * 10).astype(int), 9)
     findings, sums, correct = (np.bincount(number, weights, 10) for weights in (None, chances, truly))
     return [
-        Tenth(place, int(findings[place]), float(sums[place]), int(correct[place]))
+        Tenth(place, int(findings[place]), float(sums[place]), float(correct[place]))
         for place in np.flatnonzero(findings).tolist()
     ]
 

@@ -115,8 +115,9 @@ def accuracy_of(rows: TrueRows, assignments: Sequence[Assignment]) -> Accuracy:
     given = rows.given(assignments)
     unit = given.unit
     right = among(unit[given.assignment] * rows.rows + given.row, rows.true)
-    _, a, t, size = _by_class(rows, given, unit)
-    correct_exp = _summed(a * t, size)
+    _, of_class = _by_class(rows, given, unit)
+    correct_exp = _summed(of_class.part * of_class.true, of_class.whole * of_class.size)
+    a, t = _class_counts(rows, given, unit)
     shared = given.shared
     held = len(rows.true) if shared else rows.own
     expected = _summed(given.times * rows.true_times(unit), rows.sizes[given.cluster])
@@ -130,10 +131,11 @@ def accuracy_by_cluster(rows: TrueRows, assignments: Sequence[Assignment]) -> li
     """
     given = rows.given(assignments)
     unit = given.unit
-    assignment, a, t, size = _by_class(rows, given, unit)
+    assignment, of_class = _by_class(rows, given, unit)
     clusters = len(rows.sizes)
     assigned = np.bincount(given.cluster, given.times, clusters)
-    right = np.bincount(given.cluster[assignment], a * t / size, clusters)
+    shares = of_class.part * of_class.true / (of_class.whole * of_class.size)
+    right = np.bincount(given.cluster[assignment], shares, clusters)
     expected = np.bincount(given.cluster, given.times * rows.true_times(unit) / rows.sizes[given.cluster], clusters)
     reachable = rows.reachable(shared=given.shared)
     return [
@@ -153,14 +155,33 @@ def gifts_of(rows: TrueRows, assignments: Sequence[Assignment]) -> Gifts:
     )  # fmt: skip
 
 
-def _by_class(rows: TrueRows, given: Given, unit: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """Of what was given to rows of a class: the assignment, to how many of its rows, how many truly have the unit, and
-    how many there are.
-    """
+class _Class(NamedTuple):
+    """What the rows of a class were given: `part` of `whole` units; how many of `size` rows truly have the unit."""
+
+    part: Ints
+    whole: Ints
+    true: Ints
+    size: Ints
+
+
+def _by_class(rows: TrueRows, given: Given, unit: Ints) -> tuple[Ints, _Class]:
+    """What every class was given, with the assignment; places that equal rows share are dealt out among these."""
+    classes, spread = len(rows.class_sizes), given.spread
+    key = spread.assignment * classes + rows.of_row[spread.row]
+    assigned, first, place = np.unique(key, return_index=True, return_inverse=True)
+    part = np.zeros(len(assigned), np.int64)
+    np.add.at(part, place, spread.part)  # rows of one anchor are all as likely: all share, or none does
+    assignment, row_class = np.divmod(assigned, max(1, classes))
+    true = rows.true_in_class(unit[assignment], row_class)
+    return assignment, _Class(part, spread.whole[first], true, rows.class_sizes[row_class])
+
+
+def _class_counts(rows: TrueRows, given: Given, unit: Ints) -> tuple[Ints, Ints]:
+    """How many rows of a class were given a unit, and how many truly have it."""
     classes = len(rows.class_sizes)
     assigned, a = np.unique(given.assignment * classes + rows.of_row[given.row], return_counts=True)
     assignment, row_class = np.divmod(assigned, max(1, classes))
-    return assignment, a, rows.true_in_class(unit[assignment], row_class), rows.class_sizes[row_class]
+    return a, rows.true_in_class(unit[assignment], row_class)
 
 
 def _summed(numerators: Ints, denominators: Ints) -> Fraction:

@@ -5,16 +5,16 @@ An item of a row is the number `row * items + item`, one of a class or of a clus
 can be looked up. A unit is truly in a row when the record, cut down to the items of the unit's chunk, is the unit.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from decloak.arrays import Ints, Mask
+from decloak.arrays import Floats, Ints, Mask
 from decloak.counting.ascending import distinct, places_in
-from decloak.data.assignment import Assignment, ChunkNumber
+from decloak.data.assignment import Assigned, Assignment, ChunkNumber, Unit
 from decloak.data.disassociated import Cluster, Disassociated
 from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError
@@ -22,14 +22,11 @@ from decloak.lazy import sparse
 from decloak.rules.reassociate.shared import is_shared, shared_places
 from decloak.rules.reassociate.units import rows_of_cluster
 
-__all__ = ["Given", "Records", "TrueRows", "Truth", "Unit", "crossed"]
+__all__ = ["Given", "Records", "Spread", "TrueRows", "Truth", "Unit", "crossed"]
 
 Records = Sequence[Collection[str]]
 Truth = Sequence[Sequence[int]]
 """The number of the record of every row of every cluster."""
-Unit = tuple[int, ChunkNumber, tuple[str, ...]]
-"""A cluster, a chunk of it, and the unit's items by name."""
-
 TERM, NOWHERE, SHARED = -1, -2, -3
 """The chunk of an item that is in the term chunk, of one that its cluster publishes nowhere, and of one in the first
 shared chunk; those of further ones lie below.
@@ -52,6 +49,18 @@ class Given(NamedTuple):
     end: Ints
     item: Ints
     shared: bool
+    spread: "Spread"
+
+
+class Spread(NamedTuple):
+    """The same gifts, but places that equally likely rows share are spread over these rows: row and assignment, and
+    which part of a gift it is, `part` of `whole`.
+    """
+
+    row: Ints
+    assignment: Ints
+    part: Ints
+    whole: Ints
 
 
 class TrueRows:
@@ -296,8 +305,50 @@ class TrueRows:
         begin = np.append(0, end)[:-1]
         item = self._codes(chain.from_iterable(units))
         added = crossed(row, begin[assignment], end[assignment], item, self.items)
-        return Given(
-            cluster, unit, times, row, assignment, distinct(added), begin, end, item, any(map(is_shared, set(chunks)))
+        shared = any(map(is_shared, set(chunks)))
+        spread = self._spread(listed, row, assignment)
+        return Given(cluster, unit, times, row, assignment, distinct(added), begin, end, item, shared, spread)
+
+    def right_of_equals(self, gifts: Sequence[Assignment], ties: Mapping[Unit, Sequence[int]]) -> Floats:
+        """Return how likely gifts of one row each are right, given what an attacker can distinguish: the share of the
+        rows with the same anchor that truly have the unit, or of the rows that share its last places.
+        """
+        given = self.given(gifts)
+        right = self._right(given.unit[given.assignment], given.row)
+        of_ties: dict[Unit, tuple[frozenset[int], float]] = {}
+        for at, gift in enumerate(gifts if ties else ()):
+            unit = gift[:3]
+            if unit in ties and unit not in of_ties:
+                rows = np.array(ties[unit], np.int64) + self.first[gift.cluster]
+                mean = float(self._right(np.full(len(rows), given.unit[at]), rows).mean())
+                of_ties[unit] = frozenset(ties[unit]), mean
+            if unit in of_ties and gift.rows[0] in of_ties[unit][0]:
+                right[at] = of_ties[unit][1]
+        return right
+
+    def _right(self, units: Ints, rows: Ints) -> Floats:
+        class_of = self.of_row[rows]
+        return np.asarray(self.true_in_class(units, class_of) / self.class_sizes[class_of])
+
+    def _spread(self, listed: Sequence[Assignment], row: Ints, assignment: Ints) -> Spread:
+        """The gifts with those among rows that share places dealt out among all of these."""
+        once = np.ones(len(row), np.int64)
+        ties = listed.ties if isinstance(listed, Assigned) else {}
+        sharing = [ties.get(one[:3], ()) for one in listed] if ties else []
+        if not any(sharing):
+            return Spread(row, assignment, once, once)
+        many = np.array(list(map(len, sharing)), np.int64)
+        of_tied = np.repeat(np.arange(len(listed)), many)
+        first = self.first[np.array([one.cluster for one in listed], np.int64)]
+        tied = np.array(list(chain.from_iterable(sharing)), np.int64) + first[of_tied]
+        among_tied = np.isin(assignment * self.rows + row, of_tied * self.rows + tied)
+        places = np.bincount(assignment[among_tied], minlength=len(listed))
+        sure = ~among_tied
+        return Spread(
+            np.concatenate((row[sure], tied)),
+            np.concatenate((assignment[sure], of_tied)),
+            np.concatenate((once[sure], places[of_tied])),
+            np.concatenate((once[sure], many[of_tied])),
         )
 
 

@@ -16,7 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, get_args
 from decloak.arrays import Floats
 from decloak.attack.controls import Control
 from decloak.attack.selftrained import Likeness
-from decloak.data.assignment import Assignment, Closer, PairScores
+from decloak.data.assignment import Assigned, Closer, PairScores
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.forms import FormName
@@ -92,7 +92,7 @@ class Result(ABC):
     notes: Sequence[str] = ()
     """What a run is told beside the findings."""
 
-    def assigned(self) -> Sequence[Assignment] | None:
+    def assigned(self) -> Assigned | None:
         """Who got what, as it is read once it is written; None where it is to be read."""
         return None
 

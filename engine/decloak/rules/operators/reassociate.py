@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from decloak.attack.controls import Control
-from decloak.data.assignment import Assignment
+from decloak.data.assignment import Assigned, Assignment, Unit
 from decloak.data.disassociated import Disassociated
 from decloak.data.forms import FormName
 from decloak.data.rungs import Rung
@@ -57,16 +57,18 @@ class RankedAssignments(Result):
 
     ranked: Sequence[tuple[Assignment, Sequence[float | None]]]
     notes: Sequence[str] = ()
+    ties: Mapping[Unit, tuple[int, ...]] = field(default_factory=dict)
+    """The rows that share the last places of a unit, by cluster, chunk and unit."""
 
     @property
     def idle(self) -> str | None:
         return None if self.ranked else "no cluster has both an anchor and something cut off it: nothing could be given"
 
     def write(self, connection: sqlite3.Connection, attack: int, release: int) -> None:
-        assigned.write_assigned(connection, attack, release, self.ranked)
+        assigned.write_assigned(connection, attack, release, self.ranked, self.ties)
 
-    def assigned(self) -> Sequence[Assignment]:
-        return assigned.as_read(assignment for assignment, _ in self.ranked)
+    def assigned(self) -> Assigned:
+        return Assigned(assigned.as_read(assignment for assignment, _ in self.ranked), self.ties)
 
     def as_tested(self, case: TestCase) -> Sequence[dict[str, Any]]:
         return [
@@ -143,7 +145,8 @@ class ReassociateOperator(Operator[ReassociateRule]):
         # Clusters are attacked in batches of a size; findings are numbered as the release numbers its clusters.
         in_order = sorted(clusters, key=lambda attacked: attacked.case.number)
         notes = _gone_through(rule, release, in_order) if rule.compiled.match == "exact" else ()
-        return RankedAssignments([ranked for attacked in in_order for ranked in _ranked(attacked)], notes)
+        ranked = [ranked for attacked in in_order for ranked in _ranked(attacked)]
+        return RankedAssignments(ranked, notes, {unit: rows for attacked in in_order for unit, rows in _ties(attacked)})
 
     def confidence(
         self, rule: RuleOf[ReassociateRule], result: RankedAssignments, sight: Sight, settings: Settings
@@ -205,6 +208,12 @@ def _gone_through(
     rows = sum(release.clusters[attacked.case.number].size for attacked in left)
     count = f"{rule.name} went through {len(own) - len(left):,} of {len(own):,} clusters"
     return (f"{count}; there is too much that the others, of {rows:,} records, may have been: they go by expectation",)
+
+
+def _ties(attacked: "AttackedCluster") -> Iterator[tuple[Unit, tuple[int, ...]]]:
+    for unit, rows in zip(attacked.case.units, attacked.ties, strict=bool(attacked.ties)):
+        if rows:
+            yield (attacked.case.number, unit.chunk, unit.items), rows
 
 
 def _ranked(attacked: "AttackedCluster") -> Iterator[tuple[Assignment, list[float | None]]]:

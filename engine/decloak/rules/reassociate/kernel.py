@@ -20,11 +20,12 @@ from decloak.rules.reassociate.consistent import RuledOut, consistent, limits
 from decloak.rules.reassociate.exact import exact
 from decloak.rules.reassociate.expected import expectation, term_counts, term_supports
 from decloak.rules.reassociate.fitted import fitted_scores
-from decloak.rules.reassociate.match import assign, best, by_chance
+from decloak.rules.reassociate.match import assign, best, by_chance, tied
 from decloak.rules.reassociate.scores import ClusterCase, Scores, batches, coded_scores, values
 from decloak.rules.reassociate.shared import joint_cases
 from decloak.rules.reassociate.spoilt import Spoiler
 from decloak.rules.reassociate.strategy import Reassociation
+from decloak.rules.reassociate.structure import row_orders, signatures
 from decloak.rules.reassociate.units import rows_of_cluster, units_of
 
 __all__ = ["AttackedCluster", "attack", "reassociate"]
@@ -35,13 +36,15 @@ class AttackedCluster(NamedTuple):
 
     `values` has the value of each unit with each anchor, which its rows are ranked by: larger is closer, -inf where
     nothing is known; for an expectation it is the probability. `rows` are the rows of each unit;
-    `exactly`: the probabilities are those of all that the cluster may have been.
+    `exactly`: the probabilities are those of all that the cluster may have been. `ties` are the rows that share the
+    last places of each unit, none where nothing is shared.
     """
 
     case: ClusterCase
     values: Floats
     rows: list[tuple[int, ...]]
     exactly: bool = False
+    ties: Sequence[tuple[int, ...]] = ()
 
     @property
     def assignments(self) -> Iterator[Assignment]:
@@ -109,6 +112,7 @@ def attack(
     ruled_out = _limits(release, k) if strategy.consistent else None
     supports = term_supports(release, _known(k)) if strategy.give == "expected" else None
     counts = None if supports is None else term_counts(supports)
+    of_item = signatures(release) if strategy.by_probability else {}
     for batch in batches(spoiler.cases(list(_cases(release, strategy, k, counts)))):
         unit_values = _unknown(batch) if strategy.match == "random" else values(batch, strategy, coded)
         unit_values = spoiler.values(batch, unit_values)
@@ -119,11 +123,16 @@ def attack(
                 bounds = _known(k), _size_known(release.m if m is None else m)
                 gone_through = _go_through(release, batch, unit_values, p, supports or {}, *bounds)
             unit_values = p
-        rows = _matched(batch, strategy, unit_values, seed, ruled_out)
+        ties: list[tuple[int, ...]] = []
+        if strategy.by_probability:
+            rows, ties = best(batch, unit_values, row_orders(batch, of_item)), tied(batch, unit_values)
+        else:
+            rows = _matched(batch, strategy, unit_values, seed, ruled_out)
         for case, units in _by_case(batch):
             published, unit_rows = spoiler.restored(case, rows[units])
+            _, sharing = spoiler.restored(case, ties[units])
             shares = unit_values[units, : len(case.rows.anchors)]
-            yield AttackedCluster(published, shares, unit_rows, case.number in gone_through)
+            yield AttackedCluster(published, shares, unit_rows, case.number in gone_through, sharing)
     if strategy.by_probability:
         yield from _shared(release, strategy, coded, spoiler)
 
@@ -235,7 +244,7 @@ def _matched(
 ) -> list[tuple[int, ...]]:
     if strategy.match == "random":
         return by_chance(batch, seed)
-    if strategy.match == "best" or strategy.by_probability:
+    if strategy.match == "best":
         return best(batch, unit_values)
     rows = assign(batch, unit_values)
     return rows if ruled_out is None else _consistent(batch, unit_values, rows, ruled_out)

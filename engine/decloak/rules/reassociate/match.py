@@ -1,10 +1,11 @@
 """Which rows get a unit, from the values of the rows: the best of each unit, or an assignment of a whole chunk.
 
-Rows whose values neighbour within EPSILON are equal, and of equal rows the lowest comes first. An assignment gives
-every sub-record of a chunk exactly its number of rows and no row two sub-records of a chunk, with the largest sum of
-values: a transportation problem from sub-records to rows of capacity 1, solved as the assignment of each sub-record
-as often as it was published. Rows without a value (-inf) are as few as possible. Of several such assignments it
-takes one with the lowest rows; a sub-record that is alone in its chunk so gets its best rows. Terms share nothing
+Rows whose values neighbour within EPSILON are equal, and of equal rows the lowest comes first. What goes by probability
+takes equal rows in an order that names do not decide (`structure`), and says which rows share a place (`tied`). An
+assignment gives every sub-record of a chunk exactly its number of rows and no row two sub-records of a chunk, with the
+largest sum of values: a transportation problem from sub-records to rows of capacity 1, solved as the assignment of each
+sub-record as often as it was published. Rows without a value (-inf) are as few as possible. Of several such assignments
+it takes one with the lowest rows; a sub-record that is alone in its chunk so gets its best rows. Terms share nothing
 that could be exhausted (a record may hold all of them): for each the assignment is its best rows. In clusters of more
 than MANY rows anchors stand for rows (`flow`); which of several assignments it is, is then up to the
 solver.
@@ -19,23 +20,74 @@ from decloak.arrays import Floats, Ints
 from decloak.errors import DecloakError
 from decloak.rules.reassociate.flow import by_chunk, capacities, deal_rows, finite, flow
 from decloak.rules.reassociate.scores import EPSILON, ClusterCase, padded
+from decloak.rules.reassociate.units import AnchoredRows
 
-__all__ = ["assign", "best", "by_chance"]
+__all__ = ["assign", "best", "by_chance", "tied"]
 
 MANY = 1500
 """Rows of a cluster beyond which a programme over its anchors is faster than an assignment of its rows."""
+
+MOST = 1000
+"""Rows that share the last places of a unit, of so many at most."""
 
 CHANCE = 1 << 40
 """Random ranks lie below it: two rows of a unit hardly ever draw the same."""
 
 
-def best(batch: Sequence[ClusterCase], values: Floats) -> list[tuple[int, ...]]:
-    """Return the best rows of every unit of the batch; `values` has a column per anchor of the unit's cluster."""
+def best(batch: Sequence[ClusterCase], values: Floats, orders: Sequence[Ints] | None = None) -> list[tuple[int, ...]]:
+    """Return the best rows of every unit of the batch; `values` has a column per anchor of the unit's cluster.
+
+    `orders` are the rows of each cluster in the order in which equal ones are taken, ascending where there are none.
+    """
+    if orders is None:
+        return _lowest(_row_levels(batch, values), _counts(batch))
+    ordered = [_in_order(case, order) for case, order in zip(batch, orders, strict=True)]
+    chosen = iter(_lowest(_row_levels(ordered, values), _counts(batch)))
+    return [
+        tuple(sorted(order[list(next(chosen))].tolist()))
+        for case, order in zip(batch, orders, strict=True)
+        for _ in case.units
+    ]
+
+
+def tied(batch: Sequence[ClusterCase], values: Floats) -> list[tuple[int, ...]]:
+    """Return the rows that share the last places of every unit: equal ones of several anchors, more than are left.
+
+    Rows of one anchor share their places anyway, since nothing distinguishes them.
+    """
+    level = _row_levels(batch, values)
+    of_row = _anchors_of_rows(batch, values.shape[1])
+    last = np.take_along_axis(np.sort(level, axis=1), np.maximum(_counts(batch), 1)[:, None] - 1, axis=1)
+    equal = (level == last) & (of_row < values.shape[1])
+    several = equal.sum(axis=1) > _counts(batch) - (level < last).sum(axis=1)
+    unlike = np.where(equal, of_row, -1).max(axis=1) > np.where(equal, of_row, values.shape[1]).min(axis=1)
+    return [
+        tuple(_thinned(np.flatnonzero(mask)).tolist()) if share else ()
+        for mask, share in zip(equal, several & unlike & (_counts(batch) > 0), strict=True)
+    ]
+
+
+def _thinned(rows: Ints) -> Ints:
+    """At most MOST of the rows, evenly spread: they stand for all."""
+    return rows if len(rows) <= MOST else rows[np.linspace(0, len(rows) - 1, MOST).astype(np.int64)]
+
+
+def _in_order(case: ClusterCase, order: Ints) -> ClusterCase:
+    of_row = tuple(np.array(case.rows.of_row)[order].tolist())
+    return case._replace(rows=AnchoredRows(case.rows.anchors, of_row))
+
+
+def _row_levels(batch: Sequence[ClusterCase], values: Floats) -> Ints:
+    """The rank of every row for every unit of the batch, 0 for the best; equal ones share one."""
     level = _levels(values)
     beyond = np.full((len(level), 1), values.shape[1], dtype=np.int64)
-    of_row = padded([case.rows.of_row for case in batch], np.int64(values.shape[1]))
-    of_row = of_row[np.repeat(np.arange(len(batch)), [len(case.units) for case in batch])]
-    return _lowest(np.take_along_axis(np.hstack((level, beyond)), of_row, axis=1), _counts(batch))
+    return np.take_along_axis(np.hstack((level, beyond)), _anchors_of_rows(batch, values.shape[1]), axis=1)
+
+
+def _anchors_of_rows(batch: Sequence[ClusterCase], beyond: int) -> Ints:
+    """The anchor of every row for every unit of the batch; `beyond` is where a cluster has no such row."""
+    of_row = padded([case.rows.of_row for case in batch], np.int64(beyond))
+    return np.asarray(of_row[np.repeat(np.arange(len(batch)), [len(case.units) for case in batch])])
 
 
 def by_chance(batch: Sequence[ClusterCase], seed: int) -> list[tuple[int, ...]]:
