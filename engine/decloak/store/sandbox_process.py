@@ -16,9 +16,11 @@ __all__ = ["Limits", "Process", "Statement"]
 
 _SECONDS, _MEMORY = 600, 900
 """What a statement may take unless the environment says otherwise."""
-_START = (
-    "import sys; sys.path.append(sys.argv[1]); from decloak.store import sandbox_child as c; c.serve(int(sys.argv[2]))"
-)
+_START = """
+import sys; sys.path.append(sys.argv[1])
+from decloak.store import sandbox_child
+sandbox_child.serve(int(sys.argv[2]))
+"""
 
 _PASSED = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "SQLITE_TMPDIR", "TMPDIR", "TEMP", "TMP")
 """What of the environment the process gets: where libraries are, and where a user's question may spill to."""
