@@ -22,12 +22,13 @@ from decloak.measure.exposure_part import ExposurePart
 from decloak.measure.family import POOLED, AttackedRelease, Figure, FigureTitle, Measured
 from decloak.measure.kernels.crowd import MOST_KNOWN
 from decloak.measure.kernels.elements import Elements
-from decloak.measure.kernels.estimate.advantage import advantage, auc, surest, true_positives
+from decloak.measure.kernels.estimate.advantage import Z, advantage, auc, surest, true_positives
 from decloak.measure.kernels.estimate.chunks import ChunkEstimates
 from decloak.measure.kernels.estimate.estimator import Estimator, Matrix
 from decloak.measure.kernels.estimate.figures import Shares, found, guessed, membership_scores
 from decloak.measure.kernels.estimate.known import Signatures, drawn_people, known_items, signatures
 from decloak.measure.kernels.estimate.rows import RowEstimates
+from decloak.measure.kernels.lead import wilson
 from decloak.measure.kernels.statistics import SHARE, Bounds
 from decloak.measure.struck import strikes_of, struck_cells
 from decloak.releases.attacker import Auxiliary
@@ -45,7 +46,10 @@ FEWEST_CONTROLS = 30
 """People of a control who are enough for membership: a third of them are the reference."""
 
 NO_TABLES = "distance tables show no records, so that nobody is looked up by known items"
-DRAWN = "figures with random items count at most {:,} people each, drawn from {:,} with seed {}"
+DRAWN = (
+    "figures with random items count at most {:,} people each, drawn from {:,} with seed {}: "
+    "95 of 100 such draws are within {:.1f} points"
+)
 CONTROL = "the control is {:,} people{}"
 HELD_OUT = ", held out of the release"
 ALSO_HERE = "{:,} records of the control equal one of the data: the inference advantage may be too small"
@@ -169,7 +173,10 @@ class _LookedUp:
     def note(self) -> str | None:
         """What to know of these figures."""
         people = self.people.records.shape[0]
-        notes = [DRAWN.format(self.most, people, self.seed)] if self.most is not None and self.most < people else []
+        notes = []
+        if self.most is not None and self.most < people:
+            off = 100 * (wilson(0.5, Z * Z / self.most)[1] - 0.5)
+            notes.append(DRAWN.format(self.most, people, self.seed, off))
         if self.others is None:
             notes.append(NO_CONTROL.format("FILE" if self.held.making.method == "unknown" else "held_out"))
         else:

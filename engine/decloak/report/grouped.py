@@ -84,7 +84,10 @@ def _in_people(title: FigureTitle, figures: Figures, attack: str) -> str | None:
     if figure is None or figure.value is None:
         return None
     if not title.count:
-        return f"{figure.value:.3f}"
+        ends = [figures.get((f"{title.name}_{side}", attack)) for side in ("low", "high")]
+        low, high = (None if end is None else end.value for end in ends)
+        around = "" if low is None or high is None else f" ({low:.2f} to {high:.2f})"
+        return f"{figure.value:.3f}{around}"
     value = f"{figure.value:,.0f}" if figure.value == round(figure.value) else f"{figure.value:,.1f}"
     return value if figure.whole is None else f"{value} of {figure.whole:,.0f}"
 

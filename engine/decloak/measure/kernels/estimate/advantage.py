@@ -14,7 +14,7 @@ from decloak.arrays import Floats
 from decloak.measure.kernels.estimate.estimator import EQUAL
 from decloak.measure.kernels.lead import wilson
 
-__all__ = ["Advantage", "Right", "advantage", "auc", "surest", "true_positives"]
+__all__ = ["Advantage", "Right", "Z", "advantage", "auc", "surest", "true_positives"]
 
 Z = 1.959963984540054
 """The quantile of 95% intervals."""
