@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from decloak.attack.written_order import order_notes
 from decloak.commands.ci import ci_options, write_ci
 from decloak.commands.options import EXIT_EXPECTATION, form_option, listed_choices
 from decloak.commands.reading import plain_options, reading_of, reading_options
@@ -100,6 +101,8 @@ def check_command(
             promise.check_fits(release)
         for note in promise.notes(release):
             say(f"note: {note}", err=True)
+        for warning in order_notes(release):
+            say(warning, err=True)
         if isinstance(release, Generalised) and not options.repeats:
             # Groups of equal records are what is promised of whole records, and what releases are made of.
             check_written_once(release.rows, place(source), ordered=whole or kind not in FORMATS)

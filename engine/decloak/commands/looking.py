@@ -2,6 +2,8 @@
 
 import shlex
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +11,7 @@ import click
 
 from decloak.commands.reading import HEADED, flags
 from decloak.data.formats.jsonvalue import json_text
-from decloak.errors import shown
+from decloak.errors import DecloakError, shown
 from decloak.report.terminal import say, say_data
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ __all__ = ["look_command"]
 LONGEST = 8
 """Items of a record that are shown."""
 WORDS = ("text", "searchlog")
+ORDERED = ("published", "disassociated")
+"""The formats of releases in which an order may depend on the records."""
 
 
 @click.command("look")
@@ -34,6 +38,8 @@ def look_command(file: Path, as_json: bool) -> None:
     from decloak.data.formats.look import look
 
     seen = look(file)
+    if seen.sure and seen.format in ORDERED:
+        seen = replace(seen, warnings=(*seen.warnings, *_of_orders(file, seen)))
     if as_json:
         say_data(json_text(seen.value))
         return
@@ -41,6 +47,20 @@ def look_command(file: Path, as_json: bool) -> None:
     width = max(len(name) for name, _ in rows)
     for name, text in rows:
         say(f"{name:<{width}}  {text}")
+
+
+def _of_orders(file: Path, seen: "Look") -> Iterator[str]:
+    """Warn of orders inside a release that may depend on the records."""
+    from decloak.attack.written_order import order_notes
+    from decloak.data.published import read_published
+    from decloak.data.release_files import read_release
+
+    with suppress(DecloakError):  # what cannot be read is said by who reads it
+        whole = (
+            read_release(file) if seen.format in HEADED else read_published(file, ids="ids" in seen.reading.settings)
+        )
+        for warning in order_notes(whole):
+            yield warning.removeprefix("WARNING: ")
 
 
 def _rows(seen: "Look") -> Iterator[tuple[str, str]]:

@@ -4,10 +4,12 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from decloak.attack.written_order import order_notes
 from decloak.commands.reading import HEADED, read_plain
 from decloak.data.formats.lines import FilePath
 from decloak.data.formats.record import Options
 from decloak.errors import DecloakError
+from decloak.report.terminal import say
 
 if TYPE_CHECKING:
     from decloak.data.disassociated import Disassociated
@@ -64,6 +66,8 @@ def _read_published(file: FilePath, options: Options, as_said: bool) -> "AnyRele
     if not as_said:
         check_ids(file, release.transactions, options.ids)
     check_enough_items(file, release.transactions, as_said=as_said)
+    for warning in order_notes(release):  # the order of members is lost below
+        say(warning, err=True)
     rows = tuple(tuple(map(_sorted, row)) for row in release.transactions)
     return Generalised.of(replace(release, transactions=rows))
 

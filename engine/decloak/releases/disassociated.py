@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from decloak.anonymisers.method import NewRelease
+from decloak.attack.written_order import order_notes
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
@@ -35,7 +36,8 @@ class DisassociatedForm(Form[HeldChunks]):
     contains = ("clusters of records: how many each has, and the chunks of items that hide which record had what",)
 
     def write(self, connection: sqlite3.Connection, digest: str, prepared: NewRelease, original: int | None) -> int:
-        release = write_clusters(connection, digest, prepared.release, prepared.method, prepared.parameters)
+        notes = (*prepared.notes, *order_notes(prepared.release))
+        release = write_clusters(connection, digest, prepared.release, prepared.method, prepared.parameters, notes)
         if original is not None:
             link_origins(connection, release, original, prepared.truth)
         return release

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from decloak.anonymisers.registry import METHODS
+from decloak.attack.written_order import order_notes
 from decloak.data.content import Chunked
 from decloak.data.formats.manifest_file import Manifest
 from decloak.data.forms import FormName
@@ -65,6 +66,8 @@ def links(back: AnyRelease, written: AnyRelease, truth: Secret, *, recorded: boo
         yield WayBack(f"{len(ids)} of its {len(back.ids)} rows are called as the originals: {_few(ids)}")
     if not recorded and _listed(back) != _listed(back.arranged().release):
         yield WayBack(f"the order of its rows, or of what they show, is not that of what they show{_in_place(truth)}")
+    for warning in order_notes(back):
+        yield WayBack(warning.removeprefix("WARNING: "))
     if isinstance(back, Generalised):
         if idle := set(back.members).difference(back.rows.used):
             yield WayBack(f"it lists labels that no transaction shows: {_few(idle)}")

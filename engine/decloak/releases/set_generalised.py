@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from decloak.anonymisers.method import NewRelease
 from decloak.attack.tables import needed_pairs, tables
+from decloak.attack.written_order import order_notes
 from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised
 from decloak.data.ordering import Order
@@ -47,7 +48,7 @@ class SetGeneralisedForm(Form[HeldSets]):
             prepared.parameters,
             hierarchy,
             prepared.loss,
-            prepared.notes,
+            (*prepared.notes, *order_notes(prepared.release)),
         )
         if original is not None:
             link_origins(connection, release, original, prepared.truth)

@@ -18,7 +18,12 @@ _StoredChunk = tuple[int | None, int | None, int, str, Chunk]
 
 
 def write_clusters(
-    connection: sqlite3.Connection, digest: str, release: Disassociated, method: str, parameters: Mapping[str, Any]
+    connection: sqlite3.Connection,
+    digest: str,
+    release: Disassociated,
+    method: str,
+    parameters: Mapping[str, Any],
+    notes: Sequence[str] = (),
 ) -> int:
     """Write a disassociated release; every row of a cluster becomes a transaction that shows its anchor."""
     dataset = insert(
@@ -26,8 +31,9 @@ def write_clusters(
     )
     settings = {"k": release.k, "m": release.m, **parameters}
     number = insert(
-        connection, "release", digest=digest, dataset=dataset, method=method, parameters=json.dumps(settings)
-    )
+        connection, "release",
+        digest=digest, dataset=dataset, method=method, parameters=json.dumps(settings), notes=json.dumps(list(notes)),
+    )  # fmt: skip
     items = item_numbers(connection, _names(release))
     sizes = ((number, position, cluster.size) for position, cluster in enumerate(release.clusters))
     clusters = insert_numbered(connection, "cluster (release, number, size)", sizes)
