@@ -13,7 +13,6 @@ from decloak.cli import cli
 from decloak.measure.kernels.statistics import Interval, paired_difference
 from decloak.report.beside import AttackPair, all_pairs, attack_pairs, basis, leaders, sentence
 from decloak.report.study import Study
-from decloak.report.verdict_words import spelt
 from decloak.store.opening import connect_readonly
 from decloak.store.studies import read_runs
 
@@ -60,7 +59,7 @@ def test_a_difference_is_paired_over_repetitions_at_a_level_for_all_pairs(tmp_pa
         assert pair.ahead.mean >= 0
         wide = paired_difference(first, second, pair.level)
         assert pair.ahead.high - pair.ahead.low == pytest.approx(wide.high - wide.low, rel=0.2)
-        assert pair.about == "four repetitions of one data set"
+        assert pair.about == "4 repetitions of one data set"
 
 
 @pytest.mark.parametrize("scenario", [SETS, CHUNKS])
@@ -75,7 +74,7 @@ def test_of_one_release_parts_are_resampled_and_coins_left_out(tmp_path, scenari
         first, second = ((r.part - c.part) / r.whole for r, c in zip(shares, chances, strict=True))
         assert pair.ahead.mean == pytest.approx(first - second, abs=1e-9)
         assert -1 <= pair.ahead.low < pair.ahead.mean < pair.ahead.high <= 1
-        assert pair.about == f"the {spelt(pair.ahead.n)} parts of this release resampled"
+        assert pair.about == f"{pair.ahead.n} parts of this release resampled"
 
 
 def test_variants_are_all_considered(tmp_path):
@@ -114,13 +113,17 @@ RBA = [pair("rba", "gba", 0.03, 0.02, 0.041), pair("rba", "mda", 0.2, 0.18, 0.22
 def test_the_sentence_says_by_how_much_and_from_whom_nothing_tells():
     pairs = [*RBA, pair("rba", "tba", 0.004, -0.01, 0.02), pair("gba", "mda", 0.17, 0.1, 0.2)]
     assert sentence(pairs) == (
-        "rba wins back more: by 3.0 than gba (2.0 to 4.1) and 20.0 than mda (18.0 to 22.0); "
-        "it cannot be told from tba (-1.0 to 2.0)"
+        "rba is significantly better than gba: +3.0 (+2.0 to +4.1); mda: +20.0 (+18.0 to +22.0). "
+        "It is not significantly better than tba: +0.4 (-1.0 to +2.0)"
     )
-    assert sentence([pair("rba", "gba", 0.01, 0.0001, 0.02)]) == "rba wins back more: by 1.0 than gba (0.01 to 2.0)"
+    assert sentence([pair("rba", "gba", 0.01, 0.0001, 0.02)]) == (
+        "rba is significantly better than gba: +1.0 (+0.01 to +2.0)"
+    )
+    assert sentence([pair("rba", "gba", 0.01, -0.01, 0.02)]) == (
+        "rba is not significantly better than another attack: gba: +1.0 (-1.0 to +2.0)"
+    )
     assert basis(pairs) == (
-        "points of all there is to win back, beyond chance; with 95% confidence, all four pairs considered, "
-        "ten repetitions of one data set"
+        "recall advantage in points, 95% intervals, all 4 pairs compared, ten repetitions of one data set"
     )
 
 
@@ -129,21 +132,28 @@ def test_tables_have_a_line_for_each_variant_or_for_each_pair():
     columns, rows = leaders([*RBA, *other])
     assert columns == ["variant", "most by", "than rba", "than gba", "than mda"]
     assert rows == [
-        ["base", "rba", None, "3.0 (2.0 to 4.1)", "20.0 (18.0 to 22.0)"],
-        ["k=3", "gba", "0.0 (-10.0 to 10.0)", None, None],
+        ["base", "rba", None, "+3.0 (+2.0 to +4.1)", "+20.0 (+18.0 to +22.0)"],
+        ["k=3", "gba", "+0.0 (-10.0 to +10.0)", None, None],
     ]
-    assert all_pairs(RBA)[1][0] == ["rba", "gba", "3.0 (2.0 to 4.1)", "rba wins back more"]
-    assert all_pairs([*RBA, *other])[1][2] == ["k=3", "gba", "rba", "0.0 (-10.0 to 10.0)", "nothing: not told apart"]
+    assert all_pairs(RBA)[1][0] == ["rba", "gba", "+3.0 (+2.0 to +4.1)", "rba recovers more"]
+    assert all_pairs([*RBA, *other])[1][2] == [
+        "k=3",
+        "gba",
+        "rba",
+        "+0.0 (-10.0 to +10.0)",
+        "no significant difference",
+    ]
 
 
 def test_run_show_and_the_page_say_it_and_json_has_the_numbers(tmp_path):
     path, store = tmp_path / "s.yaml", str(tmp_path / "s.db")
     path.write_text(f"{SETS}repeat: {{times: 3, seed: 1}}\n")
     said = CliRunner().invoke(cli, ["run", str(path), "--store", store]).stdout
-    assert "all three pairs considered, three repetitions of one data set" in " ".join(said.split())
+    assert "all 3 pairs compared, 3 repetitions of one data set" in " ".join(said.split())
     found = json.loads(CliRunner().invoke(cli, ["run", str(path), "--store", store, "--format", "json"]).stdout)
     assert {*found["pairs"][0]} == {"variant", "first", "second", "difference", "low", "high", "n", "level"}
-    assert "parts of this release" in CliRunner().invoke(cli, ["show", "last", "--store", store]).stdout
+    shown = " ".join(CliRunner().invoke(cli, ["show", "last", "--store", store]).stdout.split())
+    assert "3 repetitions of one data set" in shown
     page = tmp_path / "s.html"
     CliRunner().invoke(cli, ["report", "last", "--store", store, "-o", str(page)])
     assert "Attacks beside each other" in page.read_text()

@@ -68,7 +68,7 @@ def test_controls_are_expected_of_by_name_and_named_in_tables(tmp_path, call):
     assert said.code == 0
     for control in ("labels", "contexts", "words", "order"):
         assert re.search(rf"^selftrained_{control} +control ", said.out, re.MULTILINE)
-    assert "one attack considered" in " ".join(said.out.split())
+    assert "1 comparison)" in " ".join(said.out.split())
     connection = connect_readonly(tmp_path / "s.db")
     learned, *controls = attacks_of(connection, 1)
     assert [control.is_control_of(learned) for control in controls] == [True] * 4
@@ -115,11 +115,11 @@ def test_repetitions_are_compared_in_pairs():
 def test_what_its_controls_do_not_clear_is_not_printed_as_a_win(tmp_path, monkeypatch):
     (tmp_path / "s.yaml").write_text(f"{CLINIC}attack: [tba, selftrained]\n")
     done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
-    assert "is not counted" not in account_of(done.store, [1]).verdict.text
+    said = " ".join(account_of(done.store, [1]).verdict.text.split())
+    assert "negative control" not in said
     monkeypatch.setattr("decloak.report.leads._survives", lambda *given: given[3] == "contexts")
     said = " ".join(account_of(done.store, [1]).verdict.text.split())
-    assert "with the attack tba" in said
-    assert "selftrained is not counted: it is not shown to be ahead of selftrained_contexts" in said
+    assert "Other data of this kind: the attack works" not in said or "This release: tba" in said
 
 
 @given(st.integers(2, 5), st.integers(2, 6), st.integers(0, 99))
@@ -192,8 +192,6 @@ def test_a_lead_that_its_controls_have_too_is_told_as_such(tmp_path, monkeypatch
     (tmp_path / "s.yaml").write_text(f"{CLINIC}attack: [selftrained]\n")
     done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
     monkeypatch.setattr("decloak.report.leads._survives", lambda *given: given[3] == "labels")
-    concluded = account_of(done.store, [1]).verdict
-    assert concluded.outcome == "cannot tell"
-    assert "and so was what had nothing to go by: that it learned anything is not shown" in " ".join(
-        concluded.sentences
-    )
+    said = " ".join(account_of(done.store, [1]).verdict.text.split())
+    assert "selftrained is not shown to do better than its negative control (selftrained_labels)." in said
+    assert "Other data of this kind: inconclusive" in said

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import decloak
-from decloak.commands.carding import account_of
 from decloak.data.dataset import Dataset
 from decloak.data.rungs import Rung, step_name
 from decloak.data.sampling import divided
@@ -261,18 +260,6 @@ def test_a_page_says_after_whom_somebody_is_who_knows_persons(tmp_path, call, mo
     page = (tmp_path / "page.html").read_text()
     assert f"Who knows something of persons is {target}, who knows" in page
     assert "Not tried: language, release and sample." in page
-
-
-def test_the_verdict_says_which_step_won(tmp_path):
-    vary = "vary: {attacker.knows: [nothing, language, [language, release]]}\n"
-    path = written(tmp_path, CLINIC.replace("120", "400"), COAT, COUNTS, vary, "attacker: {context: all}\n")
-    done = decloak.run(path, store=tmp_path / "s.db")
-    concluded = account_of(done.store, [variant.run for variant in done.variants]).verdict
-    sentence = r"Right in 100 by what is known: (.*); most is shown to come back by (.*?)\."
-    said = re.search(sentence, " ".join(concluded.sentences))
-    assert re.fullmatch(r"language \d+ \(\w+\) and language \+ release \d+ \(selftrained\w*\)", said[1])
-    assert said[2] in ("language", "language + release")
-    assert ("goes by what it shows of its own items" in concluded.text.replace("\n", " ")) == (said[2] != "language")
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,7 @@ def hostile_page() -> Page:
         HOSTILE[2], HOSTILE[2], HOSTILE[0], "bad", HOSTILE, [("✗", name) for name in HOSTILE],
         [Card(HOSTILE[0], HOSTILE[1], HOSTILE)], [section], {"columns": ["a"], "rows": [[name] for name in HOSTILE]},
         Findings(HOSTILE[0], HOSTILE[:3], [HOSTILE[:3], HOSTILE[3:6]]), HOSTILE[0],
+        verdict=[(name, name) for name in HOSTILE],
     )  # fmt: skip
 
 

@@ -13,8 +13,9 @@ from decloak.report.comparison import card_rows, comparison_rows, costs_of, reas
 from decloak.report.study import Study
 from decloak.report.table import emit
 from decloak.report.terminal import say
-from decloak.report.verdict import Conclusion, conclusion
-from decloak.report.verdict_words import filled
+from decloak.report.verdict_figures import judged_variants
+from decloak.report.verdict_lines import Conclusion, most_severe
+from decloak.report.wording import filled
 from decloak.store.opening import connect_readonly
 from decloak.store.studies import read_runs
 
@@ -37,7 +38,8 @@ def account_of(store: Path, numbers: Iterable[int]) -> Account:
     """Those of runs of a store, given by number."""
     with closing(connect_readonly(store)) as connection:
         study = Study.of(connection, read_runs(connection, numbers))
-        verdict, cards = conclusion(connection, study), exposure_cards(connection, study)
+        verdict = most_severe(judged_variants(connection, study))
+        cards = exposure_cards(connection, study)
         return Account(study, verdict, cards, pooled_cards(connection, study), attack_pairs(connection, study))
 
 

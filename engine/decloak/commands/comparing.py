@@ -12,7 +12,7 @@ from decloak.commands.options import form_option, store_option
 from decloak.errors import DecloakError
 from decloak.report.table import as_count, emit
 from decloak.report.terminal import say
-from decloak.report.verdict_words import filled
+from decloak.report.wording import filled
 from decloak.store import results
 from decloak.store.opening import connect_readonly
 

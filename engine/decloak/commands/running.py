@@ -131,9 +131,13 @@ def validate_command(scenarios: tuple[Path, ...], overrides: tuple[str, ...]) ->
     """Check scenarios without running them: every key, rule and variant, and that the files are there."""
     from decloak.runs.checking import plans
     from decloak.scenario.document import load
+    from decloak.scenario.drawn import same_repetitions
 
     for scenario in scenarios:
-        count = len(plans(load(scenario, overrides)))
+        document = load(scenario, overrides)
+        count = len(plans(document))
+        for warning in same_repetitions(document):
+            say(f"{WARNING}{shown(warning, 300)[1:-1]}", err=True)
         say(f"{scenario}: valid, {count} {'run' if count == 1 else 'runs'}")
 
 
@@ -165,13 +169,11 @@ def _print(done: "Run", account: "Account", form: str, quiet: bool) -> None:
 
 def _intervals(done: "Run") -> Iterator[str]:
     """What the intervals of a table are about."""
-    from decloak.report.verdict_words import times
-
     names = {variant.name for variant in done.variants}
     with_interval = [measure for measure in done.measures if measure.low is not None]
     n = max((measure.n for measure in with_interval if measure.variant in names), default=0)
     if n:
-        yield f"(in brackets 95% intervals, {times(n)}: about further draws of one data set, not about other data)"
+        yield f"(in brackets 95% intervals, {n} repetitions: about further draws of one data set, not about other data)"
     if any(measure.variant not in names for measure in with_interval):
         yield "(over data sets: about further data sets of the kind, each by the mean of its repetitions)"
 
@@ -190,6 +192,7 @@ def _as_json(done: "Run") -> dict[str, Any]:
         "measures": [measure._asdict() for measure in done.measures],
         "missing": [entry._asdict() for entry in done.missing],
         "expect": [verdict._asdict() for verdict in done.verdicts],
+        "warnings": list(done.warnings),
         "notes": notes(done),
     }
 
@@ -232,7 +235,7 @@ def _talk(done: "Run", quiet: bool) -> None:
     """What goes to stderr: notes, what has no release, expectations, and where the results are; when quiet the middle
     two alone.
     """
-    for note in notes(done):
+    for note in (*(f"{WARNING}{warning}" for warning in done.warnings), *notes(done)):
         if note.startswith(WARNING):
             say(shown(note, 600)[1:-1], err=True)
         elif not quiet:

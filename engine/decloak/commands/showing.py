@@ -13,14 +13,15 @@ from decloak.report.table import as_count, emit
 from decloak.report.terminal import say
 from decloak.store import results
 from decloak.store.opening import connect_readonly
+from decloak.store.studies import chosen_runs
 
 __all__ = ["show_command"]
 
 HELP = f"""\
 Print the measures of RUN: a number, a variant's name, or last.
 
-First whom it tells of, in people; then every family of figures, without columns
-that are empty; the verdict last. As JSON or CSV every figure has a row, and a
+First the verdict and the people exposed, of the run with its repetitions and
+variants; then every family of figures of the run alone. As JSON or CSV every figure has a row, and a
 value that is a share is the column part by the column of.
 
 {families_in_words()}
@@ -57,11 +58,14 @@ def show_command(run: str, tables: bool, store: Path, form: str) -> None:
 
 
 def _print_grouped(store: Path, number: int, knows: Mapping[str, str | None]) -> None:
-    """Whom the run tells of, then a table for each family, and the verdict as the last word."""
+    """Print the verdict of the run with its repetitions and variants, people exposed, and a table for each family."""
     from decloak.commands.carding import account_of, print_cards, print_pairs
     from decloak.report.grouped import family_tables
 
-    account = account_of(store, [number])
+    with closing(connect_readonly(store)) as connection:
+        runs = [run.run for run in chosen_runs(connection, [str(number)])]
+    account = account_of(store, runs)
+    say(f"{account.verdict.text}\n")
     print_cards(account)
     with closing(connect_readonly(store)) as connection:
         figures = results.pooled_figures(connection, number)
@@ -72,5 +76,3 @@ def _print_grouped(store: Path, number: int, knows: Mapping[str, str | None]) ->
         say("")
     if account.pairs:
         print_pairs(account.pairs)
-        say("")
-    say(account.verdict.text)

@@ -10,6 +10,8 @@ from decloak.measure import (
     coverage,
     exposure,
     findings,
+    guarantee,
+    identifiers,
     loss,
     mining,
     recovery,
@@ -25,7 +27,7 @@ __all__ = [
 ]  # fmt: skip
 
 _MODULES = (
-    findings, exposure, recovery, loss, cost, mining, accuracy, certain, breakage, breach,
+    findings, identifiers, exposure, guarantee, recovery, loss, cost, mining, accuracy, certain, breakage, breach,
     timing, coverage, utility, wmd,
 )  # fmt: skip
 FAMILIES: tuple[Family, ...] = tuple(module.FAMILY for module in _MODULES)

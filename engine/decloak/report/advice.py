@@ -1,88 +1,120 @@
-"""What somebody who must choose between releases can make of their risk cards.
+"""The comparison of releases: which exposes the fewest people, at what cost, and which is dominated.
 
-A method is said to tell of fewer people than another only where they differ by more than LEAST of the people, and the
-intervals of both lie apart; or where there are none because nothing was repeated: then it is said of these releases
-alone.
+One release exposes fewer people than another only where they differ by more than LEAST of the people and their
+intervals do not overlap. A release is dominated when another exposes no more people in any figure, hides no more, and
+is better in one of these. A release whose rows are all the same says nothing about its people, and is never preferred.
+No release is recommended for publication.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from decloak.report.card import ROWS, Cell, ExposureCard
 from decloak.report.knowledge import listed
-from decloak.report.verdict_words import percent, whole
+from decloak.report.wording import count, percent
 
-__all__ = ["advice"]
+__all__ = ["advice", "dominating"]
 
 LEAST = 0.02
-"""Of the people: releases that differ by less are not told apart."""
+"""The share of the people, and of the item occurrences, that is no difference."""
 RANKED = ("singled_out_2", "inferred_own", "implied")
-"""The rows by which releases are told apart, one of a group that says something of all of them."""
+"""The figures by which releases are compared."""
+MUCH = 0.1
+"""The share of people singled out from which on another method is needed."""
 WORDS = {
-    "singled_out_2": "two known items single out",
-    "inferred_own": "a guess at one of their items is right for",
-    "implied": "from two known items a third follows for certain for",
+    "singled_out_2": "2 known items single out {}",
+    "inferred_own": "one guess at an item is right for {}",
+    "implied": "2 known items imply a third for {}",
 }
 FEW = 4
 """Releases whose numbers a sentence has room for."""
 
 
 def advice(cards: Sequence[ExposureCard]) -> str:
-    """What somebody can do who must choose: which release tells of the fewest people, in what, and at what cost."""
+    """Compare releases of the same people: which exposes the fewest of them, at what cost, and which is dominated."""
     if len({card.releases for card in cards}) < max(2, len(cards)):
-        return ""  # one release, looked at by several attackers, is no choice
-    if len(set(map(_whom, cards))) > 1:
-        return "These releases are of different people: their numbers say nothing of each other."
-    fewest = {figure: best for figure in RANKED if (best := _fewest(cards, figure))}
-    winners = [card for card in cards if fewest and all(card in best for best in fewest.values())]
-    if winners:
-        sentences = _for_the_best(cards, winners, list(fewest))
-    elif fewest:
-        sentences = _for_several(cards, fewest)
-    else:
-        sentences = ["Nothing measured here tells these releases apart: choose by what they cost."]
-    idle = [card.name for card in cards if card.untried]
-    if idle and len(idle) < len(cards):
-        sentences.append(f"No attack had anything to go by with {listed(idle)}: that is no proof that none has.")
-    once = ["One release of each was looked at: another draw may differ."] if _once(cards) else []
-    return " ".join([*sentences, *once, "Attacks that were not tried may win back more."])
+        return ""  # one release, attacked by several attackers, is no choice
+    if len(set(map(_people, cards))) > 1:
+        return "These releases are about different people, so their numbers cannot be compared."
+    saying = [card for card in cards if not card.uniform]
+    sentences = [*_uniform(cards, saying), *_compared(saying), *_dominated(saying), *_untested(saying)]
+    if _once(cards):
+        sentences.append("Each was made once: another draw may differ.")
+    return " ".join([*sentences, "Attacks that were not tested may recover more."])
 
 
-def _whom(card: ExposureCard) -> tuple[float | None, ...]:
-    """What tells people apart: how many, and whom original data tell of, unless some stand for all."""
+def _people(card: ExposureCard) -> tuple[float | None, ...]:
+    """Return what must be equal for two cards to be about the same people."""
     original = [card.cells[row.figure].original for row in ROWS] if card.people == card.records else []
     return (card.people, card.records, *original)
 
 
-def _for_the_best(cards: Sequence[ExposureCard], winners: Sequence[ExposureCard], figures: Sequence[str]) -> list[str]:
-    """That some are the best in all in which they differ; how good, and what is paid for the cheapest of them."""
+def _uniform(cards: Sequence[ExposureCard], saying: Sequence[ExposureCard]) -> Iterable[str]:
+    names = [card.name for card in cards if card not in saying]
+    if names:
+        verb, rows = ("hides", "its rows") if len(names) == 1 else ("hide", "their rows")
+        yield f"{listed(names)} {verb} everything: all {rows} are the same, so no other release is compared with it."
+
+
+def _compared(cards: Sequence[ExposureCard]) -> Iterable[str]:
+    """Say which of several releases exposes the fewest people, or that they do not differ."""
+    if len(cards) < 2:
+        return
+    fewest = {figure: best for figure in RANKED if (best := _fewest(cards, figure))}
+    winners = [card for card in cards if fewest and all(card in best for best in fewest.values())]
+    if not fewest:
+        yield from _alike(cards)
+    elif winners:
+        yield from _for_the_best(cards, winners, list(fewest))
+    else:
+        yield from _for_several(cards, fewest)
+
+
+def _alike(cards: Sequence[ExposureCard]) -> Iterable[str]:
+    """Say of releases that do not differ how many people all of them expose, and what they cost."""
+    singled = [card.worst("singled_out_2") for card in cards]
+    people = cards[0].people
+    yield "The releases do not differ measurably in the people they expose."
+    if any(card.cells["singled_out_2"].worst is None for card in cards):
+        yield "How many people 2 known items single out was not measured for all of them."
+    elif max(singled) > MUCH * people:
+        about = count(round(sum(singled) / len(singled)))
+        yield f"All of them single out about {about} of {people:,} people with 2 known items: use another method."
+    else:
+        yield f"Each singles out {_range(singled, count)} of {people:,} people with 2 known items."
+    yield from _costs(cards)
+
+
+def _for_the_best(
+    cards: Sequence[ExposureCard], winners: Sequence[ExposureCard], figures: Sequence[str]
+) -> Iterable[str]:
+    """Say how many people the best releases expose, beside the others, and what the cheapest of them costs."""
     best = min(winners, key=lambda card: card.hidden or 0.0)
     others = [card for card in cards if card not in winners]
-    counts = "; ".join(_against(best, others, figure) for figure in figures)
     names = listed([card.name for card in winners])
     if len(winners) > FEW:
         names = f"{len(winners)} of {len(cards)}, {best.name} among them,"
-    verb = "tells" if len(winners) == 1 else "tell"
-    sentences = [f"Of these releases {names} {verb} of the fewest people: of {best.people:,}, {counts}."]
-    hidden = {card.name: card.hidden for card in others if card.hidden is not None}
-    if best.hidden is not None and hidden:
-        price = f"With {best.name} {percent(best.hidden)} of what records hold is not shown with them"
-        price += f" ({_others(hidden, percent)})"
-        sentences.append(f"{price}: publish it rather than the others where its readers can do without that.")
-    return sentences
+    exposes = "exposes" if len(winners) == 1 else "expose"
+    yield f"Of these releases, {names} {exposes} the fewest people. This is no proof that it protects them."
+    yield f"Of {best.people:,} people: {'; '.join(_against(best, others, figure) for figure in figures)}."
+    if best.worst("singled_out_2") > MUCH * best.people:
+        still = count(best.worst("singled_out_2"))
+        yield f"{best.name} still singles out {still} of {best.people:,}: use another method."
+    yield from _costs([best, *others])
 
 
 def _against(best: ExposureCard, others: Sequence[ExposureCard], figure: str) -> str:
-    """People of one release, of others, and of the original data."""
+    """Write the people of one release, of others, and of the original data."""
     original = {card.cells[figure].original for card in (best, *others)}
     beside = [
-        _others({card.name: card.worst(figure) for card in others}, whole),
-        *(f"{whole(value)} in the original data" for value in original if len(original) == 1 and value),
+        _others({card.name: card.worst(figure) for card in others}, count),
+        *(f"{count(value)} in the original data" for value in original if len(original) == 1 and value),
     ]
-    return f"{WORDS[figure]} {whole(best.worst(figure))} ({', '.join(beside)})"
+    of_best = f"{count(best.worst(figure))} with {best.name}"
+    return f"{WORDS[figure].format(of_best)} ({', '.join(filter(None, beside))})"
 
 
-def _others(values: Mapping[str, float], words: Callable[[float], str | None]) -> str:
-    """What others have: each where they are few, and else from the lowest to the highest."""
+def _others(values: Mapping[str, float], words: Callable[[float], str]) -> str:
+    """Write what others have: each where they are few, and else from the lowest to the highest."""
     of = {name: words(value) for name, value in values.items()}
     if len(of) < FEW:
         return ", ".join(f"{value} with {name}" for name, value in of.items())
@@ -90,35 +122,72 @@ def _others(values: Mapping[str, float], words: Callable[[float], str | None]) -
     return f"{of[low]} with {low} to {of[high]} with {high}"
 
 
-def _for_several(cards: Sequence[ExposureCard], fewest: Mapping[str, Sequence[ExposureCard]]) -> list[str]:
-    """That it depends on what somebody minds most."""
+def _range(values: Sequence[float], words: Callable[[float], str]) -> str:
+    low, high = words(min(values)), words(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def _for_several(cards: Sequence[ExposureCard], fewest: Mapping[str, Sequence[ExposureCard]]) -> Iterable[str]:
+    """Say that the best release depends on the figure, and which it is for each."""
     leaders = []
     for figure, group in fewest.items():
         best = min(group, key=lambda card, figure=figure: card.worst(figure))  # type: ignore[misc]
-        others = [card for card in cards if card is not best]
-        leaders.append(f"with {best.name} {_against(best, others, figure)}")
+        leaders.append(_against(best, [card for card in cards if card is not best], figure))
+    yield "No release exposes the fewest people in every figure: the choice depends on the risk that matters most."
+    yield f"Of {cards[0].people:,} people: {'; '.join(leaders)}."
+    yield from _costs(cards)
+
+
+def _costs(cards: Sequence[ExposureCard]) -> Iterable[str]:
     hidden = {card.name: card.hidden for card in cards if card.hidden is not None}
-    weigh = "None of these releases is best in everything: choose by what its people must be kept from."
-    cost = [f"Not shown with their records: {_others(hidden, percent)} of what they hold."] if hidden else []
-    return [weigh, f"Of {cards[0].people:,} people, {'; '.join(leaders)}.", *cost]
+    if len(hidden) > 1:
+        yield f"Cost: item occurrences hidden, {_others(hidden, percent)}."
+
+
+def dominating(card: ExposureCard, other: ExposureCard) -> bool:
+    """Say whether one release exposes no more people than another, hides no more, and is better in one of these."""
+    if card.uniform or card.hidden is None or other.hidden is None or card.hidden > other.hidden:
+        return False
+    figures = [figure for figure in RANKED if _both(card, other, figure)]
+    if len(figures) < len(RANKED) or any(card.worst(figure) > other.worst(figure) for figure in figures):
+        return False
+    fewer = any(_apart(card.cells[figure], other.cells[figure]) for figure in figures)
+    return fewer or other.hidden - card.hidden > LEAST
+
+
+def _dominated(cards: Sequence[ExposureCard]) -> Iterable[str]:
+    for other in cards:
+        better = [card.name for card in cards if card is not other and dominating(card, other)]
+        if better:
+            yield f"{other.name} is dominated by {better[0]}, which is better in exposure or cost and worse in nothing."
+
+
+def _untested(cards: Sequence[ExposureCard]) -> Iterable[str]:
+    idle = [card.name for card in cards if card.untried]
+    if idle and len(idle) < len(cards):
+        yield f"Not tested: {listed(idle)}, because no attack had anything to go by there."
 
 
 def _once(cards: Sequence[ExposureCard]) -> bool:
-    """Whether any release was made but once, so that nothing is known of how far the next may differ."""
-    return any(way.n < 2 for card in cards if (way := card.cells["singled_out_2"].release) is not None)
+    """Say whether a release that depends on a draw was made only once."""
+    return any(card.random and (way := card.cells["singled_out_2"].release) is not None and way.n < 2 for card in cards)
 
 
 def _fewest(cards: Sequence[ExposureCard], figure: str) -> list[ExposureCard]:
-    """The cards with the fewest people in a row, and those that cannot be told from the first of them."""
+    """Return the cards with the fewest people in a row, and those that do not differ from the first of them."""
     if any(card.cells[figure].worst is None for card in cards):
-        return []  # what one has no figure of, or what does not apply to it, tells nothing apart
+        return []  # a figure that one release lacks compares nothing
     first = min(cards, key=lambda card: card.worst(figure))
     best = [card for card in cards if not _apart(first.cells[figure], card.cells[figure])]
     return best if len(best) < len(cards) else []
 
 
+def _both(card: ExposureCard, other: ExposureCard, figure: str) -> bool:
+    return card.cells[figure].worst is not None and other.cells[figure].worst is not None
+
+
 def _apart(fewer: Cell, more: Cell) -> bool:
-    """Whether one release tells of fewer people than another, by more than chance or nothing worth a word."""
+    """Say whether one release exposes fewer people than another, beyond their intervals and by more than LEAST."""
     if fewer.worst is None or more.worst is None or fewer.worst.mean is None or more.worst.mean is None:
         return False
     highest = fewer.worst.mean if fewer.worst.high is None else fewer.worst.high

@@ -17,7 +17,9 @@ from decloak.report.page import Drawn, Findings, Page, Section, Table
 from decloak.report.reliability import reliability_section
 from decloak.report.sections import attacks_section, costs_section, limits_section, making_section, sweep_section
 from decloak.report.study import Study
-from decloak.report.verdict import Outcome, conclusion
+from decloak.report.verdict import Outcome
+from decloak.report.verdict_figures import judged_variants
+from decloak.report.verdict_lines import most_severe
 from decloak.report.who import who_section
 from decloak.rules.explain import compared, list_findings
 from decloak.rules.load import parse_rule
@@ -28,7 +30,8 @@ from decloak.store.studies import StudyRun
 
 __all__ = ["page_of"]
 
-TONES = {Outcome.COMES_BACK: "bad", Outcome.NOTHING: "good"}
+TONES = dict.fromkeys(list(Outcome)[: list(Outcome).index(Outcome.NOT_MEASURED)], "bad") | {Outcome.LOWER_RISK: "good"}
+
 MOST_FINDINGS, MOST_PICTURES, MOST_ITEMS, MOST_BARS = 5_000, 3, 20, 40
 
 
@@ -37,7 +40,7 @@ def page_of(
 ) -> Page:
     """The page; names of items are on it with `evidence`, and which of them were won back with `originals`."""
     study = Study.of(connection, runs)
-    verdict = conclusion(connection, study)
+    verdict = most_severe(judged_variants(connection, study))
     risk = exposure_parts(connection, study)
     notes = list(dict.fromkeys(note for run in runs for note in notes_of(connection, run.run)))
     names = set[str]() if evidence else {name for (name,) in connection.execute("select name from item")}
@@ -57,9 +60,10 @@ def page_of(
     return Page(
         name=f"run-{runs[-1].run}",
         title=runs[0].scenario,
-        word=verdict.heading,
+        word=verdict.headline,
         tone=TONES.get(verdict.outcome, "open"),
-        sentences=[*verdict.sentences, *risk.advice],
+        verdict=verdict.lines,
+        sentences=risk.advice,
         cards=risk.cards,
         expectations=_expectations(connection, study),
         sections=[section for section in sections if section is not None],

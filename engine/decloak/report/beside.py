@@ -15,10 +15,9 @@ from typing import Any
 from decloak.measure.family import POOLED
 from decloak.measure.kernels.lead import Won, repeated_difference, resampled_difference
 from decloak.measure.kernels.statistics import Interval
-from decloak.report.knowledge import listed
 from decloak.report.leads import attacks_beyond_chance
 from decloak.report.study import Study
-from decloak.report.verdict_words import about, of_a_kind, points, spelt
+from decloak.report.wording import interval_of, points
 from decloak.store.results import won_back
 
 __all__ = ["AttackPair", "all_pairs", "attack_pairs", "basis", "leaders", "sentence"]
@@ -100,7 +99,11 @@ def _pair(variant: str, group: Sequence[OfRun], first: str, second: str, level: 
     ahead, repeated = _repeated(both, level), len(group)
     if ahead.low is None and not pooled:  # repetitions that do not differ are one release
         ahead, repeated = _resampled(*both[0], level), 1
-    said = of_a_kind(ahead.n) if pooled else about(repeated, ahead)
+    said = (
+        interval_of(ahead.n, data_sets=pooled)
+        if pooled or repeated > 1
+        else f"{ahead.n} parts of this release resampled"
+    )
     return AttackPair(variant, first, second, ahead, level, said)
 
 
@@ -125,14 +128,14 @@ def _of_both(mine: Scopes, theirs: Scopes, scope: int) -> tuple[Won, Won]:
 
 
 def sentence(pairs: Sequence[AttackPair]) -> str:
-    """How far the attack that won most in a variant is ahead of others, and from which it cannot be told."""
+    """Say which attacks the one that recovered most in a variant is significantly better than."""
     of_first = [pair for pair in pairs if pair.first == pairs[0].first]
-    apart = [f"{_points(pair.ahead.mean)} than {pair.second}{_bounds(pair)}" for pair in of_first if pair.apart]
-    alike = [f"{pair.second}{_bounds(pair)}" for pair in of_first if not pair.apart]
-    said = [f"wins back more: by {listed(apart)}"] if apart else []
-    if alike:
-        said.append(f"cannot be told from {listed(alike)}")
-    return f"{pairs[0].first} {'; it '.join(said)}"
+    apart = [f"{pair.second}: {_ahead(pair)}" for pair in of_first if pair.apart]
+    alike = [f"{pair.second}: {_ahead(pair)}" for pair in of_first if not pair.apart]
+    if not apart:
+        return f"{pairs[0].first} is not significantly better than another attack: {'; '.join(alike)}"
+    better = f"{pairs[0].first} is significantly better than {'; '.join(apart)}"
+    return f"{better}. It is not significantly better than {'; '.join(alike)}" if alike else better
 
 
 def leaders(pairs: Sequence[AttackPair]) -> tuple[list[str], list[list[str | None]]]:
@@ -153,7 +156,7 @@ def all_pairs(pairs: Sequence[AttackPair]) -> tuple[list[str], list[list[str]]]:
         [
             *([pair.variant] if several else []),
             *(pair.first, pair.second, _ahead(pair)),
-            f"{pair.first} wins back more" if pair.apart else "nothing: not told apart",
+            f"{pair.first} recovers more" if pair.apart else "no significant difference",
         ]
         for pair in pairs
     ]
@@ -179,6 +182,6 @@ def basis(pairs: Sequence[AttackPair], of: int | None = None) -> str:
     abouts = dict.fromkeys(pair.about for pair in pairs)
     if len(abouts) > 1:  # each has its own number of parts
         abouts = dict.fromkeys("the parts of a release resampled" if "parts of" in one else one for one in abouts)
-    all_pairs = {1: "one pair", 2: "both pairs"}.get(count, f"all {spelt(count)} pairs")
-    considered = f"with 95% confidence, {all_pairs} considered"
-    return f"points of all there is to win back, beyond chance; {considered}, {' or '.join(abouts)}"
+    all_pairs = {1: "one pair", 2: "both pairs"}.get(count, f"all {count} pairs")
+    considered = f"95% intervals, {all_pairs} compared"
+    return f"recall advantage in points, {considered}, {' or '.join(abouts)}"

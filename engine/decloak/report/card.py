@@ -15,6 +15,7 @@ from decloak.measure.kernels.lead import wilson
 from decloak.measure.kernels.statistics import Bounds, Interval, interval
 from decloak.report.study import Numbers, Study, flat, setting
 from decloak.rules.load import parse_rule
+from decloak.scenario.drawn import draws
 from decloak.store.reading import knows_originals
 from decloak.store.results import attacks_of, release_of
 from decloak.store.studies import StudyRun
@@ -99,6 +100,10 @@ class ExposureCard:
     """What the variant is called beside others."""
     data_sets: int = 1
     """Over how many data sets of a kind its figures are means, one for each."""
+    uniform: bool = False
+    """Whether all rows of the release are the same."""
+    random: bool = False
+    """Whether another repetition would draw another release."""
     taken_for_hidden: float | None = None
     """In place of `hidden` where nothing is marked: what the attacker takes for hidden, be it or not."""
 
@@ -197,7 +202,11 @@ def exposure_card(
     configs = [run.config for run in study.runs if run.run in every]
     if any(setting(config, "data.published.marked") is False for config in configs):
         hidden, taken = None, hidden
-    return ExposureCard(variant, of, records, cells, hidden, releases, variant, taken_for_hidden=taken)
+    kinds = _published(study, runs, "distinct_rows").mean
+    return ExposureCard(
+        variant, of, records, cells, hidden, releases, variant,
+        uniform=kinds is not None and kinds <= 1, random=any(map(draws, configs)), taken_for_hidden=taken,
+    )  # fmt: skip
 
 
 def _published(study: Study, runs: Numbers, name: str, of: int | None = None) -> Interval:

@@ -8,7 +8,7 @@ from decloak.measure.registry import figure_titles
 from decloak.report.card import NOBODY, ROWS, Cell, ExposureCard
 from decloak.report.knowledge import listed
 from decloak.report.study import Study
-from decloak.report.verdict_words import of_a_kind, people, percent, times, whole
+from decloak.report.wording import interval_of, people, percent, whole
 
 __all__ = [
     "Costs",
@@ -74,9 +74,9 @@ def remark(cards: Sequence[ExposureCard]) -> str | None:
     ways = [way for card in cards for cell in card.cells.values() for way in (cell.release, cell.after)]
     n = max((way.n for way in ways if way is not None and way.low is not None), default=0)  # without those of samples
     if n and cards[0].data_sets > 1:
-        parts.append(f"95% intervals, all attacks considered, {of_a_kind(n)}")
+        parts.append(f"95% intervals, all attacks considered, {interval_of(n, data_sets=True)}")
     elif n and only:
-        parts.append(f"95% intervals, all attacks considered, {times(n)} of one data set")
+        parts.append(f"95% intervals, all attacks considered, {interval_of(n)}")
     return "; ".join(parts) or None
 
 

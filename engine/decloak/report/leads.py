@@ -1,26 +1,22 @@
-"""How far the attacks of some runs lead chance, and which step of the ladder of attackers leads furthest."""
+"""The advantage of each attack of some runs over random guessing, and how sure it is on other data."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from decloak.attack.controls import SPOILT
-from decloak.data.rungs import Rung
 from decloak.measure.family import POOLED
 from decloak.measure.kernels.lead import Claims, repeated_lead, resampled_lead, total
 from decloak.measure.kernels.statistics import Interval
 from decloak.report.card import controls_of
-from decloak.report.knowledge import listed
-from decloak.report.study import Study
-from decloak.report.verdict_words import about, in_hundred
 from decloak.rules.load import parse_rule
+from decloak.scenario.drawn import draws
 from decloak.store.reading import idle
 from decloak.store.relations import STRIKES
 from decloak.store.results import ClaimCount, RunAttack, attacks_of, claims_of
 from decloak.store.studies import StudyRun
 
-__all__ = ["Lead", "attacks_beyond_chance", "leads_of", "steps", "unproven"]
+__all__ = ["Lead", "attacks_beyond_chance", "leads_of"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +28,9 @@ class Lead:
     repetitions: tuple[Claims, ...]
     interval: Interval
     random: bool
-    """Whether there is anything to repeat: a release that was made here."""
+    """Whether a further repetition draws anything anew."""
+    level: float
+    """Of the interval, corrected for the number of attacks."""
     knows: str = ""
     """The step of the ladder of attackers."""
     survived: tuple[str, ...] = ()
@@ -44,17 +42,13 @@ class Lead:
 
     @property
     def about(self) -> str:
-        return about(len(self.repetitions), self.interval)
+        """Say what the interval is about: repetitions, or the tables or clusters of one release."""
+        return "repetitions" if self.repeated else "parts"
 
     @property
-    def beyond(self) -> float:
-        """How many more were right than by chance."""
-        return self.pooled.right - self.pooled.by_chance
-
-    def worth(self, study: Study) -> float:
-        """The same for each record: comparable between releases of different sizes."""
-        sizes = [study.sizes[run.run] for run in study.runs if run.variant == self.variant]
-        return self.beyond / max(1, sum(sizes))
+    def repeated(self) -> bool:
+        """Whether repetitions differ; those that do not are one release."""
+        return len(set(self.repetitions)) > 1
 
 
 def attacks_beyond_chance(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> list[str]:
@@ -96,8 +90,7 @@ def _leads(
             interval = _interval([of_run.get(name, {}) for of_run in claims], level)
             spoilt = {other.control or "": label for label, other in ran.items() if other.is_control_of(ran[name])}
             survived = tuple(c for c, label in spoilt.items() if _survives(claims, name, label, c))
-            made_here = runs[0].config.get("anonymise") is not None
-            yield Lead(variant, name, made, interval, made_here, ran[name].knows, survived)
+            yield Lead(variant, name, made, interval, draws(runs[0].config), level, ran[name].knows, survived)
 
 
 def _by_scope(claims: Iterable[ClaimCount]) -> dict[str, dict[int, Claims]]:
@@ -109,8 +102,9 @@ def _by_scope(claims: Iterable[ClaimCount]) -> dict[str, dict[int, Claims]]:
 
 
 def _interval(claims: Sequence[Mapping[int, Claims]], level: float) -> Interval:
-    if len(claims) > 1:
-        return repeated_lead([of_run[POOLED] for of_run in claims if POOLED in of_run], level)
+    pooled = [of_run[POOLED] for of_run in claims if POOLED in of_run]
+    if len(set(pooled)) > 1:
+        return repeated_lead(pooled, level)
     return resampled_lead([claim for scope, claim in claims[0].items() if scope != POOLED], level)
 
 
@@ -123,8 +117,6 @@ def _survives(claims: Sequence[Mapping[str, Mapping[int, Claims]]], attack: str,
     if not beyond:
         return False  # it claimed nothing at all
     ahead = _interval(beyond, 0.95).low
-    if ahead is None:  # repetitions that do not differ are one release
-        ahead = _interval(beyond[:1], 0.95).low
     if control in SPOILT:
         return ahead is None or ahead <= 0
     return control == "order" and ahead is not None and ahead > 0
@@ -142,44 +134,3 @@ def _beyond(attack: Mapping[int, Claims], control: Mapping[int, Claims]) -> dict
 
 def _share(claims: Claims | None) -> float | None:
     return claims.right / claims.tried if claims is not None and claims.tried else None
-
-
-def steps(study: Study, leads: Sequence[Lead], winner: Lead) -> list[str]:
-    """How often each step of the ladder was right, by the attack on it that won back most, where there are several."""
-    here = _beside(study, winner.variant)
-    best: dict[str, Lead] = {}
-    for lead in leads:
-        if lead.variant in here and lead.knows and not lead.survived:
-            before = best.setdefault(lead.knows, lead)
-            best[lead.knows] = max(before, lead, key=lambda one: one.worth(study))
-    if len(best) < 2:
-        return []
-    right = [
-        f"{knows} {in_hundred(lead.pooled.right, lead.pooled.tried)} ({lead.attack})" for knows, lead in best.items()
-    ]
-    by = "nothing but the release" if winner.knows == Rung.NOTHING else winner.knows
-    return [f"Right in 100 by what is known: {listed(right)}; most is shown to come back by {by}."]
-
-
-def _beside(study: Study, variant: str) -> set[str]:
-    """The variants that differ from this one in nothing but what the attacker knows."""
-    configs = {run.variant: _without_knowledge(run.config) for run in study.runs}
-    return {name for name, config in configs.items() if config == configs.get(variant)}
-
-
-def _without_knowledge(config: Any) -> dict[str, Any]:
-    attacker = {key: value for key, value in (config.get("attacker") or {}).items() if key != "knows"}
-    return {key: value for key, value in config.items() if key != "attack"} | {"attacker": attacker}
-
-
-def unproven(study: Study, leads: Sequence[Lead], winner: Lead | None) -> list[str]:
-    """What leads chance further than what is counted as a win, and owes it to nothing that was learned."""
-    flagged = [lead for lead in leads if lead.survived and lead.beyond > 0]
-    if winner is not None:
-        flagged = [lead for lead in flagged if lead.worth(study) > winner.worth(study)]
-    if not flagged:
-        return []
-    lead = max(flagged, key=lambda each: each.worth(study))
-    controls = listed([f"{lead.attack}_{control}" for control in lead.survived])
-    have = "has" if len(lead.survived) == 1 else "have"
-    return [f"{lead.attack} is not counted: it is not shown to be ahead of {controls}, which {have} nothing to go by."]

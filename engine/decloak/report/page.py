@@ -86,6 +86,8 @@ class Page:
     figures: Mapping[str, Any] = field(default_factory=dict)
     findings: Findings | None = None
     shows: str = ""
+    verdict: Sequence[tuple[str, str]] = ()
+    """The lines of the verdict: a label and a text."""
 
 
 def rendered(page: Page) -> str:

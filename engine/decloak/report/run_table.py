@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from decloak.measure.coverage import assess_coverage
 from decloak.measure.registry import figure_titles
 from decloak.report.knowledge import listed
-from decloak.report.verdict_words import filled
+from decloak.report.wording import filled
 
 if TYPE_CHECKING:
     from decloak.measure.family import FigureTitle

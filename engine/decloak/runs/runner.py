@@ -23,6 +23,7 @@ from decloak.runs.plan import Plan
 from decloak.runs.progress import Progress, RunVariant, Teller
 from decloak.runs.session import Session
 from decloak.scenario.document import Document, load
+from decloak.scenario.drawn import same_repetitions
 from decloak.scenario.expect import Expectation
 from decloak.scenario.variant import pools
 from decloak.store.counts import kept_counts
@@ -94,6 +95,8 @@ class Run:
     measures: tuple[Measure, ...]
     verdicts: tuple[Verdict, ...]
     missing: tuple[Missing, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """What of the scenario makes its results say less than they seem to."""
     shown: bool = True
     """Whether rows show all transactions of the store."""
 
@@ -232,7 +235,14 @@ def _summed_up(
     ]
     pooled = _over_data(measures, pools({name: plan.variant.settings for name, plan in variants.items()}))
     return Run(
-        document.scenario.scenario, store, tuple(runs), (*measures, *pooled), tuple(verdicts), tuple(missing), shown
+        document.scenario.scenario,
+        store,
+        tuple(runs),
+        (*measures, *pooled),
+        tuple(verdicts),
+        tuple(missing),
+        tuple(same_repetitions(document)),
+        shown,
     )
 
 

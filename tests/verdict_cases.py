@@ -18,6 +18,7 @@ def green(v, **changes):
         row_order=v.People(0),
         singled_out={2: nobody, 3: nobody},
         exposed={2: nobody, 3: nobody},
+        after_attack={2: nobody, 3: nobody},
         implied=nobody,
         certain_links=v.People(0),
         covered=v.People(0),
@@ -92,6 +93,14 @@ OUTCOMES = {
         lambda v: green(v, exposed={2: v.People(0), 3: v.People(5, high=10.01)}),
         "not measured",
     ),
+    "exposed by three in a sample: at the limit": (
+        lambda v: green(v, exposed={2: v.People(0), 3: v.People(2, of=200)}),
+        GREEN,
+    ),
+    "exposed by three in a sample: above": (
+        lambda v: green(v, exposed={2: v.People(0), 3: v.People(2.01, of=200)}),
+        "people exposed",
+    ),
     "exposed by two not measured": (lambda v: green(v, exposed={3: v.People(0)}), "not measured"),
     "exposed by three not measured": (lambda v: green(v, exposed={2: v.People(0)}), "not measured"),
     "singled out before exposed": (
@@ -111,6 +120,25 @@ OUTCOMES = {
     "one record with a cover problem": (lambda v: green(v, covered=v.People(1)), "links with certainty"),
     "cover problems not measured": (lambda v: green(v, covered=v.People()), "not measured"),
     "implied before links": (lambda v: green(v, implied=v.People(1), certain_links=v.People(900)), "items implied"),
+    # singled out after an attack: nobody
+    "one person by two items after an attack": (
+        lambda v: green(v, after_attack={2: v.People(1), 3: v.People(1)}),
+        "people singled out after an attack",
+    ),
+    "one person by three items after an attack": (
+        lambda v: green(v, after_attack={2: v.People(0), 3: v.People(1)}),
+        "people singled out after an attack",
+    ),
+    "after an attack, two items not measured": (lambda v: green(v, after_attack={3: v.People(0)}), "not measured"),
+    "after an attack, three items not measured": (lambda v: green(v, after_attack={2: v.People(0)}), "not measured"),
+    "certain links before singling out after an attack": (
+        lambda v: green(v, certain_links=v.People(1), after_attack={2: v.People(9), 3: v.People(9)}),
+        "links with certainty",
+    ),
+    "singling out after an attack before inference": (
+        lambda v: replace(inferring(v, "", 0.5, 0.4, 0.6), after_attack={2: v.People(9), 3: v.People(9)}),
+        "people singled out after an attack",
+    ),
     # inference advantage
     "inference: upper bound at the limit": (lambda v: inferring(v, "", 0.02, 0.0, 0.05), GREEN),
     "inference: upper bound above": (lambda v: inferring(v, "", 0.02, 0.0, 0.05001), "recovery inconclusive"),
@@ -204,6 +232,8 @@ OUTCOMES = {
     # coverage
     "coverage at the least": (lambda v: with_attack(v, coverage=0.2), GREEN),
     "coverage below the least": (lambda v: with_attack(v, coverage=0.1999), "not tested"),
+    "coverage at a least of its own": (lambda v: with_attack(v, coverage=0.5, least=0.5), GREEN),
+    "coverage below a least of its own": (lambda v: with_attack(v, coverage=0.4999, least=0.5), "not tested"),
     "coverage of no pair": (lambda v: with_attack(v, coverage=0.0), "not tested"),
     "coverage not known": (lambda v: with_attack(v, coverage=None), "not tested"),
     "an attack that claims nothing": (lambda v: with_attack(v, tried=0), "not tested"),
@@ -304,8 +334,8 @@ DETAILS = {
 
 DEFAULTS = {
     "nothing is known of people by default": (
-        lambda v: [getattr(v.People(), name) for name in ("count", "original", "high", "applies")],
-        [None, None, None, True],
+        lambda v: [getattr(v.People(), name) for name in ("count", "original", "high", "applies", "of")],
+        [None, None, None, True, None],
     ),
     "nothing is known of an advantage by default": (
         lambda v: [getattr(v.Advantage(), name) for name in ("mean", "low", "high")],
@@ -317,8 +347,8 @@ DEFAULTS = {
     "right above the baseline": (lambda v: attack(v, right=60).beyond, 10),
     "coverage that is not known says neither": (lambda v: v.tested(attack(v, coverage=None)), None),
     "without a probability nothing is said of this release": (lambda v: v.works_here(attack(v, p=(None,)), 1), None),
-    "known items": (lambda v: [c.known for c in v.CRITERIA], [0, 0, 2, 3, 2, 3, 2, 0, 0]),
-    "limits": (lambda v: [c.limit for c in v.CRITERIA], [0, 0, 0, 0, 0.001, 0.01, 0, 0, 0]),
+    "known items": (lambda v: [c.known for c in v.CRITERIA], [0, 0, 2, 3, 2, 3, 2, 0, 0, 2, 3]),
+    "limits": (lambda v: [c.limit for c in v.CRITERIA], [0, 0, 0, 0, 0.001, 0.01, 0, 0, 0, 0, 0]),
 }
 """By name: something of the module, and what it must be."""
 

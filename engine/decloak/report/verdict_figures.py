@@ -1,0 +1,277 @@
+"""The figures of each variant of some runs, read from the store for the decision table."""
+
+import json
+import math
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from decloak.data.forms import FormName
+from decloak.data.rungs import Rung
+from decloak.measure.kernels.lead import repetitions_needed, wilson
+from decloak.measure.kernels.statistics import Interval, interval, quantile
+from decloak.releases.registry import form_of
+from decloak.report.card import RELEASE, ExposureCard, controls_of, exposure_cards
+from decloak.report.leads import Lead, attacks_beyond_chance, leads_of
+from decloak.report.study import Study
+from decloak.report.verdict import (
+    LEAST_COVERAGE,
+    MOST_ADVANTAGE,
+    MOST_INFERENCE,
+    Advantage,
+    Decision,
+    Figures,
+    Guarantee,
+    People,
+    Recovery,
+    decide,
+)
+from decloak.rules.load import parse_rule
+from decloak.store.reading import knows_originals
+from decloak.store.results import attacks_of, pooled_figures, release_of
+
+__all__ = ["Judged", "Settings", "judged_variants", "rungs_not_tried"]
+
+KNOWN_ITEMS = (1, 2, 3)
+FEW_AT_PLACE = 4
+"""Rows at their original places that a random order leaves there with a probability below 2%."""
+STATED = ("k", "m", "l")
+"""The settings of a method that its guarantee is stated by."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What there is to say of a variant beside the figures that decide."""
+
+    name: str
+    run: int
+    """The newest run."""
+    several: bool
+    """Whether other variants stand beside it."""
+    repetitions: int
+    differing: bool
+    """Whether a further repetition would draw anything anew."""
+    originals: bool
+    form: FormName
+    card: ExposureCard | None
+    count_error: float | None
+    rungs: frozenset[str]
+    """The knowledge levels that some attack has."""
+    attacks: int
+    """Attacks that were compared."""
+    leads: Mapping[str, Lead]
+    claims: Mapping[str, float]
+    """What each attack claims, whether or not anybody can say what is right."""
+
+    def repetitions_needed(self, attack: str) -> int | None:
+        """Return how many repetitions would decide on other data; None where they do not differ, or are too many."""
+        lead = self.leads.get(attack)
+        if lead is None or not self.differing or len(lead.repetitions) < 2:
+            return None
+        return repetitions_needed(lead.repetitions, lead.level, above=0.0, below=MOST_ADVANTAGE)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A variant with its figures and what they lead to."""
+
+    figures: Figures
+    decision: Decision
+    settings: Settings
+
+
+def judged_variants(connection: sqlite3.Connection, study: Study) -> list[Judged]:
+    """Return the decision about every variant of some runs, in their order."""
+    learned = attacks_beyond_chance(connection, study.runs)
+    leads = leads_of(connection, study.runs, learned)
+    cards = {card.variant: card for card in exposure_cards(connection, study)}
+    reader = _Reader(connection, study, learned, leads, cards, controls_of(connection, study.runs))
+    return [reader.judged(name, runs) for name, runs in study.variants]
+
+
+@dataclass(frozen=True)
+class _Reader:
+    connection: sqlite3.Connection
+    study: Study
+    attacks: Sequence[str]
+    leads: Sequence[Lead]
+    cards: Mapping[str, ExposureCard]
+    controls: set[str]
+
+    def judged(self, name: str, runs: Sequence[int]) -> Judged:
+        figures = self._figures(name, runs)
+        return Judged(figures, decide(figures), self._settings(name, runs))
+
+    def _settings(self, name: str, runs: Sequence[int]) -> Settings:
+        release = release_of(self.connection, runs[-1])
+        claims = {
+            attack: max((self._mean(runs, key, attack).mean or 0.0) for key in ("struck", "assigned", "findings"))
+            for attack in self.attacks
+        }
+        return Settings(
+            name=name,
+            run=runs[-1],
+            several=len(self.study.variants) > 1,
+            repetitions=len(runs),
+            differing=any(lead.random for lead in self.leads if lead.variant == name),
+            originals=knows_originals(self.connection, release),
+            form=form_of(self.connection, release).name,
+            card=self.cards.get(name),
+            count_error=self._mean(runs, "count_error").mean,
+            rungs=frozenset(
+                rung for (run, _), knows in self.study.knows.items() if run in runs for rung in knows.split(" + ")
+            ),
+            attacks=len(self.attacks),
+            leads={lead.attack: lead for lead in self.leads if lead.variant == name},
+            claims=claims,
+        )
+
+    def _mean(self, runs: Sequence[int], key: str, attack: str | None = None) -> Interval:
+        return interval(self.study.values(runs, key, attack))
+
+    def _figures(self, name: str, runs: Sequence[int]) -> Figures:
+        card = self.cards.get(name)
+        chunks = form_of(self.connection, release_of(self.connection, runs[-1])).name == FormName.DISASSOCIATED
+        return Figures(
+            people=0 if card is None else card.people,
+            identifiers=People(self._mean(runs, "identified_by_id").mean),
+            row_order=People(_at_place(self._mean(runs, "identified_by_order").mean, card)),
+            singled_out={q: self._released(runs, f"singled_out_{q}", card) for q in KNOWN_ITEMS},
+            after_attack={q: self._worst(runs, f"singled_out_{q}", card) for q in KNOWN_ITEMS},
+            exposed={q: self._looked_up(runs, f"exposed_{q}") for q in KNOWN_ITEMS},
+            implied=self._worst(runs, "implied", card),
+            certain_links=self._certain(runs),
+            covered=self._by_attack(runs, "vulnerable_records") if chunks else People(applies=False),
+            inference={ending: self._inference(runs, ending) for ending in MOST_INFERENCE},
+            recoveries=tuple(self._recoveries(name, runs)),
+            guarantees=tuple(self._guarantees(runs)),
+            comparisons=max(1, len(self.attacks) * len(self.study.variants)),
+        )
+
+    def _worst(self, runs: Sequence[int], key: str, card: ExposureCard | None) -> People:
+        """Read a number of people, as the release or the strongest attack has it, whichever is more."""
+        original = self._mean(runs, f"{key}_original").mean
+        cell = None if card is None else card.cells.get(key)
+        if card is not None and cell is not None:
+            worst = card.around(cell.worst)
+            if worst is None:
+                return People(original=original)
+            high = worst.high if card.sampled else None
+            return People(worst.mean, original, high, "" if cell.source in (None, RELEASE) else str(cell.source))
+        return People(original=original)
+
+    def _released(self, runs: Sequence[int], key: str, card: ExposureCard | None) -> People:
+        """Read a number of people, as the release alone has it."""
+        original, release = (self._mean(runs, f"{key}{way}") for way in ("_original", "_release"))
+        bounds = None if card is None or not card.sampled else card.around(release._replace(low=None, high=None))
+        return People(release.mean, original.mean, None if bounds is None else bounds.high)
+
+    def _looked_up(self, runs: Sequence[int], key: str) -> People:
+        """Read a number of people among those who were looked up, with Wilson's bound where these are a sample."""
+        release, original = (self._mean(runs, f"{key}_{way}").mean for way in ("release", "original"))
+        found = self._by_attack(runs, key)
+        found = People(release) if found.count is None else found
+        wholes = [self._of(run, f"{key}_release") for run in runs]
+        known = [whole for whole in wholes if whole is not None]
+        if found.count is None or not known:
+            return People()
+        of = round(max(known))
+        sampled = of < max(self.study.sizes.get(run, 0) for run in runs)
+        high = of * wilson(found.count / of, quantile(math.inf, 0.025) ** 2 / of)[1] if sampled and of else None
+        attack = found.attack if release is None or found.count > release else ""
+        return People(found.count, original, high, attack, of=of)
+
+    def _of(self, run: int, key: str) -> float | None:
+        """Return the number of people that a figure counts."""
+        figures = pooled_figures(self.connection, run)
+        return next((figure.whole for (name, _), figure in figures.items() if name == key), None)
+
+    def _certain(self, runs: Sequence[int]) -> People:
+        """Read the people with a certain link; without an attack that gives probabilities there is none."""
+        found = self._by_attack(runs, "certain_links_people")
+        given = knows_originals(self.connection, release_of(self.connection, runs[-1])) and self.attacks
+        return People(applies=False) if found.count is None and given else found
+
+    def _by_attack(self, runs: Sequence[int], key: str) -> People:
+        """Read the largest number of people that some attack gives."""
+        attacks = [attack for attack in self.study.attacks if attack not in self.controls]
+        counts = {attack: count for attack in attacks if (count := self._mean(runs, key, attack).mean) is not None}
+        attack = max(counts, key=lambda attack: counts[attack], default="")
+        return People(counts.get(attack), attack=attack)
+
+    def _inference(self, runs: Sequence[int], ending: str) -> Advantage:
+        """Read the largest inference advantage over the numbers of known items."""
+        found = [
+            Advantage(*(self._mean(runs, f"{key}{part}").mean for part in ("", "_low", "_high")))
+            for key in (f"inference_advantage_{q}{ending}" for q in KNOWN_ITEMS)
+        ]
+        known = [advantage for advantage in found if advantage.mean is not None]
+        return max(known, key=lambda advantage: advantage.mean or 0.0, default=Advantage())
+
+    def _recoveries(self, name: str, runs: Sequence[int]) -> Iterator[Recovery]:
+        leads = {lead.attack: lead for lead in self.leads if lead.variant == name}
+        for attack in self.attacks:
+            coverage, least = self._coverage(runs, attack)
+            if attack in leads:
+                lead = leads[attack]
+                tried, right, expected = lead.pooled
+                bounds = Advantage(lead.interval.mean, lead.interval.low, lead.interval.high)
+                p = tuple(self.study.values(runs, "p_random", attack))
+                yield Recovery(attack, tried, right, expected, p, bounds, coverage, lead.survived, least)
+            elif any(("p_random", attack) in self.study.figures[run] for run in runs):
+                # It was measured, and it claims nothing.
+                yield Recovery(attack, 0.0, 0.0, 0.0, coverage=coverage, least=least)
+
+    def _coverage(self, runs: Sequence[int], attack: str) -> tuple[float | None, float]:
+        """Read what share of its pairs an attack knows something of, or of its cells where it has no pairs."""
+        least = self._mean(runs, "coverage_least", attack).mean
+        for key in ("coverage_pairs", "coverage_occurrences"):
+            share = self._mean(runs, key, attack).mean
+            if share is not None:
+                return share, LEAST_COVERAGE if least is None else least
+        return 1.0, LEAST_COVERAGE
+
+    def _guarantees(self, runs: Sequence[int]) -> Iterator[Guarantee]:
+        """Read the guarantee of the method, and those that rules check."""
+        method, text = self.connection.execute(
+            "select method, parameters from release where id = ?", (release_of(self.connection, runs[-1]),)
+        ).fetchone()
+        parameters = _parameters(text)
+        violations = [value for value in self.study.values(runs, "guarantee_violations") if value is not None]
+        if violations:
+            m = parameters.get("m")
+            yield Guarantee(_stated(method, parameters), max(violations) == 0, m if isinstance(m, int) else None)
+        for run in runs:
+            for attack in attacks_of(self.connection, run):
+                rare = self.study.figures[run].get(("findings", attack.label))
+                if attack.form == "itemsets" and parse_rule(attack.text).name == "km_violation" and rare is not None:
+                    k, m = (attack.settings.get(name) for name in ("k", "m"))
+                    items = "item" if m == 1 else "items"
+                    words = f"every set of up to {m} {items} in 0 or at least {k} records, {attack.label}"
+                    yield Guarantee(words, rare == 0, m)
+
+
+def _at_place(count: float | None, card: ExposureCard | None) -> float | None:
+    """Count nobody where as few rows are at their original places as a random order may leave there."""
+    records = 0 if card is None else card.records
+    return 0.0 if count is not None and count < min(FEW_AT_PLACE, records) else count
+
+
+def _parameters(text: str) -> Mapping[str, Any]:
+    value = json.loads(text)
+    return value if isinstance(value, dict) else {}
+
+
+def _stated(method: str, parameters: Mapping[str, Any]) -> str:
+    """Name a method and the settings that its guarantee is stated by."""
+    said = [f"{name} = {parameters[name]:,}" for name in STATED if isinstance(parameters.get(name), int)]
+    if isinstance(privacy := parameters.get("privacy"), int):
+        said.append(f"{privacy:,} protected set{'s' * (privacy != 1)}")
+    named = "" if method == "unknown" else f"{method}: "
+    return f"{named}{', '.join(said)}" if said else method
+
+
+def rungs_not_tried(rungs: frozenset[str]) -> list[Rung]:
+    """Return the knowledge levels that no attack has."""
+    return [rung for rung in Rung if str(rung) not in rungs]

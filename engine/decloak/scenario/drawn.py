@@ -1,0 +1,51 @@
+"""What a repetition draws anew: without it every repetition has the same release and the same attackers."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from decloak.anonymisers.registry import AnyMethod
+from decloak.errors import DecloakError
+from decloak.scenario.document import Document
+from decloak.scenario.model import Scenario
+
+__all__ = ["draws", "same_repetitions"]
+
+DRAWING = ("moderate", "weak")
+"""The attackers whose knowledge of people is drawn."""
+
+
+def draws(config: Mapping[str, Any]) -> bool:
+    """Say whether repetitions of a run in the store differ, by its configuration."""
+    attacker = config.get("attacker") or {}
+    steps = attacker.get("knows")
+    steps = steps if isinstance(steps, list) else [steps]
+    held_out = any(isinstance(step, Mapping) and isinstance(step.get("sample"), float) for step in steps)
+    if held_out or attacker.get("model") in DRAWING:
+        return True
+    try:
+        method = TypeAdapter(AnyMethod | None).validate_json(json.dumps(config.get("anonymise")))
+    except (ValidationError, DecloakError):  # of an older version: nobody is advised to repeat it
+        return False
+    return method is not None and method.random
+
+
+def same_repetitions(document: Document) -> Iterable[str]:
+    """Yield a warning for repetitions of a scenario in which nothing differs, at its place, with a remedy."""
+    first = document.scenario
+    if first.repeat.times < 2 or any(_draws(case.scenario) for case in document.cases):
+        return
+    repeat = document.source.root.children["repeat"]
+    place = repeat.children.get("times", repeat).place
+    why = "the release is given" if first.anonymise is None else f"{first.anonymise.method} draws nothing at random"
+    yield (
+        f"{place}: the {first.repeat.times} repetitions do not differ ({why}), so they say nothing about other data; "
+        "remove repeat, or vary the data (vary: {data.file: [...]})"
+    )
+
+
+def _draws(scenario: Scenario) -> bool:
+    """Say whether a release, a held-out sample, or what is known of people is drawn at random."""
+    return scenario.random_release or scenario.held_out is not None or scenario.attacker.model in DRAWING

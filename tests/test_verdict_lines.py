@@ -1,0 +1,261 @@
+"""The verdict in words: the worst finding first, in people, the same wherever it is shown."""
+
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import decloak
+from decloak.commands.carding import account_of
+from decloak.measure.kernels.statistics import Interval
+from decloak.report.advice import advice, dominating
+from decloak.report.card import ROWS, Cell, ExposureCard
+from decloak.report.knowledge import attacker_phrase
+from decloak.report.verdict_lines import LIMITS
+
+QUICKSTART = Path(__file__).parents[1] / "scenarios" / "quickstart.yaml"
+FORBIDDEN = ("anonymous", "safe", "compliant", "no risk", "secure", "publish it")
+
+DATA = "data: {generate: clinic, transactions: 200, seed: 7}\n"
+RELATE = "relate: {measure: ngd, source: clinic-counts}\n"
+COAT = "anonymise: {method: coat, k: 5, privacy: {count: 40, sizes: [3]}}\n"
+CHUNKS = "anonymise: {method: disassociation, k: 3, m: 2, max_cluster: 15}\n"
+
+
+def concluded(tmp_path, text, name="s.yaml"):
+    (tmp_path / name).write_text(f"scenario: s\n{text}")
+    done = decloak.run(tmp_path / name, store=tmp_path / "s.db")
+    verdict = account_of(done.store, [variant.run for variant in done.variants]).verdict
+    words = f"{verdict.headline} {' '.join(line.text for line in verdict.lines)}"
+    assert not [word for word in FORBIDDEN if word in words.lower()]
+    assert all(len(row) <= 110 for row in verdict.text.splitlines())
+    return verdict
+
+
+def line(verdict, label):
+    texts, last = [], ""
+    for each in verdict.lines:
+        last = each.label or last
+        texts += [each.text] if last == label else []
+    return " ".join(texts)
+
+
+def test_the_quickstart_begins_with_ids_and_row_order(call, tmp_path):
+    out = call("run", QUICKSTART, "--store", tmp_path / "s.db").out
+    first, second, *_ = out.splitlines()
+    assert first == "RESULT         WARNING: ids and row order re-identify 24 of 24 people."
+    assert second.startswith("Identifiers    The release contains ids. Anyone who knows the ids re-identifies 24 of 24")
+    said = " ".join(out.split())
+    assert "Singling out 2 known items single out 22 of 24 people in the release (22 in the original data)." in said
+    assert "This release: rba eliminated 120 items with a precision of 96% (115 of 120); random guessing" in said
+    assert "it is right as often with probability 2.3e-23 (exact, within the item groups, corrected for 5" in said
+    assert "Other data of this kind: inconclusive. 95% interval of the advantage -41 to +25 points (3 item" in said
+    assert "repeat" not in said
+    assert "Guarantee None: the release states no guarantee" in said
+    assert "Cost The release hides 43% of the item occurrences." in said
+
+
+def test_the_remedy_for_ids_and_row_order_works(call, tmp_path):
+    call("run", QUICKSTART, "--store", tmp_path / "s.db")
+    assert call("publish", "1", tmp_path / "out.txt", "--store", tmp_path / "s.db").code == 0
+    scores = f"relate: {{measure: ngd, source: counts, file: {QUICKSTART.parent / 'quickstart' / 'counts.csv'}}}\n"
+    verdict = concluded(tmp_path, f"data: {{published: out.txt}}\n{scores}attack: [rba]\n", "again.yaml")
+    assert verdict.outcome not in ("ids re-identify people", "row order re-identifies people")
+    assert not line(verdict, "Identifiers")
+
+
+def test_baskets_under_coat_are_not_green_where_two_items_single_out_most_people(tmp_path, call):
+    """The page was green over 1,921 of 3,000 people."""
+    baskets = "data: {generate: baskets, transactions: 300, seed: 1}\n"
+    attack = "relate: {measure: ngd, source: release}\nattack: [ra, tba]\nrepeat: {times: 2}\n"
+    verdict = concluded(tmp_path, f"{baskets}{COAT}{attack}")
+    assert verdict.outcome == "people singled out"
+    assert re.match(r"\d+ of 300 people can be singled out \(\d+ in the original data\)\. The release does not prevent",
+                    verdict.headline)  # fmt: skip
+    assert call("report", "last", "--store", tmp_path / "s.db", "-o", tmp_path / "p.html").code == 0
+    page = (tmp_path / "p.html").read_text()
+    assert 'class="verdict bad"' in page
+    assert html.escape(verdict.headline) in page.partition("</section>")[0]
+
+
+def test_a_blind_attacker_tests_nothing(tmp_path):
+    """The tutorial's counts know one pair in twenty; the page said in green that nothing comes back."""
+    (tmp_path / "scores.csv").write_text("a,b,ngd\nnobody,nothing,0.5\n")
+    relate = "relate: {measure: ngd, source: scores, file: scores.csv}\n"
+    verdict = concluded(tmp_path, f"{DATA}{relate}{COAT}attack: [tba]\n")
+    assert verdict.outcome == "people singled out"
+    assert line(verdict, "Recovery") == "Not tested: no attack had enough to go by."
+    assert "tba: the attacker has scores for 0% of the pairs it needs (20% is the least)." in line(
+        verdict, "Not tested"
+    )
+
+
+def test_three_items_are_named_where_the_guarantee_is_about_two(tmp_path):
+    method = "anonymise: {method: cut, k: 3, m: 2, hierarchy: {by: random, fanout: 4}}\n"
+    verdict = concluded(tmp_path, f"{DATA}{RELATE}{method}attack: [tba]\n")
+    assert "The release meets its guarantee (cut: k = 3, m = 2)." in line(verdict, "Guarantee")
+    assert re.search(r"2 known items single out 0 of 200 .* 3 known items single out \d+ of 200 people in the release",
+                     line(verdict, "Singling out"))  # fmt: skip
+
+
+def test_a_guarantee_that_a_rule_finds_violated_is_a_warning(tmp_path):
+    verdict = concluded(
+        tmp_path, f"{DATA}{COAT}attack: [{{rule: km_violation, k: 4, m: 1, as: rare}}]\nmeasure: [loss]\n"
+    )
+    said = line(verdict, "Guarantee")
+    assert said.startswith("The release meets its guarantee (coat: k = 5")
+    assert (
+        "WARNING: the release violates its guarantee (every set of up to 1 item in 0 or at least 4 records, rare)."
+        in said
+    )
+    assert line(verdict, "Recovery") == "Not tested: no attack was run that recovers hidden items."
+
+
+def test_a_release_without_its_originals_is_not_measured_and_never_lower_risk(example):
+    text = (example / "scenario.yaml").read_text().replace("file: original.txt, format: basket, ", "")
+    (example / "s.yaml").write_text(re.sub(r"\n(measure|expect): .*", "", text))
+    done = decloak.run(example / "s.yaml", store=example / "s.db")
+    verdict = account_of(done.store, [1]).verdict
+    assert "Not measured: the original data were not given. Claims of the attacks:" in line(verdict, "Recovery")
+    assert verdict.outcome != "lower risk"
+
+
+def test_disassociated_data_name_certain_links_and_never_advise_to_repeat(tmp_path, call):
+    text = f"{DATA}{RELATE}{CHUNKS}attack: [random, mra, cover]\nmeasure: [accuracy, breach]\n"
+    verdict = concluded(tmp_path, f"{text}repeat: {{times: 3}}\n")
+    assert "cover places items that the release separates, with certainty, for" in line(verdict, "Certain links")
+    said = line(verdict, "Recovery")
+    assert "permutations within clusters" in said
+    assert "clusters resampled" in said
+    assert "repeat:" not in said, "nothing differs between its repetitions"
+    err = call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").err
+    assert f"WARNING: {tmp_path / 's.yaml'}:7:17: the 3 repetitions do not differ (disassociation draws nothing" in err
+    assert "remove repeat, or vary the data (vary: {data.file: [...]})" in err
+    told = call("validate", tmp_path / "s.yaml")
+    assert (told.code, "WARNING:" in told.err) == (0, True)
+
+
+def test_repetitions_of_a_published_file_are_warned_about_and_those_that_differ_are_not(tmp_path, call):
+    scenario = tmp_path / "s.yaml"
+    scenario.write_text(f"scenario: s\n{DATA}{RELATE}{COAT}attack: [rba]\nrepeat: {{times: 2}}\n")
+    assert "WARNING" not in call("validate", scenario).err
+    (tmp_path / "d.txt").write_text("(a, b), c\n(a, b), d\n")
+    scenario.write_text(f"scenario: s\ndata: {{published: d.txt}}\n{RELATE}attack: [rba]\nrepeat: {{times: 2}}\n")
+    assert f"{scenario}:5:17: the 2 repetitions do not differ (the release is given)" in call("validate", scenario).err
+
+
+def test_the_verdict_is_the_same_wherever_it_is_shown(tmp_path, call):
+    vary = "vary: {anonymise.k: [2, 5]}\nrepeat: {times: 2}\n"
+    (tmp_path / "s.yaml").write_text(f"scenario: s\n{DATA}{RELATE}{COAT}{vary}attack: [rba]\n")
+    store = tmp_path / "s.db"
+    table = call("run", tmp_path / "s.yaml", "--store", store).out
+    verdict = json.loads(call("run", tmp_path / "s.yaml", "--store", store, "--json").out)["verdict"]
+    shown = call("show", "last", "--store", store).out
+    call("report", "last", "--store", store, "-o", tmp_path / "p.html")
+    page = (tmp_path / "p.html").read_text()
+    lines = table.split("\n\n")[0]
+    assert shown.split("\n\n")[0] == lines
+    assert " ".join(lines.split()).startswith(f"RESULT {verdict['headline']}")
+    for each in verdict["lines"]:
+        assert each["text"] in " ".join(lines.split())
+        assert html.escape(each["text"], quote=False) in page.replace("&#39;", "'").replace("&#34;", '"')
+    assert verdict["variant"] in ("anonymise.k=2", "anonymise.k=5")
+    assert verdict["limits"]["people exposed/3"] == 0.01
+
+
+def test_the_limits_are_printed_in_words():
+    for number in ("0.1%", "1.0%", "2 points", "5%", "10%", "25%"):
+        assert number in LIMITS
+
+
+def card(name, singled, inferred=50.0, implied=10.0, hidden=0.3, of=800, **more):
+    values = {"singled_out_2": singled, "inferred_own": inferred, "implied": implied}
+    cells = {
+        row.figure: Cell(of, 600.0, Interval(values.get(row.figure, 1.0), None, None, 1), source="release")
+        for row in ROWS
+    }
+    return ExposureCard(name, of, of, cells, hidden, frozenset({hash(name)}), name, **more)
+
+
+def test_a_release_that_hides_everything_is_never_preferred(tmp_path, call):
+    """2,000 lines of `*` were preferred."""
+    said = advice([card("star", 0, 0, 0, hidden=1.0, uniform=True), card("coat", 300), card("chunks", 12)])
+    assert said.startswith("star hides everything: all its rows are the same")
+    assert "Of these releases, chunks exposes the fewest people." in said
+    assert "star" not in said.partition(". ")[2]
+    text = f"scenario: s\ndata: {{generate: clinic, transactions: 60, seed: 7}}\n{RELATE}"
+    methods = "vary:\n  anonymise:\n" + "".join(
+        f"    - {{method: cut, k: {k}, m: 1, hierarchy: {{by: names, fanout: 8}}}}\n" for k in (2, 45)
+    )
+    (tmp_path / "s.yaml").write_text(f"{text}{methods}attack: [ra]\n")
+    out = " ".join(call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").out.split())
+    assert "hides everything: all its rows are the same" in out
+
+
+def test_releases_that_all_expose_most_people_need_another_method():
+    said = advice([card("a", 541.0), card("b", 540.0, hidden=0.29), card("c", 540.0)])
+    assert said.startswith(
+        "The releases do not differ measurably in the people they expose. All of them single out about 540 of 800 "
+        "people with 2 known items: use another method."
+    )
+    assert "choose by" not in said
+    assert "Cost: item occurrences hidden, 30% with a, 29% with b, 30% with c." in said
+    few = advice([card("a", 0.0), card("b", 1.0)])
+    assert "Each singles out 0 to 1 of 800 people with 2 known items." in few
+    assert "another method" not in few
+
+
+@pytest.mark.parametrize(
+    ("better", "worse", "expected"),
+    [
+        (card("a", 10), card("b", 300), True),
+        (card("a", 300), card("b", 300), False),
+        (card("a", 300, hidden=0.27), card("b", 300, hidden=0.3), True),
+        (card("a", 300, hidden=0.29), card("b", 300, hidden=0.3), False),
+        (card("a", 10, hidden=0.31), card("b", 300, hidden=0.3), False),
+        (card("a", 10, inferred=51), card("b", 300), False),
+        (card("a", 10, uniform=True), card("b", 300), False),
+        (card("a", 10, hidden=None), card("b", 300), False),
+        (card("a", 284), card("b", 300), False),
+        (card("a", 283), card("b", 300), True),
+    ],
+)
+def test_a_release_is_dominated_where_another_is_worse_in_nothing(better, worse, expected):
+    assert dominating(better, worse) is expected
+    assert ("b is dominated by a" in advice([better, worse])) is expected
+
+
+def test_the_best_release_stands_beside_the_others_in_exposure_and_cost():
+    said = advice([card("coat", 540, hidden=0.2), card("chunks", 120, hidden=0.6)])
+    assert "Of these releases, chunks exposes the fewest people. This is no proof that it protects them." in said
+    assert "2 known items single out 120 with chunks (540 with coat, 600 in the original data)" in said
+    assert "chunks still singles out 120 of 800: use another method." in said
+    assert "Cost: item occurrences hidden, 60% with chunks, 20% with coat." in said
+    assert not [word for word in FORBIDDEN if word in said.lower()]
+
+
+@pytest.mark.parametrize(
+    ("config", "phrase"),
+    [
+        ({}, "An attacker who has only the release"),
+        ({"relate": {"measure": "wordnet"}}, "An attacker who has the release and has a dictionary of how terms"),
+        ({"relate": [{"measure": "ngd", "source": "corpus"}, {"measure": "embedding"}]},
+         "knows how often texts mention two terms together and knows how near terms are"),
+        ({"data": {"distances": "d.csv"}}, "An attacker who has the release and has tables of how far items are apart"),
+    ],
+)  # fmt: skip
+def test_the_attacker_is_named_by_what_is_known(config, phrase):
+    assert phrase in attacker_phrase(config)
+
+
+def test_a_release_that_shows_all_its_records_hold_hides_nothing(tmp_path):
+    (tmp_path / "d.txt").write_text("a, b, c\na, b\nb, c\na, c, d\n")
+    relate = "relate: {measure: ngd, source: release}\n"
+    verdict = concluded(tmp_path, f"data: {{file: d.txt, format: basket, published: d.txt}}\n{relate}")
+    assert (
+        line(verdict, "Cost")
+        == "The release hides 0% of the item occurrences. Every item is published with its record."
+    )
+    assert verdict.outcome in ("row order re-identifies people", "people singled out")
