@@ -1,7 +1,7 @@
-"""The attacker's database: what one release publishes and what its attacker has beside it, as relations in a database.
+"""The attacker's database: the relations of one release and of the attacker's own data, copied from the store.
 
-The SQL of a rule runs over this database alone. Its content is a function of what is published and of what the attacker
-has: itemsets are numbered in the order of their names, and `store/numbering.py` numbers the nodes.
+The SQL of a rule runs over this database alone. The release and the attacker's data decide the content: itemsets have
+numbers in the order of their names, and `store/numbering.py` numbers the nodes.
 """
 
 import sqlite3
@@ -27,7 +27,7 @@ from decloak.store.transactions import BLOCK, element_rows
 __all__ = ["AttackersDatabase", "Earlier", "Rows"]
 
 _TYPES = {"name": "text", "label": "text", "model": "text", "d": "real", "score": "real"}
-"""The types of columns that hold no whole numbers."""
+"""The types of columns without whole numbers."""
 
 
 class Earlier(NamedTuple):
@@ -36,7 +36,7 @@ class Earlier(NamedTuple):
     derives: Derives
     rows: Rows
     types: Sequence[str] = ()
-    """The types of its columns, none where they have no types."""
+    """The types of the columns; empty for columns without types."""
 
 
 class AttackersDatabase:
@@ -48,7 +48,7 @@ class AttackersDatabase:
         self.numbering = self._nodes = Numbering(store, scope)
 
     def write(self, into: sqlite3.Connection, relations: Collection[str], earlier: Iterable[Earlier] = ()) -> None:
-        """Make some relations in an empty database, and those of earlier attacks."""
+        """Write some relations, and the relations of earlier attacks, into an empty database."""
         into.execute("begin")
         with _told(self._scope):
             for name, relation in RELATIONS.items():
@@ -215,7 +215,7 @@ def _table(name: str, columns: Sequence[str]) -> str:
 
 @contextmanager
 def _told(scope: Scope) -> Iterator[None]:
-    """Say of a store that is damaged, or of a disk that is full, what the user can do."""
+    """Turn the error of a damaged store, or of a full disk, into a line with a remedy."""
     try:
         yield
     except (sqlite3.IntegrityError, KeyError, IndexError):

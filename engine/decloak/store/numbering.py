@@ -1,7 +1,7 @@
-"""The numbers of nodes in the attacker's database, and those of the same nodes in the store.
+"""The numbers of nodes in the attacker's database, and the numbers of the same nodes in the store.
 
-Transactions and generalised items are numbered in the order in which the release shows them, items by their names. The
-numbers of the store would tell how many records there were before, and which items nobody shows.
+Transactions and generalised items have numbers in the order of their appearance in the release. The name of an item
+decides its number. The numbers in the store depend on the original data: on the count of records, and on hidden items.
 """
 
 import re
@@ -25,14 +25,14 @@ Rows = Iterable[Sequence[Any]]
 
 
 class Numbering:
-    """What of one scope has numbers: its nodes, with the numbers of the database and those of the store."""
+    """The nodes of one scope with two numbers: in the attacker's database and in the store."""
 
     def __init__(self, store: sqlite3.Connection, scope: Scope) -> None:
         self._store = store
         self._scope = scope
 
     def stored(self, kind: str, value: Any) -> int | None:
-        """Translate the number of a node in this database to that in the store; None where there is no such node."""
+        """Translate the number of a node in this database to the number in the store; None if unknown."""
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if not isinstance(value, int):
@@ -42,9 +42,9 @@ class Numbering:
         return self._stored[kind].get(value)
 
     def facts(self, nodes: Mapping[str, str], columns: Sequence[str], rows: Rows) -> Iterator[tuple[Any, ...]]:
-        """Translate the numbers of nodes in facts to those in the store; refuse numbers that no node has.
+        """Translate the numbers of nodes in facts to numbers in the store; refuse unknown numbers.
 
-        `nodes` says which columns hold nodes, and of which kind.
+        `nodes` maps the columns that hold nodes to the kinds of the nodes.
         """
         kinds = [nodes.get(column) for column in columns]
         for row in rows:
@@ -61,7 +61,7 @@ class Numbering:
         return number
 
     def derived(self, nodes: Mapping[str, str], columns: Sequence[str], rows: Rows) -> Iterator[tuple[Any, ...]]:
-        """Translate the numbers of nodes in facts that the store has to those in this database."""
+        """Translate the numbers of nodes in stored facts to numbers in this database."""
         kinds = [nodes.get(column) for column in columns]
         for row in rows:
             yield tuple(

@@ -9,7 +9,7 @@ __all__ = ["NODES", "RELATIONS", "STRIKES", "Derives", "Relation", "Scope", "tak
 
 
 class Relation(NamedTuple):
-    """A relation: its columns, those that identify a row (none where no column does), and what it means."""
+    """A relation: its columns, the columns that identify a row, and its meaning."""
 
     columns: tuple[str, ...]
     key: tuple[str, ...]

@@ -50,7 +50,7 @@ def open_sandbox(
 
 
 def _made(file: Path) -> sqlite3.Connection:
-    """Make an empty database in a file that nobody else has, and that need not outlast this process."""
+    """Make an empty database in a new file, without a journal."""
     try:
         connection = sqlite3.connect(file, isolation_level=None)
     except sqlite3.OperationalError as error:
