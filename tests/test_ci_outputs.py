@@ -104,3 +104,46 @@ def test_a_check_is_judged_too(call, tmp_path):
     (run,) = json.loads((tmp_path / "s.json").read_text())["runs"]
     assert "1 violation" in run["results"][0]["message"]["text"]
     assert ElementTree.parse(tmp_path / "j.xml").getroot().get("failures") == "1"
+
+
+FAILING = {
+    "a mistake in the scenario": (("run", "s.yaml"), "s.yaml", "s.yaml:11:1: unknown key"),
+    "a file that is not there": (("run", "missing.yaml"), "missing.yaml", "missing.yaml: "),
+    "a release that is not there": (("check", "release.jsonl", "--k", "2", "--m", "2"), "release.jsonl", ""),
+    "a data file": (("check", "data.txt", "--input", "basket", "--k", "2"), "data.txt", ""),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_a_command_that_fails_leaves_no_older_file_that_passed(call, tmp_path, monkeypatch, name):
+    arguments, subject, said = FAILING[name]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    (tmp_path / "s.yaml").write_text(SCENARIO.rstrip() + "\nunknown: 1\n")
+    (tmp_path / "data.txt").write_text("a, b\n")
+    (tmp_path / "j.xml").write_text(junit("old", [Expected("old", True, "it held", "s.yaml")]))
+    (tmp_path / "s.sarif").write_text(sarif([]))
+    done = call(*arguments, "--junit", "j.xml", "--sarif", "s.sarif")
+    assert done.code == 2
+    (line, *_) = done.err.removeprefix("decloak: ").splitlines()
+    suite = ElementTree.fromstring((tmp_path / "j.xml").read_text())
+    assert (suite.get("name"), suite.get("tests"), suite.get("errors")) == (subject, "1", "1")
+    assert suite[0][0].get("message").startswith(line)
+    assert said in suite[0][0].get("message")
+    (result,) = json.loads((tmp_path / "s.sarif").read_text())["runs"][0]["results"]
+    assert result["ruleId"] == "failed"
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith(subject)
+    summary = (tmp_path / "summary.md").read_text()
+    assert summary.startswith("### ")
+    assert "\n- ? " in summary
+
+
+def test_an_interrupted_run_leaves_no_older_file_that_passed(call, example, monkeypatch):
+    (example / "j.xml").write_text(junit("old", [Expected("old", True, "it held", "s.yaml")]))
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("decloak.runs.runner.run", interrupted)
+    assert call("run", example / "scenario.yaml", "--junit", example / "j.xml").code == 130
+    assert ElementTree.parse(example / "j.xml").getroot()[0][0].get("message") == "interrupted"

@@ -1,11 +1,16 @@
 """Files for build servers, beside what a command prints."""
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import click
 
+from decloak.errors import DecloakError
 from decloak.report.ci import Expected, junit, markdown, sarif
 
 __all__ = ["ci_options", "write_ci"]
@@ -13,12 +18,34 @@ __all__ = ["ci_options", "write_ci"]
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """The variable that names the file which a build server shows as the summary of a step."""
 
+_PLACE = re.compile(r"(.+?):(\d{1,9})(?::(\d{1,9}))?", re.DOTALL)
+"""A file, a line and a column, as errors name their place."""
 
-def ci_options(command: click.decorators.FC) -> click.decorators.FC:
-    """`--junit FILE` and `--sarif FILE`."""
+
+def ci_options(command: Callable[..., int]) -> Callable[..., int]:
+    """`--junit FILE` and `--sarif FILE`, which are also written when the command fails: no older file may stay."""
+
+    @wraps(command)
+    def reported(*arguments: Any, junit: Path | None, sarif: Path | None, **further: Any) -> int:
+        try:
+            return command(*arguments, junit=junit, sarif=sarif, **further)
+        except (Exception, KeyboardInterrupt) as error:
+            subject = Path(further.get("scenario") or further["file"])
+            with suppress(DecloakError, OSError):  # the error itself matters more
+                write_ci(subject.name, [], [_failure(subject, error)], junit, sarif)
+            raise
+
     kind = click.Path(path_type=Path)
-    command = click.option("--sarif", type=kind, help="Write what does not hold as SARIF, at its place.")(command)
-    return click.option("--junit", type=kind, help="Write what was expected as JUnit's XML.")(command)
+    option = click.option("--sarif", type=kind, help="Write what does not hold as SARIF, at its place.")
+    return click.option("--junit", type=kind, help="Write what was expected as JUnit's XML.")(option(reported))
+
+
+def _failure(subject: Path, error: BaseException) -> Expected:
+    """Why a command failed, at the place that the error names."""
+    said = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error) or type(error).__name__
+    found = _PLACE.fullmatch(getattr(error, "place", None) or "")
+    file, line, column = (found[1], int(found[2]), int(found[3] or 1)) if found else (subject.as_posix(), 1, 1)
+    return Expected(f"decloak on {subject.name}", None, said, file, line, column, failed=True)
 
 
 def write_ci(

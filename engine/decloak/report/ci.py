@@ -20,7 +20,10 @@ SIGNS = {True: "✓", False: "✗", None: "?"}
 
 
 class Expected(NamedTuple):
-    """Something that was expected: its name, whether it holds (None: nobody can say), why, and where it is written."""
+    """Something that was expected: its name, whether it holds (None: nobody can say), why, and where it is written.
+
+    `failed` means that the command could not do what was asked, so that nothing else was judged.
+    """
 
     name: str
     holds: bool | None
@@ -28,6 +31,7 @@ class Expected(NamedTuple):
     file: str
     line: int = 1
     column: int = 1
+    failed: bool = False
 
 
 def junit(suite: str, judged: Sequence[Expected]) -> str:
@@ -59,6 +63,7 @@ def sarif(judged: Iterable[Expected]) -> str:
     rules = [
         {"id": "does-not-hold", "shortDescription": {"text": "An expectation or a guarantee does not hold."}},
         {"id": "undefined", "shortDescription": {"text": "An expectation cannot be judged: a figure is undefined."}},
+        {"id": "failed", "shortDescription": {"text": "The command failed, so nothing was judged."}},
     ]
     driver = {"name": "decloak", "version": __version__, "rules": rules}
     results = [_result(entry) for entry in judged if entry.holds is not True]
@@ -73,7 +78,7 @@ def sarif(judged: Iterable[Expected]) -> str:
 def _result(entry: Expected) -> dict[str, Any]:
     region = {"startLine": entry.line, "startColumn": entry.column}
     return {
-        "ruleId": "does-not-hold" if entry.holds is False else "undefined",
+        "ruleId": "failed" if entry.failed else "does-not-hold" if entry.holds is False else "undefined",
         "level": "error",
         "message": {"text": f"{entry.name}: {entry.said}"},
         "locations": [{"physicalLocation": {"artifactLocation": {"uri": entry.file}, "region": region}}],
