@@ -1,6 +1,8 @@
 """A store keeps transactions as arrays and shows them as rows: the same ones, at once, later, or of an old store."""
 
+import re
 import shutil
+import sqlite3
 import zlib
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +20,7 @@ from decloak.store import arrays, transactions
 from decloak.store.arrays import read_array, write_array
 from decloak.store.bulk import make_rows
 from decloak.store.distance_tables import read_distances
-from decloak.store.opening import connect_readonly, open_store
+from decloak.store.opening import VERSION, connect_readonly, open_store
 from decloak.store.outcomes import outcomes, true_tables
 from decloak.store.pair_scores import read_pair_scores
 from decloak.store.reading import read_dataset, read_set_generalised, struck_items
@@ -210,6 +212,67 @@ def test_an_old_store_becomes_what_a_new_one_is(store, tmp_path, version):
         assert read_pair_scores(old, 1) == read_pair_scores(new, 1) != {}
         assert list(map(repr, read_distances(old, 1))) == list(map(repr, read_distances(new, 1))) != []
         assert not old.execute("pragma foreign_key_check").fetchall()
+
+
+READING = {
+    "runs": (), "show": ("last",), "compare": ("1", "last"), "explain": ("last",), "graph": (),
+    "sql": ("select * from named_struck order by 1, 2, 3",), "report": ("last", "--with-evidence", "-o", "page.html"),
+    "publish": ("last", "out.txt"),
+}  # fmt: skip
+
+
+def unsure(text: str) -> list[str]:
+    """Lines without probabilities, which stores of old versions do not have, nor the width that they take."""
+    return [re.sub("; right with probability [0-9.]+|─+", "", line).rstrip() for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("version", [1, 5])
+def test_an_old_store_is_read_as_a_new_one_and_not_written_to(call, store, tmp_path, monkeypatch, version):
+    old_store(store, tmp_path / "old.db", version)
+    with closing(sqlite3.connect(tmp_path / "old.db", isolation_level=None)) as connection:
+        connection.execute("attach ? as new", (str(store),))  # what rules derived is in tables of their own
+        derived = "select name, sql from new.sqlite_master where type = 'table' and name like 'found_%'"
+        for table, sql in connection.execute(derived).fetchall():
+            connection.execute(sql)
+            connection.execute(f"insert into main.{table} select * from new.{table}")
+    before = (tmp_path / "old.db").read_bytes()
+    shutil.copy(store, tmp_path / "new.db")
+    said = {}
+    for name in ("new", "old"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        for command, arguments in READING.items():
+            done = call(command, *arguments, "--store", tmp_path / f"{name}.db")
+            assert done.code == 0, done
+            said[name, command] = unsure(done.out)
+        (tmp_path / name / "page.html").unlink()  # it names the store
+        said[name, "files"] = {file.name: file.read_bytes() for file in (tmp_path / name).iterdir()}
+    assert [said["old", command] for command in (*READING, "files")] == [
+        said["new", command] for command in (*READING, "files")
+    ]
+    assert (tmp_path / "old.db").read_bytes() == before
+    assert [file.name for file in tmp_path.glob("old.db*")] == ["old.db"]
+
+
+def test_rows_that_an_old_store_lacks_are_made_in_a_copy(call, example, tmp_path):
+    """A store of version 6 may keep arrays alone, of which a query makes rows."""
+    decloak.run(example / "scenario.yaml", store=tmp_path / "s.db", rows=0)
+    with closing(sqlite3.connect(tmp_path / "s.db")) as connection:
+        connection.execute("pragma user_version = 6")
+        connection.commit()
+    before = (tmp_path / "s.db").read_bytes()
+    done = call("sql", "select count(*) from struck", "--store", tmp_path / "s.db", "--format", "csv")
+    assert done.code == 0
+    assert int(done.out.splitlines()[1]) > 0
+    assert call("explain", "last", "--store", tmp_path / "s.db").code == 0
+    assert (tmp_path / "s.db").read_bytes() == before
+
+
+def test_a_run_brings_an_old_store_up_to_date(call, store, example, tmp_path):
+    old_store(store, tmp_path / "old.db", 5)
+    assert call("run", example / "scenario.yaml", "--store", tmp_path / "old.db").code == 0
+    with closing(sqlite3.connect(tmp_path / "old.db")) as connection:
+        assert connection.execute("pragma user_version").fetchone() == (VERSION,)
 
 
 def test_a_rule_reads_strikes_that_no_rows_show(example, tmp_path):

@@ -193,7 +193,7 @@ def _mendable(error: Exception, store: Path | None) -> DecloakError | None:
     if store is not None and store.is_file():
         from decloak.store.damage import damage_of
 
-        if (damaged := damage_of(store)) is not None:
+        if (damaged := damage_of(store, error)) is not None:
             return damaged
     if type(error).__module__ == "sqlite3":  # not imported for this alone: `--help` needs none of it
         from decloak.store.opening import unusable

@@ -15,6 +15,8 @@ import pytest
 import decloak
 from conftest import ROOT
 from decloak.store.damage import damage_of
+from decloak.store.documentation import schema_tables
+from tries import SECONDS
 
 pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 
@@ -132,6 +134,34 @@ def test_a_damaged_store_of_any_form_is_a_line_and_no_fault_of_ours(call, stores
             assert said.code in (0, 2, 3), (number, command, said)
             faults = [line for line in said.err.splitlines() if line.startswith("decloak: ")]
             assert len(faults) == (said.code == 2), (number, command, said)
+
+
+READING_ALL = [
+    ["run", "s.yaml", "--set", "repeat.times=2"], ["report", "last", "-o", "page.html"], ["show", "last"],
+    ["publish", "last", "out.jsonl"], ["explain", "last"], ["compare", "1", "last"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", SCENARIOS)
+def test_a_table_without_its_rows_is_a_line_and_no_fault_of_ours(call, stores, tmp_path, monkeypatch, form, tries):
+    """Every table of a store in turn; in the default suite some of them, beginning with what links to the originals."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d.txt").write_bytes(stores["d.txt"])
+    (tmp_path / "s.yaml").write_text(f"scenario: s\n{SCENARIOS[form]}")
+    tables = sorted(table.name for table in schema_tables() if table.kind == "table")
+    random.Random(form).shuffle(tables)
+    tables.insert(0, "truth_release")
+    for number in tries(len(tables) if SECONDS else 4):
+        table = tables[number % len(tables)]
+        for command in READING_ALL:
+            store = tmp_path / "s.db"
+            store.write_bytes(stores[form])
+            with closing(sqlite3.connect(store)) as connection:
+                connection.execute(f"delete from {table}")
+                connection.commit()
+            done = call(*command, "--store", store)
+            assert done.code in (0, 2), (table, command, done.err)
+            assert "fault inside" not in done.err
 
 
 def test_what_is_damaged_is_told_with_the_remedy(call, stores, tmp_path):

@@ -78,10 +78,9 @@ def sql_command(query: str, store: Path, form: str) -> None:
     The views result, named_struck and named_cell carry names; `decloak schema` describes all of them.
     """
     from decloak.store.sandbox_guard import ask
-    from decloak.store.showing import show_named
+    from decloak.store.showing import shown_for
 
-    show_named(store, query)
-    with ask(store, query, held=form == "table") as (columns, rows):
+    with shown_for(store, query) as file, ask(file, query, held=form == "table") as (columns, rows):
         emit(columns, rows, form)
 
 
@@ -119,10 +118,9 @@ def graph_command(store: Path, form: str, around: str | None, hops: int, origina
     graph says which published transaction was made from which original, but equal labels may.
     """
     from decloak.store import graph as graphs
-    from decloak.store.showing import show_all
+    from decloak.store.showing import connect_shown
 
-    show_all(store)
-    with closing(connect_readonly(store)) as connection:
+    with closing(connect_shown(store)) as connection:
         if around is None:
             graph = graphs.whole(connection, originals)
         else:

@@ -29,12 +29,10 @@ def report_command(
     from decloak.report.assemble import page_of
     from decloak.report.page import rendered
     from decloak.store.opening import connect_readonly
-    from decloak.store.showing import show_all
+    from decloak.store.showing import connect_shown
     from decloak.store.studies import chosen_runs
 
-    if with_evidence:
-        show_all(store)
-    with closing(connect_readonly(store)) as connection:
+    with closing(connect_shown(store) if with_evidence else connect_readonly(store)) as connection:
         chosen = chosen_runs(connection, runs or ("last",))
         file = output or Path(f"{_slug(chosen[0].scenario)}-run-{chosen[-1].run}.html")
         check_new(file)

@@ -15,7 +15,7 @@ from decloak.report.table import emit, emit_json
 from decloak.report.terminal import say, say_data
 from decloak.store import results
 from decloak.store.opening import connect_readonly
-from decloak.store.showing import show_all
+from decloak.store.showing import connect_shown
 
 if TYPE_CHECKING:
     from decloak.rules.operators.operator import Explanation
@@ -66,8 +66,7 @@ def explain_command(
         raise DecloakError("explain takes a transaction and an item, or --finding, or neither", hint="name both")
     if svg is not None:
         check_new(svg)
-    show_all(store)
-    with closing(connect_readonly(store)) as connection:
+    with closing(connect_shown(store)) as connection:
         number = results.find_run(connection, run)
         if transaction is not None and item is not None:
             findings = _explain_item(connection, number, transaction, item, label, graph, form)

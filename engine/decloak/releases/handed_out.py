@@ -25,7 +25,7 @@ from decloak.releases.carriers import Carrier
 from decloak.releases.held import HeldRelease
 from decloak.releases.registry import FORMS, form_of
 from decloak.releases.self_check import WayBack
-from decloak.store.opening import connect_copy, connect_readonly, open_store
+from decloak.store.opening import connect_readonly, open_store
 from decloak.store.sandbox import quoted
 from decloak.store.showing import show_if_usual
 
@@ -60,13 +60,13 @@ def _held(connection: sqlite3.Connection, path: FilePath) -> HeldRelease:
 
 def read_store(path: FilePath) -> Any:
     """The release of a store that has one."""
-    with reading_file(path), closing(connect_copy(path)) as connection:
+    with reading_file(path), closing(connect_readonly(path)) as connection:
         return _held(connection, path).published
 
 
 def read_store_header(path: FilePath) -> Header:
     """The same of it that the header of a release file says."""
-    with reading_file(path), closing(connect_copy(path)) as connection:
+    with reading_file(path), closing(connect_readonly(path)) as connection:
         held = _held(connection, path)
         chunked = form_of(connection, held.number).name == FormName.DISASSOCIATED
         promised = [held.making.parameters.get(name) for name in ("k", "m")]

@@ -15,11 +15,17 @@ from decloak.store.showing import BULK
 
 __all__ = ["damage_of"]
 
+_COMPLETE = {
+    "run_attack": "select id from run where id not in (select run from run_attack)",
+    "run_measurement": "select id from run where id not in (select run from run_measurement)",
+}
+"""What lacks rows in a table that every one of its kind has."""
+_READING = ("decloak.store.", "decloak.releases.")
 _REMEDY = "run its scenarios into another store, or take a copy from before"
 
 
-def damage_of(path: Path) -> DecloakError | None:
-    """What is damaged in a store, None where nothing is that can be told."""
+def damage_of(path: Path, met: Exception | None = None) -> DecloakError | None:
+    """What is damaged in a store, None where nothing is that can be told; `met` is the exception that came of it."""
     try:
         with closing(connect_readonly(path)) as connection:
             fault = next(_faults(connection), None)
@@ -27,9 +33,22 @@ def damage_of(path: Path) -> DecloakError | None:
         return error  # it is no store, or none that can be opened
     except (sqlite3.Error, UnicodeError, OverflowError) as error:
         fault = str(error)
+    if fault is None and met is not None:
+        fault = _missing_row(met)
     if fault is None:
         return None
     return DecloakError(f"the store is damaged: {shown(fault, 200)[1:-1]}", place(path), _REMEDY)
+
+
+def _missing_row(error: Exception) -> str | None:
+    """Where a row was read that is not there: SQLite gives None for it, which nothing can be taken from."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    read_by = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__"))
+    if isinstance(error, TypeError) and "NoneType" in str(error) and read_by.startswith(_READING):
+        return f"a row is missing that {read_by} reads"
+    return None
 
 
 def _faults(connection: sqlite3.Connection) -> Iterator[str]:
@@ -45,9 +64,12 @@ def _faults(connection: sqlite3.Connection) -> Iterator[str]:
     for bulk in BULK:
         if connection.execute(f"select 1 from {bulk.extent} e where {bulk.unlike} limit 1").fetchone():
             yield f"{bulk.extent} does not say what rows there are"
-    for table in schema_tables():
-        if table.kind == "table":
-            yield from _of_texts(connection, table)
+    for table, sql in _COMPLETE.items():
+        if connection.execute(f"{sql} limit 1").fetchone():
+            yield f"{table} lacks rows"
+    for each in schema_tables():
+        if each.kind == "table":
+            yield from _of_texts(connection, each)
 
 
 def _of_texts(connection: sqlite3.Connection, table: SchemaTable) -> Iterator[str]:

@@ -24,8 +24,8 @@ __all__ = [
     "VERSION",
     "Store",
     "add_functions",
-    "connect_copy",
     "connect_readonly",
+    "is_copy",
     "is_store",
     "open_store",
     "unusable",
@@ -157,8 +157,11 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
             return
 
 
-def connect_readonly(path: str | Path) -> sqlite3.Connection:
-    """Open an existing store so that nothing can be written to it."""
+def connect_readonly(path: FilePath) -> sqlite3.Connection:
+    """Open an existing store so that nothing can be written to it.
+
+    A store of an older version stays as it is: the connection is to a temporary copy that is brought up to date.
+    """
     path = Path(path)
     if not path.exists():
         raise DecloakError("no store there", place(path), "make one with `decloak run SCENARIO.yaml`")
@@ -168,30 +171,29 @@ def connect_readonly(path: str | Path) -> sqlite3.Connection:
         if version is None:
             raise DecloakError("an empty file, not a store", place(path), "make one with `decloak run SCENARIO.yaml`")
         if version < VERSION:
-            message = f"a store of version {version}; this decloak reads version {VERSION}"
-            raise DecloakError(message, place(path), "run a scenario into it once: that brings it up to date")
+            return _copied(path, connection, version)
         if version > VERSION:
             raise _newer(path, version, VERSION)
         check_schema(connection, path, current=True)
     return connection
 
 
-def connect_copy(path: FilePath) -> sqlite3.Connection:
-    """The same, of a store of an older version a copy in memory that is brought up to date: the file stays as it is."""
-    path = Path(path)
-    with closing(_connect(path, readonly=True)) as file:
-        present = _version(file, path) or 0
-        if present >= VERSION:
-            return connect_readonly(path)
-        check_schema(file, path, current=False)
-        copy = sqlite3.connect(":memory:", isolation_level=None)
-        with _closed_on_error(copy, path):
-            distrust(copy)
-            file.backup(copy)
-            add_functions(copy)
-            _migrate(Store(path, copy), present, VERSION, MIGRATIONS)
-            check_schema(copy, path, current=True)
+def _copied(path: Path, file: sqlite3.Connection, version: int) -> sqlite3.Connection:
+    """A copy of an older store, brought up to date, in a temporary file that has no name."""
+    check_schema(file, path, current=False)
+    copy = sqlite3.connect("", isolation_level=None)
+    with closing(file), _closed_on_error(copy, path):
+        distrust(copy)
+        file.backup(copy)
+        add_functions(copy)
+        _migrate(Store(path, copy), version, VERSION, MIGRATIONS)
+        check_schema(copy, path, current=True)
     return copy
+
+
+def is_copy(connection: sqlite3.Connection) -> bool:
+    """Tell whether a connection is to a copy of an older store."""
+    return not connection.execute("select file from pragma_database_list where name = 'main'").fetchone()[0]
 
 
 def is_store(path: FilePath) -> bool:

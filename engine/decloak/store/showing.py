@@ -1,20 +1,21 @@
 """Rows of what is kept as arrays, made for somebody who asks for them."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from decloak.store.assigned import STORED_ASSIGNED
 from decloak.store.bulk import Bulk, make_rows, pending_owners, rows_of, rows_of_all
 from decloak.store.distance_tables import STORED_TABLES
-from decloak.store.opening import Store, connect_readonly, open_store
+from decloak.store.opening import Store, connect_readonly, is_copy, open_store
 from decloak.store.pair_scores import STORED_PAIRS
 from decloak.store.sandbox import is_denied
 from decloak.store.strikes import STORED_STRIKES
 from decloak.store.transactions import STORED_TRANSACTIONS
 
-__all__ = ["BULK", "USUAL_ROWS", "show", "show_all", "show_if_usual", "show_named", "show_run"]
+__all__ = ["BULK", "USUAL_ROWS", "connect_shown", "show", "show_all", "show_if_usual", "show_run", "shown_for"]
 
 USUAL_ROWS = 2_000_000
 """Rows of a store of usual size: they are made when a run ends."""
@@ -49,13 +50,23 @@ def show_if_usual(store: Store, most: int | None = None) -> bool:
     return _is_whole(connection)
 
 
+def connect_shown(path: Path) -> sqlite3.Connection:
+    """Open a store for reading with all rows made that it lacks; of an older store they are made in a copy."""
+    connection = connect_readonly(path)
+    if _is_whole(connection):
+        return connection
+    if is_copy(connection):
+        _show_missing(Store(path, connection))
+        return connection
+    connection.close()
+    show_all(path)
+    return connect_readonly(path)
+
+
 def show_all(path: Path) -> None:
-    """Make all rows that a store lacks; nothing is written where it lacks none."""
-    with closing(connect_readonly(path)) as connection:
-        whole = _is_whole(connection)
-    if not whole:
-        with open_store(path) as store:
-            _show_missing(store)
+    """Make all rows that a store lacks."""
+    with open_store(path) as store:
+        _show_missing(store)
 
 
 def show_run(path: Path, run: int) -> int:
@@ -67,14 +78,31 @@ def show_run(path: Path, run: int) -> int:
         return sum(rows_of(connection, bulk, set(owners[bulk.owner])) for bulk in BULK)
 
 
-def show_named(path: Path, sql: str) -> None:
-    """Make the rows that a query reads, however it names them; what is wrong with the query is told when it runs."""
+@contextmanager
+def shown_for(path: Path, sql: str) -> Iterator[Path]:
+    """The file in which a query finds the rows that it reads, however it names them.
+
+    It is the store itself, or for as long a copy where the store is older. What is wrong with the query shows when it
+    runs.
+    """
     with closing(connect_readonly(path)) as connection:
-        if _is_whole(connection):
+        is_wanted = not _is_whole(connection) and _is_bulky(_tables_read(connection, sql))
+        if is_copy(connection):
+            if is_wanted:
+                _show_missing(Store(path, connection))
+            with TemporaryDirectory(prefix="decloak-", ignore_cleanup_errors=True) as folder:
+                file = Path(folder) / "store.db"
+                with closing(sqlite3.connect(file)) as copy:
+                    connection.backup(copy)
+                yield file
             return
-        read = _tables_read(connection, sql)
-    if any(read.intersection(bulk.tables) for bulk in BULK):
+    if is_wanted:
         show_all(path)
+    yield path
+
+
+def _is_bulky(tables: set[str]) -> bool:
+    return any(tables.intersection(bulk.tables) for bulk in BULK)
 
 
 def _tables_read(connection: sqlite3.Connection, sql: str) -> set[str]:
@@ -91,4 +119,6 @@ def _tables_read(connection: sqlite3.Connection, sql: str) -> set[str]:
     except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
         if is_denied(error):  # by nobody: Python gives a Ctrl-C inside `note` to SQLite
             raise KeyboardInterrupt from None
+    finally:
+        connection.set_authorizer(None)
     return read
