@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import random
 from fractions import Fraction
 from pathlib import Path
 from unittest import mock
@@ -9,12 +10,13 @@ from unittest import mock
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import naive_generalise as naive
 from decloak.anonymisers.kernels import apriori, raised_cut
 from decloak.anonymisers.kernels.count_tree import supporting
 from decloak.anonymisers.kernels.optimal import MOST_CUTS, cuts, oa, optimum
-from decloak.anonymisers.kernels.raised_cut import ranks
+from decloak.anonymisers.kernels.raised_cut import ncp, ranks
 from decloak.counting.guarantees import violations
 from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
@@ -196,6 +198,17 @@ def test_oa_refuses_a_hierarchy_with_too_many_cuts():
     tree = Hierarchy.balanced(map(str, range(100_000)), 4)
     with pytest.raises(DecloakError, match=r"about 10\^7\d\d\d cuts"):
         oa(tree, tree.code([["1"]]), 1, 1)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 4), st.integers(1, 4), st.integers(1, 3))
+@settings(deadline=None)
+def test_the_optimum_by_branch_and_bound_is_that_of_looking_at_all_cuts(seed, fanout, k, m):
+    rng = random.Random(seed)
+    names = [f"i{number}" for number in range(rng.choice((2, 5, 9, 14)))]
+    tree = Hierarchy.balanced(names, fanout)
+    records = tree.code([rng.sample(names, rng.randint(1, min(4, len(names)))) for _ in range(rng.randint(4, 30))])
+    every = ncp(tree, tree.occurrences(records), oa(tree, records, k, m))
+    assert optimum(tree, records, k, m) == every
 
 
 def test_the_optimum_is_the_least_loss_there_could_be():

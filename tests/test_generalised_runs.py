@@ -13,9 +13,11 @@ import decloak
 from decloak.anonymisers import coat as anonymising
 from decloak.anonymisers import diversity, hierarchies, registry
 from decloak.anonymisers.hierarchies import everywhere
+from decloak.anonymisers.kernels import optimal
 from decloak.anonymisers.kernels.building import GROUPINGS
 from decloak.anonymisers.kernels.coat import coat
 from decloak.anonymisers.kernels.raised_cut import Walked
+from decloak.anonymisers.registry import ONE_CUT
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.store.opening import connect_readonly
@@ -68,11 +70,22 @@ def rows(folder: Path, sql: str) -> list[tuple]:
         return connection.execute(sql).fetchall()
 
 
+def test_the_optimum_is_looked_for_where_the_scenario_names_it_alone(folder, monkeypatch):
+    looked = []
+    monkeypatch.setattr(optimal, "optimum", lambda *arguments: looked.append(arguments))
+    run = decloak.run(written(folder, METHODS["cut"], "measure: [loss]"), store="store.db")
+    assert "ncp" in {one.measure for one in run.measures}
+    assert not looked
+    decloak.run(written(folder, METHODS["cut"], "measure: [{loss: {optimum: true}}]"), store="store.db")
+    assert len(looked) == 1
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_publishes_figure_1_of_the_paper(folder, call, method):
-    run = decloak.run(written(folder, METHODS[method], "measure: [loss]"), store="store.db")
+    run = decloak.run(written(folder, METHODS[method], "measure: [{loss: {optimum: true}}]"), store="store.db")
     found = {one.measure: one.value for one in run.measures}
     assert found["findings"] == 0
+    assert ("optimum" in found) is (method in {*ONE_CUT, "refined"})
     assert found["ncp"] == pytest.approx(5 / 22)
     assert found["labels"] == 3
     assert found.get("optimum", 5 / 22) == pytest.approx(5 / 22)

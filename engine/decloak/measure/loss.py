@@ -7,14 +7,22 @@ from decloak.data.dataset import Dataset
 from decloak.measure.family import POOLED, SETS, AttackedRelease, Family, Figure, FigureTitle, Measured
 from decloak.measure.kernels.statistics import COUNT, REAL
 from decloak.releases.held import UNKNOWN, HeldSets
+from decloak.yaml.part import Part
 
-__all__ = ["FAMILY"]
+__all__ = ["FAMILY", "LossSettings"]
 
 FEW_CUTS = 50_000
-"""Cuts of a hierarchy that are all looked at for the optimum: a second's work."""
+"""Cuts of a hierarchy among which the optimum is looked for."""
 
 
-def _measure(attacked: AttackedRelease[HeldSets]) -> Measured:
+class LossSettings(Part):
+    """What a generalised release lost."""
+
+    optimum: bool = False
+    """Whether to look for the least that one cut of a hierarchy with at most 50,000 cuts can lose."""
+
+
+def _measure(attacked: AttackedRelease[HeldSets], *, optimum: bool) -> Measured:
     from decloak.measure.kernels.loss import labels_left
 
     release = attacked.release
@@ -28,7 +36,11 @@ def _measure(attacked: AttackedRelease[HeldSets]) -> Measured:
     figures.append((POOLED, "largest", float(labels.widest), None, None))
     if original is None:
         return figures, UNKNOWN.format("the loss of information")
-    return [*figures, *_of_originals(release, original)], None
+    figures += _of_originals(release, original)
+    least = _optimum(release, original) if optimum else None
+    if least is not None:
+        figures.append((POOLED, "optimum", float(least), None, None))
+    return figures, None
 
 
 def _of_originals(release: HeldSets, original: Dataset) -> Iterator[Figure]:
@@ -38,9 +50,6 @@ def _of_originals(release: HeldSets, original: Dataset) -> Iterator[Figure]:
     ncp = Fraction(loss["ncp"]) if "ncp" in loss else information_loss(original, release.labels)
     yield POOLED, "ncp", None if ncp is None else float(ncp), None, None
     yield POOLED, "support_error", support_error(original, release.labels), None, None
-    optimum = _optimum(release, original)
-    if optimum is not None:
-        yield POOLED, "optimum", float(optimum), None, None
 
 
 def _optimum(release: HeldSets, original: Dataset) -> Fraction | None:
@@ -70,5 +79,6 @@ FAMILY = Family(
     ),
     measure=_measure,
     fits=SETS,
+    settings=LossSettings,
     of_release=True,
 )

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from fractions import Fraction
+from heapq import heappop, heappush
 from math import log10, prod
 from typing import Any
 
@@ -64,18 +65,23 @@ def oa(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> Ints:
 
 
 def optimum(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, most: int = MOST_CUTS) -> Fraction | None:
-    """The least information that one cut can lose; None when the tree has more than `most` cuts."""
+    """The least information that one cut can lose; None when the tree has more than `most` cuts.
+
+    Branch and bound: of an offending itemset inside a cut, every anonymous cut above lacks one node. So the search
+    raises one node of one itemset, the cheapest cut first, and the first anonymous one is the best.
+    """
+    check_km(k, m)
+    check_feasible(records, k)
     if cuts(tree) > most:
         return None
-    return ncp(tree, tree.occurrences(records), oa(tree, records, k, m))
+    counts = tree.occurrences(records)
+    best = _bounded(tree, prices(tree, counts).tolist(), _offending(tree, records, k, longest(records, m)))
+    return ncp(tree, counts, np.array([node for node in range(len(tree.labels)) if best >> node & 1], np.int64))
 
 
 def _cheapest(tree: Hierarchy, price: list[int], offending: list[tuple[int, ...]]) -> int:
     """The first of the cheapest anonymous cuts, breadth first."""
-    among = [0] * len(tree.labels)
-    for bit, itemset in enumerate(offending):
-        for node in itemset:
-            among[node] |= 1 << bit
+    among = _among(tree, offending)
     steps = [
         (sum(1 << child for child in below), 1 << node, price[node] - sum(price[child] for child in below))
         for node, below in enumerate(tree.children)
@@ -99,6 +105,52 @@ def _cheapest(tree: Hierarchy, price: list[int], offending: list[tuple[int, ...]
                 seen.add(above)
                 queue.append((above, paid + extra))
     return best
+
+
+def _bounded(tree: Hierarchy, price: list[int], offending: list[tuple[int, ...]]) -> int:
+    """A cheapest anonymous cut, the cheapest first."""
+    everything, among = (1 << len(offending)) - 1, _among(tree, offending)
+    parent = {child: node for node, below in enumerate(tree.children) for child in below}
+    below = [0] * len(tree.labels)
+    for node in reversed(range(len(tree.labels))):  # a node stands before those below it
+        below[node] = sum(1 << child | below[child] for child in tree.children[node])
+    leaves: int = sum(1 << leaf for leaf in tree.leaf.tolist())
+    queue, seen = [(sum(price[leaf] for leaf in tree.leaf.tolist()), leaves)], {leaves}
+    while True:
+        paid, cut = heappop(queue)
+        broken = 0
+        for node, itemsets in enumerate(among):
+            if not cut >> node & 1:
+                broken |= itemsets
+        left = everything & ~broken
+        if not left:
+            return cut
+        for node in offending[(left & -left).bit_length() - 1]:
+            if node not in parent:  # the root, which every record has
+                continue
+            raised = parent[node]
+            above = cut & ~below[raised] | 1 << raised
+            if above not in seen:
+                seen.add(above)
+                heappush(queue, (paid + price[raised] - _sum(price, cut & below[raised]), above))
+
+
+def _sum(price: list[int], nodes: int) -> int:
+    """The price of the nodes of a cut."""
+    total = 0
+    while nodes:
+        total += price[(nodes & -nodes).bit_length() - 1]
+        nodes &= nodes - 1
+    return total
+
+
+def _among(tree: Hierarchy, offending: list[tuple[int, ...]]) -> list[int]:
+    """The offending itemsets that each node is in, as bits."""
+    among = [0] * len(tree.labels)
+    for bit, itemset in enumerate(offending):
+        for node in itemset:
+            among[node] |= 1 << bit
+    return among
 
 
 def _anonymous(cut: int, among: list[int], everything: int) -> bool:
