@@ -6,9 +6,9 @@ items of the originals, then those that only the control has.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, singledispatch
+from functools import cached_property
 from itertools import chain
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -18,22 +18,20 @@ from decloak.data.dataset import Dataset
 from decloak.data.forms import FormName
 from decloak.data.rows import CodedRows
 from decloak.lazy import sparse
+from decloak.measure.estimates import Published, after_attack, published_by
 from decloak.measure.exposure_part import ExposurePart
 from decloak.measure.family import POOLED, AttackedRelease, Figure, FigureTitle, Measured
 from decloak.measure.kernels.crowd import MOST_KNOWN
 from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.estimate.advantage import Z, advantage, auc, surest, true_positives
-from decloak.measure.kernels.estimate.chunks import ChunkEstimates
-from decloak.measure.kernels.estimate.estimator import Estimator, Matrix
+from decloak.measure.kernels.estimate.estimator import Matrix
 from decloak.measure.kernels.estimate.figures import Shares, found, guessed, membership_scores
 from decloak.measure.kernels.estimate.known import Signatures, drawn_people, known_items, signatures
 from decloak.measure.kernels.estimate.rows import RowEstimates
 from decloak.measure.kernels.lead import wilson
 from decloak.measure.kernels.statistics import SHARE, Bounds
-from decloak.measure.struck import strikes_of, struck_cells
 from decloak.releases.attacker import Auxiliary
-from decloak.releases.held import HeldChunks, HeldRelease, HeldSets
-from decloak.store.origins import read_origins
+from decloak.releases.held import HeldRelease
 from decloak.yaml.part import File, Part
 
 __all__ = ["PART", "ExposureSettings"]
@@ -112,7 +110,7 @@ def _measure(
         return [], None  # the card says so
     most = None if targets == "all" else targets
     looked_up = held.kept(_LookUp(most, seed, str(control), attacked.control))
-    figures = [*looked_up.exposed, *looked_up.after(_after(held, attacked))]
+    figures = [*looked_up.exposed, *looked_up.after(after_attack(held, attacked))]
     # A share of right guesses says nothing without its control, so that nobody gets it unasked.
     return ([*figures, *looked_up.guesses], looked_up.note) if listed else (figures, None)
 
@@ -142,14 +140,6 @@ class _People(NamedTuple):
         return places, known_items(self.records[places], self.items, places, known, seed)
 
 
-class _Published(NamedTuple):
-    """A release as an estimator: its number for each item by name, and the row of each original record, or -1."""
-
-    estimator: Estimator
-    number: Any
-    row_of: Ints
-
-
 class _LookedUp:
     """The figures of one release, and what is needed for those after an attack."""
 
@@ -166,7 +156,7 @@ class _LookedUp:
         items = signatures(first)
         self.people = _People(first, items)
         self.others = None if others is None else _People(_in_vocabulary(others, self.names), items)
-        self.published = _published_by(held)
+        self.published = published_by(held)
         self.drawn = {known: self.people.draw(known, known, most, seed) for known in LEVELS}
 
     @property
@@ -185,11 +175,11 @@ class _LookedUp:
                 notes.append(ALSO_HERE.format(alike))
         return "; ".join(notes)
 
-    def _number(self, published: _Published) -> Ints:
+    def _number(self, published: Published) -> Ints:
         """Return the number that a release has for each item of the vocabulary, -1 for an item it does not have."""
         return np.array([published.number.get(name, -1) for name in self.names], np.int64)
 
-    def _found(self, published: _Published, known: int) -> float:
+    def _found(self, published: Published, known: int) -> float:
         places, itemsets = self.drawn[known]
         return float(found(published.estimator, self._number(published)[itemsets], published.row_of[places]).sum())
 
@@ -205,14 +195,14 @@ class _LookedUp:
 
     def _exposed(self) -> Iterator[Figure]:
         first = self.people.records
-        whole = _Published(_plain(first), {name: at for at, name in enumerate(self.names)}, np.arange(first.shape[0]))
+        whole = Published(_plain(first), {name: at for at, name in enumerate(self.names)}, np.arange(first.shape[0]))
         for known, (places, _) in self.drawn.items():
             for ending, published in {"original": whole, "release": self.published}.items():
                 if len(places):
                     exposed = self._found(published, known)
                     yield POOLED, f"exposed_{known}_{ending}", exposed, exposed, len(places)
 
-    def after(self, published: _Published | None) -> Iterator[Figure]:
+    def after(self, published: Published | None) -> Iterator[Figure]:
         """Yield the people exposed after an attack: never fewer than in the release, which an attacker has as well."""
         released = {name: value for _, name, value, *_ in self.exposed}
         for known, (places, _) in self.drawn.items():
@@ -288,48 +278,6 @@ def _alike(records: Matrix, others: Matrix) -> int:
 def _sets(records: Matrix) -> Iterator[tuple[int, ...]]:
     for begin, end in zip(records.indptr[:-1], records.indptr[1:], strict=True):
         yield tuple(np.sort(records.indices[begin:end]).tolist())
-
-
-@singledispatch
-def _published_by(held: HeldRelease, eliminated: tuple[Ints, Ints] | None = None) -> _Published:
-    raise TypeError(f"no estimates of {type(held).__name__}")
-
-
-@_published_by.register
-def _by_sets(held: HeldSets, eliminated: tuple[Ints, Ints] | None = None) -> _Published:
-    assert held.original is not None
-    rows = held.published.rows
-    elements = Elements(rows.names, held.original.rows.names)
-    return _Published(RowEstimates.of(rows, elements, eliminated), elements.number, _row_of(held))
-
-
-@_published_by.register
-def _by_chunks(held: HeldChunks, eliminated: tuple[Ints, Ints] | None = None) -> _Published:
-    release = held.published
-    items = {item for cluster in release.clusters for item in cluster.items}
-    items |= {item for joint in release.joints for chunk in joint.shared_chunks for item in chunk.items}
-    number = {name: at for at, name in enumerate(sorted(items))}
-    return _Published(ChunkEstimates.of(release, number), number, _row_of(held))
-
-
-def _row_of(held: HeldRelease) -> Ints:
-    """Truth: the row of each original record, -1 where it has none."""
-    assert held.original is not None
-    places = read_origins(held.connection, held.number)
-    row_of = np.full(len(held.original.rows), -1, np.int64)
-    if places is not None:
-        row_of[places] = np.arange(len(places))
-    return row_of
-
-
-def _after(held: HeldRelease, attacked: AttackedRelease[Any]) -> _Published | None:
-    """Return the release without the members that an attack eliminated, None where it eliminated nothing."""
-    done = strikes_of(held, attacked) if isinstance(held, HeldSets) else None
-    if done is None:
-        return None
-    number = Elements(held.published.rows.names, ()).number
-    cells = struck_cells(number, *done)
-    return _published_by(held, (cells.rows, cells.items))
 
 
 PART = ExposurePart(tuple(_titles()), _measure, ExposureSettings)

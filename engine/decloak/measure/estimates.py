@@ -1,0 +1,73 @@
+"""Releases of every form as estimators: what a family of figures asks how many people have some items.
+
+A further form is a function registered with `published_by`, and a module of `kernels/estimate/`.
+"""
+
+from collections.abc import Mapping
+from functools import singledispatch
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from decloak.arrays import Ints
+from decloak.measure.family import AttackedRelease
+from decloak.measure.kernels.elements import Elements
+from decloak.measure.kernels.estimate.chunks import ChunkEstimates
+from decloak.measure.kernels.estimate.estimator import Estimator
+from decloak.measure.kernels.estimate.rows import RowEstimates
+from decloak.measure.struck import strikes_of, struck_cells
+from decloak.releases.held import HeldChunks, HeldRelease, HeldSets
+from decloak.store.origins import read_origins
+
+__all__ = ["Published", "after_attack", "published_by"]
+
+
+class Published(NamedTuple):
+    """A release as an estimator: its number for each item by name, and the row of each original record, or -1."""
+
+    estimator: Estimator
+    number: Mapping[str, int]
+    row_of: Ints
+
+
+@singledispatch
+def published_by(held: HeldRelease, eliminated: tuple[Ints, Ints] | None = None) -> Published:
+    """Return the estimator of a release; `eliminated` are rows and items that an attack took out of labels."""
+    raise TypeError(f"no estimates of {type(held).__name__}")
+
+
+@published_by.register
+def _by_sets(held: HeldSets, eliminated: tuple[Ints, Ints] | None = None) -> Published:
+    assert held.original is not None
+    rows = held.published.rows
+    elements = Elements(rows.names, held.original.rows.names)
+    return Published(RowEstimates.of(rows, elements, eliminated), elements.number, _row_of(held))
+
+
+@published_by.register
+def _by_chunks(held: HeldChunks, eliminated: tuple[Ints, Ints] | None = None) -> Published:
+    release = held.published
+    items = {item for cluster in release.clusters for item in cluster.items}
+    items |= {item for joint in release.joints for chunk in joint.shared_chunks for item in chunk.items}
+    number = {name: at for at, name in enumerate(sorted(items))}
+    return Published(ChunkEstimates.of(release, number), number, _row_of(held))
+
+
+def _row_of(held: HeldRelease) -> Ints:
+    """Truth: the row of each original record, -1 where it has none."""
+    assert held.original is not None
+    places = read_origins(held.connection, held.number)
+    row_of = np.full(len(held.original.rows), -1, np.int64)
+    if places is not None:
+        row_of[places] = np.arange(len(places))
+    return row_of
+
+
+def after_attack(held: HeldRelease, attacked: AttackedRelease[Any]) -> Published | None:
+    """Return the release without the members that an attack eliminated, None where it eliminated nothing."""
+    done = strikes_of(held, attacked) if isinstance(held, HeldSets) else None
+    if done is None:
+        return None
+    number = Elements(held.published.rows.names, ()).number
+    cells = struck_cells(number, *done)
+    return published_by(held, (cells.rows, cells.items))
