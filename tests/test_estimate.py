@@ -77,7 +77,8 @@ def joined(draw):
             continue
         chunks = []
         for names in (["a", "b", "x", "y"], ["c", "d", "z"]):
-            units = draw(st.lists(st.sets(st.sampled_from(names), min_size=1), min_size=1, max_size=4))
+            rows = sum(release.clusters[member].size for member in members)  # each gives a sub-record at most
+            units = draw(st.lists(st.sets(st.sampled_from(names), min_size=1), min_size=1, max_size=min(4, rows)))
             chunks.append(Chunk(tuple(sorted(set().union(*units))), tuple(tuple(sorted(unit)) for unit in units)))
         joints.append(Joint(members, tuple(chunks)))
     return Disassociated(release.clusters, tuple(joints), draw(st.sampled_from([None, release.k])), release.m)
