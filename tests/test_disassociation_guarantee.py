@@ -11,6 +11,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from decloak.anonymisers.kernels.disassociation import disassociate
+from decloak.counting import disassociation_guarantee
 from decloak.counting.inverse import guarantee_by_enumeration, largest_supports, reconstructions
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
 from decloak.errors import DecloakError
@@ -273,3 +274,57 @@ def test_large_clusters_are_not_enumerated():
 
 def test_sub_records_that_fit_nowhere_have_no_reconstruction():
     assert list(reconstructions([cluster(2, "a a", "b b b")])) == []
+
+
+def minimal_rare(chunk: Chunk, k: int, m: int) -> dict[tuple[str, ...], int]:
+    """By the definition: itemsets of at most m items in 1..k-1 sub-records, none of whose parts is one of them."""
+    support = Counter(
+        itemset for held in chunk.subrecords for size in range(1, m + 1) for itemset in combinations(held, size)
+    )
+    rare = {itemset: count for itemset, count in support.items() if count < k}
+    parts = {itemset: [itemset[:at] + itemset[at + 1 :] for at in range(len(itemset))] for itemset in rare}
+    return {itemset: count for itemset, count in rare.items() if not any(part in rare for part in parts[itemset])}
+
+
+SUBRECORDS = st.lists(
+    st.sets(st.sampled_from("abcdef"), min_size=1).map(lambda held: tuple(sorted(held))), min_size=1, max_size=12
+)
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(SUBRECORDS, min_size=1, max_size=3), st.integers(1, 4), st.integers(1, 6), st.sampled_from([0, 10, 10**6])
+)
+def test_all_minimal_rare_itemsets_are_listed_or_the_smallest_of_each_chunk(listed, k, m, most):
+    chunks = [Chunk(tuple(sorted(set().union(*rows))), tuple(sorted(rows))) for rows in listed]
+    release = Disassociated(tuple(Cluster(20, (chunk,), ("z",)) for chunk in chunks), k=k, m=m)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(disassociation_guarantee, "MOST_ITEMSETS", most)
+        found = disassociation_guarantee.check_release(release)
+    assert {fault.kind for fault in found} <= {"support"}
+    for number, chunk in enumerate(chunks):
+        expected = minimal_rare(chunk, k, m)
+        of_chunk = {fault.itemset: fault.support for fault in found if fault.cluster == number}
+        assert of_chunk.items() <= expected.items()
+        assert bool(of_chunk) == bool(expected)
+        if most == 10**6:
+            assert of_chunk == expected
+        elif expected:
+            assert min(map(len, of_chunk)) == min(map(len, expected))
+
+
+def test_long_sub_records_are_verified_at_any_m():
+    """184 items that go together have more itemsets of five than could be counted; the rows that hold them are few."""
+    items = tuple(f"i{number:03}" for number in range(184))
+    rows = [items, items, items[:100], items[50:150], items[:100], items[50:150]]
+    for m in (6, 10**9):
+        release = Disassociated((Cluster(6, (Chunk(items, tuple(sorted(rows))),), ("z",)),), k=2, m=m)
+        assert disassociation_guarantee.check_release(release) == []
+    broken = (*rows, items[90:])  # items 90 to 149 with 150 to 183 are in three rows, the others of these in one
+    broken = (*broken, tuple(sorted((items[0], items[183], "x"))), ("x",))
+    names = tuple(sorted((*items, "x")))
+    (fault,) = disassociation_guarantee.check_release(
+        Disassociated((Cluster(9, (Chunk(names, tuple(sorted(broken))),), ("z",)),), k=2, m=6)
+    )[:1]
+    assert (len(fault.itemset), fault.support) == (2, 1)
+    assert "x" in fault.itemset

@@ -10,7 +10,9 @@ How many items a chunk could still have taken is the anonymiser's quality, not a
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from math import comb
+from typing import NamedTuple
 
 from decloak.checks import check_km
 from decloak.counting.guarantees import RareSets
@@ -19,6 +21,9 @@ from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError, shown
 
 __all__ = ["ReleaseFault", "check_release"]
+
+MOST_ITEMSETS = 2_000_000
+"""Itemsets of the chunks that break a promise, up to which all minimal ones are listed: a few seconds' work."""
 
 
 def check_release(release: Disassociated, *, k: int | None = None, m: int | None = None) -> list[ReleaseFault]:
@@ -50,34 +55,104 @@ def _sizes(release: Disassociated, k: int) -> Iterator[ReleaseFault]:
             yield ReleaseFault("size", number, None, (), cluster.size, message)
 
 
-def _places(release: Disassociated) -> Iterator[tuple[str, int, int, Chunk]]:
-    """Every chunk of sub-records: which kind, of which cluster or joint cluster, its number."""
+class _Place(NamedTuple):
+    """A chunk of sub-records: "shared " or nothing, the number of its cluster or joint cluster, its own number."""
+
+    shared: str
+    cluster: int
+    position: int
+    chunk: Chunk
+
+
+class _Rare(NamedTuple):
+    """An itemset and the number of sub-records that hold it."""
+
+    items: tuple[str, ...]
+    support: int
+
+
+def _places(release: Disassociated) -> Iterator[_Place]:
+    """Every chunk of sub-records with its place."""
     for number, cluster in enumerate(release.clusters):
         for position, chunk in enumerate(cluster.record_chunks):
-            yield "", number, position, chunk
+            yield _Place("", number, position, chunk)
     for number, joint in enumerate(release.joints):
         for position, chunk in enumerate(joint.shared_chunks):
-            yield "shared ", number, position, chunk
+            yield _Place("shared ", number, position, chunk)
 
 
 def _supports(release: Disassociated, k: int, m: int) -> Iterator[ReleaseFault]:
-    """Minimal itemsets too rare in their chunk; all chunks are counted at once, their items told apart by number."""
-    places = list(_places(release))
+    """List the minimal itemsets that are too rare in their chunk.
+
+    Most chunks have none, which the rows of their items show. The itemsets of the others are counted, all at once, up
+    to the size at which they are too many. A chunk whose faults are all larger has one of the smallest.
+    """
+    broken = [(place, rare) for place in _places(release) if (rare := _smallest_rare(place.chunk, k, m)) is not None]
+    size = _countable([place.chunk for place, _ in broken], m)
+    yield from _listed([place for place, _ in broken], k, size)
+    for place, rare in broken:
+        if len(rare.items) > size:
+            yield _fault(place, rare, k)
+
+
+def _smallest_rare(chunk: Chunk, k: int, m: int) -> _Rare | None:
+    """An itemset of at most m items in 1..k-1 sub-records of a chunk, none of its parts in so few; None without one.
+
+    Itemsets are told apart by the sub-records that hold them, as the bits of one number: in a long sub-record nearly
+    all of them are the same. So their number is bounded by that of the sets of sub-records, whatever m is.
+    """
+    rows: dict[str, int] = {}
+    for number, subrecord in enumerate(chunk.subrecords):
+        for item in subrecord:
+            rows[item] = rows.get(item, 0) | 1 << number
+    kinds = {held: item for item, held in sorted(rows.items(), reverse=True)}
+    found: dict[int, tuple[str, ...]] = {held: (item,) for held, item in kinds.items()}
+    last = found
+    for size in range(1, m + 1):
+        for held, items in last.items():
+            if held.bit_count() < k:
+                return _Rare(tuple(sorted(items)), held.bit_count())
+        if size == m or not last:
+            break
+        grown = {held & kind: (held, kind) for held in last for kind in kinds}
+        last = {both: (*last[held], kinds[kind]) for both, (held, kind) in grown.items() if both and both not in found}
+        found |= last
+    return None
+
+
+def _countable(chunks: Sequence[Chunk], m: int) -> int:
+    """The largest size, at most m, up to which the itemsets of some chunks are few enough to count them all."""
+    lengths = [len(subrecord) for chunk in chunks for subrecord in set(chunk.subrecords)]
+    m = min(m, max(lengths, default=0))
+    size = total = 0
+    while size < m and (total := total + sum(comb(length, size + 1) for length in lengths)) <= MOST_ITEMSETS:
+        size += 1
+    return size
+
+
+def _listed(places: Sequence[_Place], k: int, m: int) -> Iterator[ReleaseFault]:
+    """The minimal itemsets of at most m items too rare in their chunk; their items are told apart by its number."""
+    if not places or not m:
+        return
     marked = [
         [f"{number} {item}" for item in subrecord]
-        for number, (_, _, _, chunk) in enumerate(places)
-        for subrecord in chunk.subrecords
+        for number, place in enumerate(places)
+        for subrecord in place.chunk.subrecords
     ]
     seen: set[frozenset[str]] = set()
     for itemset, support in RareSets(marked, k, m).first(None):  # minimal ones first
         seen.add(itemset)
         if any(itemset - {item} in seen for item in itemset):
             continue
-        shared, cluster, position, _ = places[int(min(itemset).split(" ", 1)[0])]
+        place = places[int(min(itemset).split(" ", 1)[0])]
         items = tuple(sorted(marked_item.split(" ", 1)[1] for marked_item in itemset))
-        where = f"{shared}chunk {position} of {'joint ' if shared else ''}cluster {cluster}"
-        message = f"{shown(', '.join(items))} is in {support} sub-records of {where}, fewer than k = {k}"
-        yield ReleaseFault(f"{shared}support", cluster, position, items, support, message)
+        yield _fault(place, _Rare(items, support), k)
+
+
+def _fault(place: _Place, rare: _Rare, k: int) -> ReleaseFault:
+    where = f"{place.shared}chunk {place.position} of {'joint ' if place.shared else ''}cluster {place.cluster}"
+    message = f"{shown(', '.join(rare.items))} is in {rare.support} sub-records of {where}, fewer than k = {k}"
+    return ReleaseFault(f"{place.shared}support", place.cluster, place.position, rare.items, rare.support, message)
 
 
 def _alike(release: Disassociated, k: int) -> Iterator[ReleaseFault]:
