@@ -7,12 +7,14 @@ from dataclasses import replace
 from itertools import islice, pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import decloak
 import naive_exposure as naive
 from decloak.errors import DecloakError
 from decloak.measure import exposure_links
-from decloak.measure.exposure_figures import RECORD_FIGURES
+from decloak.measure.exposure_figures import RECORD_FIGURES, Change
 from decloak.measure.kernels import crowd
 from decloak.measure.kernels.statistics import Interval
 from decloak.measure.registry import by_name
@@ -23,9 +25,9 @@ from decloak.report.comparison import called_shortly, card_rows, comparison_rows
 from decloak.report.study import Study
 from decloak.rules.load import parse_rule
 from decloak.store.opening import connect_readonly
-from decloak.store.reading import struck_items
 from decloak.store.results import attacks_of, notes_of, release_of
 from decloak.store.studies import read_runs
+from struck import struck_items
 
 CLINIC = (
     "scenario: s\ndata: {generate: clinic, transactions: 90, seed: 3}\nrelate: {measure: ngd, source: clinic-counts}\n"
@@ -380,3 +382,36 @@ def test_where_three_items_are_guaranteed_a_note_says_that_four_are_not_counted(
         *_, connection = ran(method, "[tba]")
         run = read_runs(connection)[-1].run
         assert any("people are counted with up to 3" in note for note in notes_of(connection, run)) is noted
+
+
+WAYS = st.none() | st.floats(0, 100)
+
+
+@given(WAYS, WAYS, WAYS, WAYS)
+def test_the_figure_after_an_attack_is_never_below_the_release_or_the_baseline(original, release, after, baseline):
+    attacked = Change(original, release, after, baseline).attacked
+    if after is None:
+        assert attacked is None
+    else:
+        assert attacked == max(way for way in (release, after, baseline) if way is not None)
+
+
+def test_a_card_names_the_largest_of_the_release_a_random_guess_and_the_attack(tmp_path, call):
+    call("init", tmp_path / "s.yaml")
+    done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db", overrides=["repeat={times: 3, seed: 1}"])
+    connection = connect_readonly(done.store)
+    study = Study.of(connection, read_runs(connection))
+    (card,) = exposure_cards(connection, study)
+    (_, runs), *_ = study.variants
+    sources = set()
+    for figure, cell in card.cells.items():
+        if cell.after is None or cell.release is None:
+            continue
+        assert cell.after.mean >= max(cell.release.mean, cell.baseline)
+        for attack in set(study.attacks) - {"ra"}:
+            assert all(value <= cell.after.mean for value in study.values(runs, figure, attack))
+        largest = {"release": cell.release.mean, "random": cell.baseline}.get(cell.source)
+        assert largest is None or largest == pytest.approx(cell.after.mean)
+        assert largest is not None or cell.after.mean > max(cell.release.mean, cell.baseline)
+        sources.add(cell.source)
+    assert {"random", "rba"} <= sources

@@ -21,8 +21,8 @@ from decloak.releases.registry import form_of
 from decloak.rules.load import parse_rule
 from decloak.store.opening import connect_readonly
 from decloak.store.origins import read_origins
-from decloak.store.reading import struck_items
 from decloak.store.results import attacks_of, notes_of, pooled_figures, release_of
+from struck import struck_items
 
 CLINIC = "scenario: s\ndata: {generate: clinic, transactions: 64, seed: 3}\n"
 RELATE = "relate: {measure: ngd, source: clinic-counts}\n"

@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 import decloak
 from decloak.data.rows import CodedRows, Numbers
 from decloak.errors import DecloakError
+from decloak.measure.exposure_links import links_of
+from decloak.measure.family import AttackedRelease
+from decloak.releases.registry import form_of
 from decloak.rules.load import Catalogue
 from decloak.store import arrays, transactions
 from decloak.store.arrays import read_array, write_array
@@ -23,7 +26,7 @@ from decloak.store.distance_tables import read_distances
 from decloak.store.opening import VERSION, connect_readonly, open_store
 from decloak.store.outcomes import outcomes, true_tables
 from decloak.store.pair_scores import read_pair_scores
-from decloak.store.reading import read_dataset, read_set_generalised, struck_items
+from decloak.store.reading import read_dataset, read_set_generalised
 from decloak.store.showing import show_all
 from decloak.store.transactions import STORED_TRANSACTIONS, read_transactions, write_transactions
 from stores import EXTENTS, SHOWN, old_store, rows_of, whole
@@ -327,8 +330,12 @@ def test_strikes_that_lie_outside_of_their_table_are_refused(pending):
         arrays.write_array(connection, 1, "rows", np.array([77]), table="attack_array")
         with pytest.raises(DecloakError, match="of attack 1 is damaged"):
             list(outcomes(connection, 1, true_tables(connection, 1)))
+        connection.execute("delete from attack_array where name = 'probabilities' and attack = 1")
+        arrays.write_array(connection, 1, "probabilities", np.array([0.9]), table="attack_array")
+        held = form_of(connection, 1).hold(connection, 1)
+        attacked = AttackedRelease(connection, 1, Catalogue().rule("rba").derives, held, None)
         with pytest.raises(DecloakError, match="of attack 1 is damaged"):
-            list(struck_items(connection, 1, Catalogue().rule("rba").derives))
+            links_of(attacked)
 
 
 def test_marks_of_distance_tables_and_origins_survive(tmp_path, pending):

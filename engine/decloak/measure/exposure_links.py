@@ -11,6 +11,7 @@ from decloak.measure.exposure_part import ExposurePart
 from decloak.measure.family import POOLED, AttackedRelease, FigureTitle, Measured
 from decloak.measure.kernels.true_rows import TrueRows
 from decloak.releases.held import HeldRelease
+from decloak.store.arrays import damaged
 from decloak.store.assigned import read_given
 from decloak.store.outcomes import scoring_of
 from decloak.store.probabilities import probabilities
@@ -44,7 +45,10 @@ def links_of(attacked: AttackedRelease[HeldRelease], least: float = 0.0) -> Link
         for table in attacked.release.true_tables(scoring_of(attacked.connection, attacked.number)):
             some = order[slice(*np.searchsorted(of_table, (table.id, table.id + 1)))]
             row = strikes.rows[some]
-            right[some], rows[some] = ~table.original[row, strikes.cols[some]], table.places[row]
+            try:
+                right[some], rows[some] = ~table.original[row, strikes.cols[some]], table.places[row]
+            except IndexError:
+                raise damaged(attacked.number, "rows", "attack_array") from None
         return p[chosen], right[chosen], rows[chosen]
     behind = attacked.release.beside_truth(TrueRows)
     if behind is None:

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from itertools import groupby
 from typing import Any, TypeVar
 
@@ -14,9 +14,7 @@ from decloak.data.hierarchy import Hierarchy
 from decloak.data.published import Published
 from decloak.data.rows import CodedRows
 from decloak.store.arrays import damaged
-from decloak.store.relations import STRIKES, Derives
 from decloak.store.sandbox import quoted
-from decloak.store.strikes import read_strikes
 from decloak.store.transactions import read_transactions
 
 __all__ = [
@@ -27,7 +25,6 @@ __all__ = [
     "read_dataset",
     "read_set_generalised",
     "read_tree",
-    "struck_items",
 ]
 
 
@@ -135,42 +132,6 @@ def lacks_context(connection: sqlite3.Connection, attack: int) -> bool:
     plain = np.array(rows.names, np.int64)[rows.codes] > 0
     shows = [np.bincount(rows.row[mask], minlength=len(rows)) > 0 for mask in (plain, ~plain)]
     return not (shows[0] & shows[1]).any()
-
-
-def struck_items(connection: sqlite3.Connection, attack: int, derives: Derives) -> Iterator[tuple[int, str]]:
-    """What an attack struck: the place of the transaction among those of the release, and the item."""
-    if not STRIKES.issubset(derives.columns):
-        return _struck_cells(connection, attack)
-    return connection.execute(
-        "select x.txn - e.first, i.name from attack a join release l on l.id = a.release "
-        "join extent e on e.dataset = l.dataset join finding f on f.attack = a.id "
-        f"join {quoted(f'found_{derives.name}')} x on x.finding = f.id join item i on i.id = x.item where a.id = ?",
-        (attack,),
-    )
-
-
-def _struck_cells(connection: sqlite3.Connection, attack: int) -> Iterator[tuple[int, str]]:
-    strikes = read_strikes(connection, attack)
-    if strikes is None:
-        return
-    of_attack = "from attack a join distance_table t on t.scoring = a.scoring"
-    rows = connection.execute(
-        f"select t.id, r.row, r.txn - e.first {of_attack} join distance_row r on r.distance_table = t.id "
-        "join release l on l.id = a.release join extent e on e.dataset = l.dataset where a.id = ?",
-        (attack,),
-    )
-    place = {(table, row): number for table, row, number in rows}
-    columns = connection.execute(
-        f"select t.id, k.col, i.name {of_attack} join distance_col k on k.distance_table = t.id "
-        "join item i on i.id = k.item where a.id = ?",
-        (attack,),
-    )
-    names = {(table, col): name for table, col, name in columns}
-    try:
-        for table, row, col in zip(strikes.tables.tolist(), strikes.rows.tolist(), strikes.cols.tolist(), strict=True):
-            yield place[table, row], names[table, col]
-    except KeyError:
-        raise damaged(attack, "tables", "attack_array") from None
 
 
 def read_covers(connection: sqlite3.Connection, attack: int, relation: str) -> list[tuple[Any, ...]]:

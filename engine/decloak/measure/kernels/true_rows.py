@@ -241,11 +241,6 @@ class TrueRows:
         counted = np.where(self._of_shared, shared, anchored[cluster])
         return np.bincount(cluster[counted], minlength=len(self.sizes))
 
-    @cached_property
-    def named_units(self) -> list[Unit]:
-        """The units that rows truly have, by number."""
-        return list(self._units[0])
-
     @property
     def true(self) -> Ints:
         """The rows of units: `unit * rows + row`, ascending."""
