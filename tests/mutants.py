@@ -19,6 +19,7 @@ def mutants(source):
     tree = ast.parse(source)
     nodes = list(ast.walk(tree))
     annotations = {id(inner) for node in nodes for inner in _annotated(node)}
+    annotations |= {id(inner) for node in nodes if isinstance(node, ast.Assert) for inner in ast.walk(node)}
     for number, node in enumerate(nodes):
         if id(node) in annotations:
             continue

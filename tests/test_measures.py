@@ -14,7 +14,7 @@ from decloak.attack.cover import covers
 from decloak.cli import _code
 from decloak.errors import DecloakError
 from decloak.measure.family import WAYS
-from decloak.measure.registry import FAMILIES, by_name, choosable, figure_titles
+from decloak.measure.registry import FAMILIES, always, by_name, choosable, figure_titles
 from decloak.releases import held
 from decloak.report.run_table import measure_rows
 from decloak.store.attackers import read_knowledge
@@ -102,7 +102,7 @@ def test_breaches_are_those_of_the_cover_problems_that_the_attack_itself_found(e
         known = read_knowledge(store.connection, attacker)
     for attack, adjacent in (("cover", False), ("cover_adjacent", True)):
         problems = covers(made.release, adjacent)
-        card = {figure.name for figure in by_name("exposure").figures}
+        card = {figure.name for family in always() if family.name != "findings" for figure in family.figures}
         values = {
             name: value
             for (name, label), value in run.variants[0].measures.items()
@@ -177,7 +177,7 @@ def test_a_measure_that_says_nothing_of_any_attack_is_an_error_at_its_place(clin
 def test_a_measure_of_the_release_alone_fits_any_attack_and_what_nobody_asked_for_is_no_error(clinic):  # noqa: F811
     lines = SCENARIO.splitlines()[:-2]
     Path("s.yaml").write_text("\n".join([*lines, "attack: [cover]", ""]))
-    card = {(figure.name, "cover") for figure in by_name("exposure").figures}
+    card = {(title.name, "cover") for family in always() if family.name != "findings" for title in family.figures}
     problems = {(figure.name, "cover") for figure in by_name("breach").figures}
     measured = set(decloak.run("s.yaml", store="s.db").variants[0].measures)
     assert measured - card == {("findings", "cover"), *problems}

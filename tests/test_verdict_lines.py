@@ -1,8 +1,10 @@
 """The verdict in words: the worst finding first, in people, the same wherever it is shown."""
 
 import html
+import inspect
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,10 +12,12 @@ import pytest
 import decloak
 from decloak.commands.carding import account_of
 from decloak.measure.kernels.statistics import Interval
+from decloak.report import advice as advice_module
 from decloak.report.advice import advice, dominating
-from decloak.report.card import ROWS, Cell, ExposureCard
+from decloak.report.card import NOBODY, ROWS, Cell, ExposureCard
 from decloak.report.knowledge import attacker_phrase
 from decloak.report.verdict_lines import LIMITS
+from mutants import loaded, mutants
 
 QUICKSTART = Path(__file__).parents[1] / "scenarios" / "quickstart.yaml"
 FORBIDDEN = ("anonymous", "safe", "compliant", "no risk", "secure", "publish it")
@@ -207,21 +211,21 @@ def test_releases_that_all_expose_most_people_need_another_method():
     assert "another method" not in few
 
 
-@pytest.mark.parametrize(
-    ("better", "worse", "expected"),
-    [
-        (card("a", 10), card("b", 300), True),
-        (card("a", 300), card("b", 300), False),
-        (card("a", 300, hidden=0.27), card("b", 300, hidden=0.3), True),
-        (card("a", 300, hidden=0.29), card("b", 300, hidden=0.3), False),
-        (card("a", 10, hidden=0.31), card("b", 300, hidden=0.3), False),
-        (card("a", 10, inferred=51), card("b", 300), False),
-        (card("a", 10, uniform=True), card("b", 300), False),
-        (card("a", 10, hidden=None), card("b", 300), False),
-        (card("a", 284), card("b", 300), False),
-        (card("a", 283), card("b", 300), True),
-    ],
-)
+DOMINATED = [
+    (card("a", 10), card("b", 300), True),
+    (card("a", 300), card("b", 300), False),
+    (card("a", 300, hidden=0.27), card("b", 300, hidden=0.3), True),
+    (card("a", 300, hidden=0.29), card("b", 300, hidden=0.3), False),
+    (card("a", 10, hidden=0.31), card("b", 300, hidden=0.3), False),
+    (card("a", 10, inferred=51), card("b", 300), False),
+    (card("a", 10, uniform=True), card("b", 300), False),
+    (card("a", 10, hidden=None), card("b", 300), False),
+    (card("a", 284), card("b", 300), False),
+    (card("a", 283), card("b", 300), True),
+]
+
+
+@pytest.mark.parametrize(("better", "worse", "expected"), DOMINATED)
 def test_a_release_is_dominated_where_another_is_worse_in_nothing(better, worse, expected):
     assert dominating(better, worse) is expected
     assert ("b is dominated by a" in advice([better, worse])) is expected
@@ -259,3 +263,141 @@ def test_a_release_that_shows_all_its_records_hold_hides_nothing(tmp_path):
         == "The release hides 0% of the item occurrences. Every item is published with its record."
     )
     assert verdict.outcome in ("row order re-identifies people", "people singled out")
+
+
+def _wide(name, mean, half):
+    """A card of people singled out with an interval."""
+    cell = Cell(800, 600.0, Interval(mean, mean - half, mean + half, 5), source="release")
+    return replace(card(name, 0), cells=card(name, 0).cells | {"singled_out_2": cell})
+
+
+def _unknown_original(singled):
+    """A card of people whose original data are not known."""
+    other = card("o", singled)
+    return replace(other, cells={figure: replace(cell, original=None) for figure, cell in other.cells.items()})
+
+
+LACKING = replace(card("a", 10), cells=card("a", 10).cells | {"implied": Cell(800, 600.0, reason="unknown")})
+DOMINATED += [(card("a", 300, hidden=0.0), card("b", 300, hidden=0.02), False), (LACKING, card("b", 300), False)]
+
+
+def advice_failures(v):
+    """Return the names of what a changed copy of the comparison gets wrong."""
+    near, far = card("near", 284), card("far", 300)
+    overlapping, apart = ([_wide("a", 200.0, half), _wide("b", 290.0, half)] for half in (50, 40))
+    unknown = replace(card("c", 10), cells=card("c", 10).cells | {"implied": Cell(800, 600.0, reason="unknown")})
+    many = [card(name, 100.0 + 100 * at) for at, name in enumerate("abcde")]
+    found = {
+        "2% of the people is no difference": (v.advice([near, far]), "do not differ measurably"),
+        "more than 2% is": (v.advice([card("near", 283), far]), "near exposes the fewest people"),
+        "overlapping intervals": (v.advice(overlapping), "do not differ measurably"),
+        "intervals apart": (v.advice(apart), "a exposes the fewest people"),
+        "10% of the people needs no other method": (
+            v.advice([card("a", 80), card("b", 80)]),
+            "Each singles out 80 of 800",
+        ),
+        "more than 10% does": (
+            v.advice([card("a", 81), card("b", 81)]),
+            "about 81 of 800 people with 2 known items: use",
+        ),
+        "the best of them at 10%": (str("still" in v.advice([card("a", 80), card("b", 300)])), "False"),
+        "the best of them above": (v.advice([card("a", 81), card("b", 300)]), "a still singles out 81 of 800"),
+        "not measured": (v.advice([card("a", 300), unknown]), "2 known items single out 10 with c"),
+        "one release is no choice": (str(v.advice([card("a", 1)]) == ""), "True"),
+        "the same release twice is no choice": (
+            str(v.advice([card("a", 1), replace(card("a", 1), name="b")]) == ""),
+            "True",
+        ),
+        "other people": (v.advice([card("a", 1), card("b", 1, of=900)]), "different people"),
+        "everything hidden, twice": (
+            v.advice([card("a", 1, uniform=True), card("b", 1, uniform=True)]),
+            "a and b hide everything",
+        ),
+        "a draw": (v.advice([card("a", 1, random=True), card("b", 300)]), "Each was made once"),
+        "no draw": (str("made once" in v.advice([card("a", 1), card("b", 300)])), "False"),
+        "few are listed": (v.advice(many[:4]), "(200 with b, 300 with c, 400 with d, 600 in the original data)"),
+        "many are a range": (v.advice(many), "(200 with b to 500 with e, 600 in the original data)"),
+        "several winners": (
+            v.advice([card("a", 1, hidden=0.5), card("b", 1, hidden=0.4), card("c", 300)]),
+            "single out 1 with b",
+        ),
+        "more than four winners": (
+            v.advice([*(card(name, 1) for name in "abcde"), card("z", 300)]),
+            "5 of 6, a among them, expose the fewest",
+        ),
+        "four winners": (v.advice([*(card(name, 1) for name in "abcd"), card("z", 300)]), "a, b, c and d expose the"),
+        "no release is best in everything": (
+            v.advice([card("a", 10, inferred=400), card("b", 300)]),
+            "No release exposes the fewest",
+        ),
+        "costs where they are known": (str("Cost" in v.advice([card("a", 1, hidden=None), card("b", 300)])), "False"),
+        "costs of two": (v.advice([card("a", 1, hidden=0.5), card("b", 300, hidden=0.2)]), "50% with a, 20% with b"),
+    }
+    untried = {figure: replace(cell, reason=NOBODY) for figure, cell in card("u", 300).cells.items()}
+    idle = replace(card("idle", 300), cells=untried)
+    without = {figure: replace(cell, original=None) for figure, cell in card("w", 1).cells.items()}
+    drawn = replace(card("w", 1), people=700, records=800)
+    lacking = replace(card("l", 1), cells=card("l", 1).cells | {"singled_out_2": Cell(800, 600.0, reason="unknown")})
+    twice = {"singled_out_2": Cell(800, 600.0, Interval(1.0, None, None, 2), source="release")}
+    found |= {
+        "just above 2% of the people": (v.advice([card("near", 283.99), far]), "near exposes the fewest"),
+        "just above 10% of the people": (v.advice([card("a", 80.01), card("b", 80.01)]), "use another method"),
+        "the best of them just above": (v.advice([card("a", 80.01), card("b", 300)]), "still singles out"),
+        "the most of them above 10%": (v.advice([_wide("a", 50.0, 99), _wide("b", 120.0, 99)]), "use another method"),
+        "from the fewest to the most": (v.advice([card("a", 0), card("b", 1)]), "Each singles out 0 to 1 of 800"),
+        "one was not tested": (v.advice([card("a", 1), idle]), "Not tested: idle, because"),
+        "none was tested": (
+            str("Not tested" in v.advice([idle, replace(idle, name="b", releases=frozenset({2}))])),
+            "False",
+        ),
+        "intervals that touch": (v.advice([_wide("a", 200.0, 45), _wide("b", 290.0, 45)]), "do not differ measurably"),
+        "a sample of other people": (
+            str("different people" in v.advice([drawn, replace(drawn, cells=without, releases=frozenset({3}))])),
+            "False",
+        ),
+        "one of two hides everything": (
+            str("do not differ" in v.advice([card("star", 0, uniform=True), card("b", 1)])),
+            "False",
+        ),
+        "star": (v.advice([card("star", 0, uniform=True), card("b", 1)]), "star hides everything: all its rows are"),
+        "people not measured of one": (v.advice([card("a", 1), lacking]), "was not measured for all of them"),
+        "a figure that one lacks": (str("imply" in v.advice([card("a", 300), unknown])), "False"),
+        "a row in which several are best": (
+            v.advice([card("b", 20, inferred=400), card("a", 10, inferred=400), card("c", 300)]),
+            "single out 10 with a (20 with b, 300 with c",
+        ),
+        "originals that are not known": (
+            str("in the original" in v.advice([replace(card("w", 1), cells=without), _unknown_original(300)])),
+            "False",
+        ),
+        "the cheapest is named where costs are not known": (
+            v.advice([card("a", 1, hidden=None), card("b", 1, hidden=0.4), card("c", 300)]),
+            "single out 1 with b",
+        ),
+        "two dominate": (
+            v.advice([card("a", 1), card("b", 1), card("z", 300, hidden=0.4)]),
+            "z is dominated by a,",
+        ),
+        "made twice": (
+            str(
+                "made once"
+                in v.advice([replace(card("w", 1, random=True), cells=card("w", 1).cells | twice), card("b", 300)])
+            ),
+            "False",
+        ),
+    }
+    yield from (name for name, (said, expected) in found.items() if expected not in said)
+    yield from (str(pair) for *pair, expected in DOMINATED if v.dominating(*pair) is not expected)
+
+
+def test_a_case_fails_for_every_changed_bound_of_the_comparison():
+    assert not [*advice_failures(advice_module)]
+    alive = []
+    for at, change, tree in mutants(inspect.getsource(advice_module)):
+        try:
+            found = any(True for _ in advice_failures(loaded(tree)))
+        except Exception:  # a copy that fails is found as well
+            found = True
+        if not found:
+            alive.append(f"line {at}: {change}")
+    assert not alive, "\n".join(alive)

@@ -36,7 +36,7 @@ def _first(stated: Promise[Any], release: Release) -> int | None:
 
 FAMILY = Family(
     name="guarantee",
-    about="Whether a release meets the guarantee of its method; always measured",
+    about="Whether a release meets its guarantee; always measured",
     figures=(
         FigureTitle(
             "guarantee_violations", "guarantee violations", "0: the release meets its guarantee; 1: it does not",

@@ -62,7 +62,7 @@ FAMILY = Family(
     about="People whom ids or the row order re-identify; always measured",
     figures=(
         FigureTitle(
-            "distinct_rows", "different rows", "rows that show different items; with 1 the release hides everything",
+            "distinct_rows", "different rows", "rows that differ; 1: everything is hidden",
             count=True, column=False, published=True,
         ),
         FigureTitle(

@@ -6,6 +6,7 @@ is better in one of these. A release whose rows are all the same says nothing ab
 No release is recommended for publication.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from decloak.report.card import ROWS, Cell, ExposureCard
@@ -72,7 +73,7 @@ def _compared(cards: Sequence[ExposureCard]) -> Iterable[str]:
 def _alike(cards: Sequence[ExposureCard]) -> Iterable[str]:
     """Say of releases that do not differ how many people all of them expose, and what they cost."""
     singled = [card.worst("singled_out_2") for card in cards]
-    people = cards[0].people
+    (people,) = {card.people for card in cards}
     yield "The releases do not differ measurably in the people they expose."
     if any(card.cells["singled_out_2"].worst is None for card in cards):
         yield "How many people 2 known items single out was not measured for all of them."
@@ -88,7 +89,7 @@ def _for_the_best(
     cards: Sequence[ExposureCard], winners: Sequence[ExposureCard], figures: Sequence[str]
 ) -> Iterable[str]:
     """Say how many people the best releases expose, beside the others, and what the cheapest of them costs."""
-    best = min(winners, key=lambda card: card.hidden or 0.0)
+    best = min(winners, key=lambda card: math.inf if card.hidden is None else card.hidden)
     others = [card for card in cards if card not in winners]
     names = listed([card.name for card in winners])
     if len(winners) > FEW:
@@ -134,7 +135,8 @@ def _for_several(cards: Sequence[ExposureCard], fewest: Mapping[str, Sequence[Ex
         best = min(group, key=lambda card, figure=figure: card.worst(figure))  # type: ignore[misc]
         leaders.append(_against(best, [card for card in cards if card is not best], figure))
     yield "No release exposes the fewest people in every figure: the choice depends on the risk that matters most."
-    yield f"Of {cards[0].people:,} people: {'; '.join(leaders)}."
+    (people,) = {card.people for card in cards}
+    yield f"Of {people:,} people: {'; '.join(leaders)}."
     yield from _costs(cards)
 
 
@@ -157,7 +159,7 @@ def dominating(card: ExposureCard, other: ExposureCard) -> bool:
 
 def _dominated(cards: Sequence[ExposureCard]) -> Iterable[str]:
     for other in cards:
-        better = [card.name for card in cards if card is not other and dominating(card, other)]
+        better = [card.name for card in cards if dominating(card, other)]
         if better:
             yield f"{other.name} is dominated by {better[0]}, which is better in exposure or cost and worse in nothing."
 
@@ -188,8 +190,10 @@ def _both(card: ExposureCard, other: ExposureCard, figure: str) -> bool:
 
 def _apart(fewer: Cell, more: Cell) -> bool:
     """Say whether one release exposes fewer people than another, beyond their intervals and by more than LEAST."""
-    if fewer.worst is None or more.worst is None or fewer.worst.mean is None or more.worst.mean is None:
-        return False
+    assert fewer.worst is not None
+    assert more.worst is not None
+    assert fewer.worst.mean is not None
+    assert more.worst.mean is not None
     highest = fewer.worst.mean if fewer.worst.high is None else fewer.worst.high
     lowest = more.worst.mean if more.worst.low is None else more.worst.low
     return highest < lowest and more.worst.mean - fewer.worst.mean > LEAST * fewer.of

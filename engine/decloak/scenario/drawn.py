@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from decloak.anonymisers.method import Method
 from decloak.anonymisers.registry import AnyMethod
 from decloak.errors import DecloakError
 from decloak.scenario.document import Document
@@ -26,10 +28,15 @@ def draws(config: Mapping[str, Any]) -> bool:
     if held_out or attacker.get("model") in DRAWING:
         return True
     try:
-        method = TypeAdapter(AnyMethod | None).validate_json(json.dumps(config.get("anonymise")))
+        method = _methods().validate_json(json.dumps(config.get("anonymise")))
     except (ValidationError, DecloakError):  # of an older version: nobody is advised to repeat it
         return False
     return method is not None and method.random
+
+
+@cache
+def _methods() -> TypeAdapter[Method | None]:
+    return TypeAdapter(AnyMethod | None)
 
 
 def same_repetitions(document: Document) -> Iterable[str]:
