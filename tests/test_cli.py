@@ -824,3 +824,25 @@ def test_without_any_word_the_help_is_printed_as_it_is(call):
     assert said.code in (0, 2)  # by the version of click
     assert (said.out + said.err).startswith("Usage: decloak ")
     assert "decloak: " not in said.out + said.err
+
+
+WHICH = {
+    "publish": ("out.txt",), "explain": (), "show": (), "report": ("-o", "page.html"), "compare": ("1",),
+    "plot": ("--x", "attacker.context", "--y", "precision", "--by", "attack", "-o", "plot.svg"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", WHICH)
+def test_a_run_that_is_not_named_by_its_number_is_told_on_stderr(call, example, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    scenario = example / "scenario.yaml"
+    for vary in ("repeat.times=1", "vary={attacker.context: [1, 2]}"):
+        assert call("run", scenario, "--set", vary, "--store", "s.db").code == 0
+    told = "last is run 3: the worked example (attacker.context=2)\n"
+    done = call(command, "last", *WHICH[command], "--store", "s.db")
+    assert done.code == 0, done
+    assert told in done.err
+    assert told not in done.out
+    for file in ("out.txt", "out.txt.manifest.json", "page.html", "plot.svg"):
+        (tmp_path / file).unlink(missing_ok=True)
+    assert "3 is run" not in call(command, "3", *WHICH[command], "--store", "s.db").err

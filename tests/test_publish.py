@@ -101,7 +101,7 @@ def held(number: int = 1):
 @pytest.mark.parametrize(("method", "file"), EVERY)
 def test_no_byte_that_is_handed_out_tells_of_anybody(folder, call, method, file):
     ran(method)
-    assert call("publish", "last", file) == (0, f"wrote {file} and {file}.manifest.json\n", "")
+    assert call("publish", "1", file) == (0, f"wrote {file} and {file}.manifest.json\n", "")
     names = {path.name for path in folder.iterdir()}
     assert names == {"krumhorn.txt", "s.yaml", "store.db", file, f"{file}.manifest.json"}
     with closing(connect_readonly("store.db")) as connection:
@@ -158,7 +158,7 @@ def test_ids_of_the_originals_leave_only_when_asked_for_and_are_told(folder, cal
     with closing(connect_readonly("store.db")) as connection:
         ids = original_ids(connection, 1)
     for file in READERS:
-        said = call("publish", "last", file, "--original-ids")
+        said = call("publish", "1", file, "--original-ids")
         assert said.code == 0
         assert "note: the original ids are in the file" in said.err
         manifest = json.loads(Path(f"{file}.manifest.json").read_text())
@@ -178,7 +178,7 @@ def rows_of(release):
 
 def test_who_publishes_as_recorded_is_told_what_that_gives_away(folder, call):
     ran("sets", ", order: recorded")
-    said = call("publish", "last", "out.txt")
+    said = call("publish", "1", "out.txt")
     assert said.code == 0
     assert "note: the release keeps the order of the records" in said.err
     manifest = json.loads(Path("out.txt.manifest.json").read_text())

@@ -5,15 +5,20 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from decloak.data.formats.lines import place
+from decloak.errors import shown
 from decloak.report.terminal import say
 
+if TYPE_CHECKING:
+    import sqlite3
+
 __all__ = [
-    "EXIT_EXPECTATION", "EXIT_INPUT", "form_option", "listed_choices", "progress_bar", "rows_option", "send_option",
-    "store_option", "told_of_originals",
+    "EXIT_EXPECTATION", "EXIT_INPUT", "form_option", "listed_choices", "progress_bar", "rows_option",
+    "send_option", "store_option", "tell_runs", "told_of_originals",
 ]  # fmt: skip
 
 EXIT_INPUT = 2
@@ -84,6 +89,16 @@ def listed_choices(names: Iterable[str]) -> str:
     """
     *rest, last = names
     return f"{', '.join(rest)} or {last}"
+
+
+def tell_runs(connection: "sqlite3.Connection", *names: str) -> None:
+    """Tell on stderr which runs these are that are not named by their numbers, such as last; once all is done."""
+    from decloak.store.results import find_run, run_title
+
+    for name in names:
+        number = find_run(connection, name)
+        if name != str(number):
+            say(f"{shown(name)[1:-1]} is run {number}: {shown(run_title(connection, number), 300)[1:-1]}", err=True)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from decloak.commands.options import store_option
+from decloak.commands.options import store_option, tell_runs
 from decloak.data.formats.lines import place
 from decloak.data.formats.writing import check_new
 from decloak.errors import DecloakError
@@ -52,6 +52,8 @@ def publish_command(run: str, file: Path, original_ids: bool, text: bool, cut: P
         release = results.find_release(connection, run)
         handed_out = hand_out(connection, release, file, Publishing(original_ids, text, cut))
         of_several = _one_of_several(connection, run)
+        if not run.startswith("release:"):
+            tell_runs(connection, run)
     for warning in (*handed_out.warnings, *of_several):
         say(f"note: {warning}", err=True)
     first, *others = map(place, handed_out.files)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from decloak.commands.options import store_option
+from decloak.commands.options import store_option, tell_runs
 from decloak.report.terminal import say
 
 __all__ = ["report_command"]
@@ -37,6 +37,7 @@ def report_command(
         file = output or Path(f"{_slug(chosen[0].scenario)}-run-{chosen[-1].run}.html")
         check_new(file)
         page = page_of(connection, store, chosen, evidence=with_evidence, originals=with_originals)
+        tell_runs(connection, *(runs or ("last",)))
     write_text(rendered(page), file, private=with_originals)
     say(f"wrote {file}")
 

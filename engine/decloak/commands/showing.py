@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from decloak.commands.options import form_option, store_option
+from decloak.commands.options import form_option, store_option, tell_runs
 from decloak.errors import DecloakError, shown
 from decloak.measure.registry import families_in_words, figure_titles
 from decloak.report.table import as_count, emit
@@ -42,6 +42,7 @@ def show_command(run: str, tables: bool, store: Path, form: str) -> None:
         rows, notes = results.run_figures(connection, number, tables=tables), results.notes_of(connection, number)
         if not rows:
             raise DecloakError("the run has no such measures", hint="run its scenario with measure: [recovery]")
+        tell_runs(connection, run)
     if form == "table" and not tables:
         _print_grouped(store, number, knows)
     else:

@@ -27,6 +27,7 @@ __all__ = [
     "records_of",
     "release_of",
     "run_figures",
+    "run_title",
     "runs",
     "sureness_of",
     "won_back",
@@ -93,6 +94,14 @@ def find_run(connection: sqlite3.Connection, text: str) -> int:
         hint = nearest(text, names) or "`decloak runs` lists the runs"
         raise DecloakError(f"no run {shown(text)}", hint=hint)
     return int(row[0])
+
+
+def run_title(connection: sqlite3.Connection, run: int) -> str:
+    """The scenario of a run, its variant, and its repetition where it is not the first."""
+    scenario, variant, repetition = connection.execute(
+        "select scenario, variant, repetition from run where id = ?", (run,)
+    ).fetchone()
+    return f"{scenario} ({variant}{f' #{repetition}' if repetition > 1 else ''})"
 
 
 def find_release(connection: sqlite3.Connection, text: str) -> int:
