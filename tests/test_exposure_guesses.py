@@ -244,8 +244,12 @@ def test_records_of_a_file_are_the_control_and_those_in_the_data_are_counted(ran
     assert f"the control is 60 people; {alike} records of the control equal one of the data" in note
     assert pooled_figures(connection, done.variants[0].run)["exposed_1_original", attack].whole == 64
     first = done.variants[0].measures["inferred_2_control", attack]
-    (tmp_path / "others.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in others[:30]))
-    again, _ = ran(method, attack, "{control: {file: others.jsonl, format: jsonl}}")
+    assert ("membership_auc", attack) in done.variants[0].measures
+    (tmp_path / "others.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in others[:29]))
+    again, connection = ran(method, attack, "{control: {file: others.jsonl, format: jsonl}}")
+    (note,) = [note for note in notes_of(connection, again.variants[0].run) if "control" in note]
+    assert note.endswith("membership is not measured: that needs a control of 30 people or more")
+    assert ("membership_auc", attack) not in again.variants[0].measures
     assert again.variants[0].measures["inferred_2_control", attack] != first
 
 

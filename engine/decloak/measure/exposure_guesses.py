@@ -52,6 +52,7 @@ CONTROL = "the control is {:,} people{}"
 HELD_OUT = ", held out of the release"
 ALSO_HERE = "{:,} records of the control equal one of the data: the inference advantage may be too small"
 NO_CONTROL = "no control is named, so there is no inference advantage; add {{exposure: {{control: {}}}}} to measure"
+TOO_FEW = "membership is not measured: that needs a control of {} people or more"
 ADVANTAGE = Bounds(None, 1.0)
 
 
@@ -173,6 +174,8 @@ class _LookedUp:
             notes.append(CONTROL.format(self.others.records.shape[0], HELD_OUT if self.held_out else ""))
             if not self.held_out and (alike := _alike(self.people.records, self.others.records)):
                 notes.append(ALSO_HERE.format(alike))
+            if self.others.records.shape[0] < FEWEST_CONTROLS:
+                notes.append(TOO_FEW.format(FEWEST_CONTROLS))
         return "; ".join(notes)
 
     def _number(self, published: Published) -> Ints:
