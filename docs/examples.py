@@ -8,6 +8,7 @@ when a file is not what this would write.
 A figure in the prose of the README is followed by a comment that says which figure it is: 120<!-- struck of rba -->.
 """
 
+import doctest
 import html
 import io
 import math
@@ -68,6 +69,8 @@ def rewritten(page: Path) -> str:
 def _printed(block: re.Match[str]) -> str:
     if block["file"]:
         Path(block["file"]).write_text(block["text"], encoding="utf-8")
+    if block["kind"] == "python":  # it may write a file that a later command reads
+        doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(block["text"], {}, "page", None, None))
     if block["kind"] != "console":
         return block[0]
     commands = [part.splitlines()[0] for part in re.split(r"^\$ ", block["text"], flags=re.MULTILINE)[1:]]

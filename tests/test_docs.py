@@ -77,7 +77,9 @@ def test_a_changed_figure_and_a_changed_line_of_the_readme_are_written_anew(tmp_
 def test_a_page_is_written_with_what_its_commands_print(tmp_path, monkeypatch):
     page = tmp_path / "page.md"
     page.write_text(
-        "<!-- file: a.csv -->\n```text\na,b\n```\n\n```console\n$ decloak --version\nold\n$ decloak nix\n```\n"
+        "<!-- file: a.csv -->\n```text\na,b\n```\n\n"
+        "```python\n>>> from pathlib import Path\n>>> _ = Path('b.csv').write_text('b')\n```\n"
+        "```console\n$ decloak --version\nold\n$ decloak nix\n```\n"
         "```console\nmake demo\n```\n"
     )
     monkeypatch.chdir(tmp_path)
@@ -86,6 +88,7 @@ def test_a_page_is_written_with_what_its_commands_print(tmp_path, monkeypatch):
     assert "old" not in written
     assert written.endswith("```console\nmake demo\n```\n")
     assert (tmp_path / "a.csv").read_text() == "a,b\n"
+    assert (tmp_path / "b.csv").read_text() == "b"
 
 
 @pytest.mark.slow
