@@ -299,3 +299,8 @@ def test_who_waits_for_loops_to_be_compiled_is_told_and_it_is_none_of_what_an_at
         lines.stage(stage)
     line = "attack: compiling loops, once for all runs to come; it takes a quarter of a minute or so\n"
     assert capsys.readouterr().err == line
+
+
+def test_a_negative_control_is_not_the_best_attack():
+    assert result_line(RIGHT, {"rba": "control", "mda": "language"}) == "mda right 90.0% of 10, by chance 50.0%"
+    assert result_line(RIGHT, {"rba": "control", "mda": "control"}) is None

@@ -31,12 +31,21 @@ RIGHT = ("precision", "accuracy")
 Clock = Callable[[], float]
 
 
-def result_line(figures: Mapping[tuple[str, str], PooledFigure]) -> str | None:
-    """The attack with the most right beyond chance, None where none is compared with it."""
+def result_line(figures: Mapping[tuple[str, str], PooledFigure], knows: Mapping[str, str] | None = None) -> str | None:
+    """The attack with the most right beyond chance, None where none is compared with it.
+
+    `knows` is the knowledge level of each attack; a negative control is no attack.
+    """
+    controls = {attack for attack, level in (knows or {}).items() if level == "control"}
     leads = []
     for (measure, attack), right in figures.items():
         chance = figures.get(("chance", attack))
-        if measure in RIGHT and chance is not None and None not in (right.value, right.whole, chance.value):
+        if (
+            attack not in controls
+            and measure in RIGHT
+            and chance is not None
+            and None not in (right.value, right.whole, chance.value)
+        ):
             beyond = (right.value - chance.value) * right.whole  # type: ignore[operator]
             leads.append((beyond, attack, right, chance))
     if not leads:
@@ -68,7 +77,7 @@ class ProgressLines(Progress):
     def done(self, variant: str, number: int, of: int, ran: RunVariant) -> None:
         if of == 1 or not ran.fresh:
             return
-        result = result_line(ran.figures)
+        result = result_line(ran.figures, ran.knows)
         title = shown(variant, 80)[1:-1]
         self._waiting.append(f"{number} of {of} done: {title}{f': {result}' if result else ''}")
         if self._clock() - self._begun >= SOON:
@@ -137,7 +146,7 @@ class Screen(Progress):
         self._at_work.pop(number, None)
         self._done += 1
         self._fresh += ran.fresh
-        result = result_line(ran.figures)
+        result = result_line(ran.figures, ran.knows)
         if result is not None:
             self._last = f"{shown(variant, 80)[1:-1]}: {result}"
         self.tick()

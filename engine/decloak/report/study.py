@@ -159,7 +159,10 @@ class Study:
 
     def panel(self, run: StudyRun, attack: str, by: Sequence[str]) -> tuple[str, ...]:
         """What an attack and the settings of a run are called in the title of a panel, of those that `by` names."""
-        return tuple(_named(key, self.named(run, attack, key)) for key in by)
+        names = [_named(key, self.named(run, attack, key)) for key in by]
+        if ATTACK in by and self.knows.get((run.run, attack)) == "control":
+            names[list(by).index(ATTACK)] += " (negative control)"
+        return tuple(names)
 
     def named(self, run: StudyRun, attack: str, key: str) -> Any:
         """Where a figure of a run lies on an axis: a number, or what a value is called among the others."""

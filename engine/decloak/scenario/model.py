@@ -1,11 +1,13 @@
 """What a scenario says, each key interpreted, and what its parts say against each other."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from contextlib import suppress
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, ValidationInfo, model_validator
 
 from decloak.anonymisers.registry import AnyMethod
+from decloak.data.formats.folder import Folder
 from decloak.data.ordering import Order
 from decloak.errors import DecloakError, nearest, shown
 from decloak.measure.registry import by_name, figure_titles, fitting, usual
@@ -25,7 +27,7 @@ from decloak.scenario.parts import Attack, MeasureEntry, Repeat, family_of, miss
 from decloak.scenario.plots import Plots
 from decloak.scenario.sweep import compact
 from decloak.yaml.part import Found, Part, checked_by
-from decloak.yaml.source import Loc, Mistakes
+from decloak.yaml.source import Loc, Mistakes, read_source
 
 __all__ = ["DEEPEST", "Scenario", "Varying", "scenario_schema"]
 
@@ -116,6 +118,22 @@ class Scenario(Varying):
     """What must hold for the run to succeed: precision(rba) < 0.5, struck(rba) == 0, exposed_3 <= 1%. A figure of
     exposure needs no attack: it is that of the attack by which it is the largest. A percentage of a count is of what it
     is counted of. What the bounds of a figure decide is an error; what cannot be judged fails."""
+    _rule_names: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _consistent(self, info: ValidationInfo) -> Self:
+        """Look up what the rules of files are called, by which expectations name them, and check the whole."""
+        folder: Folder | None = (info.context or {}).get("folder")
+        for entry in () if folder is None or self.attack == "all" else self.attack:
+            rule = entry if isinstance(entry, str) else entry.rule
+            if folder is not None and is_path(rule):
+                with suppress(DecloakError, OSError):  # what is wrong with a rule file is said where it is planned
+                    head = read_source(folder.path / rule).value
+                    if isinstance(head, dict) and isinstance(head.get("rule"), str):
+                        self._rule_names[rule] = head["rule"]
+        if mistakes := tuple(self.mistakes()):
+            raise Mistakes(*mistakes)
+        return self
 
     @property
     def attacks(self) -> tuple[Attack, ...]:
@@ -126,7 +144,13 @@ class Scenario(Varying):
         """The attacks of the list with their settings; none as long as nobody has looked which of all can run."""
         if self.attack == "all":
             return ()
-        return tuple(Attack(rule=entry) if isinstance(entry, str) else entry for entry in self.attack)
+        return tuple(map(self._by_rule_name, self.attack))
+
+    def _by_rule_name(self, entry: str | Attack) -> Attack:
+        """An attack of a rule file, named after the rule."""
+        attack = Attack(rule=entry) if isinstance(entry, str) else entry
+        name = None if attack.label else self._rule_names.get(attack.rule)
+        return attack if name is None else attack.model_copy(update={"label": name})
 
     @property
     def audits(self) -> tuple[Attack, ...]:
