@@ -58,7 +58,8 @@ def test_a_family_has_a_title_and_a_line_of_help_for_each_of_its_figures_and_yie
     decloak.run(QUICKSTART, store="s.db")
     Path("sets.yaml").write_text(
         "scenario: x\ndata: {file: original.txt, format: basket}\nattack: [km_violation]\n"
-        "anonymise: {method: cut, k: 2, m: 2, hierarchy: {by: names, fanout: 3}}\nmeasure: [loss, cost, mining]\n"
+        "anonymise: {method: cut, k: 2, m: 2, hierarchy: {by: names, fanout: 3}}\n"
+        "measure: [{loss: {optimum: true}}, cost, mining]\n"
     )
     decloak.run("sets.yaml", store="s.db")
     decloak.run("sets.yaml", store="s.db", overrides=["anonymise.method=aa"])
@@ -149,7 +150,8 @@ def test_breaches_are_measured_of_a_rule_of_ones_own_where_it_finds_cover_proble
         values = decloak.run("s.yaml", store="s.db").variants[0].measures
         assert values["breach", "own"] == values["breach", "cover"] > 0
     else:
-        with pytest.raises(DecloakError, match="in own is no cover problem of the release"):
+        said = "has '-1', the number of no item" if "-1" in columns else "in own is no cover problem of the release"
+        with pytest.raises(DecloakError, match=said):
             decloak.run("s.yaml", store="s.db")
 
 
