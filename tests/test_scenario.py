@@ -228,7 +228,8 @@ def test_the_formats_are_those_that_can_be_read() -> None:
         (["measure: [recover]"],
          ("s.yaml:7:11: expected 'exposure', 'recovery', 'loss', 'cost', 'mining', 'accuracy', 'certain', "
           "'breakage', 'breach', 'time', 'coverage' or 'utility', "
-          "a mapping with exposure, a mapping with loss, a mapping with mining, a mapping with breach, a mapping with coverage, "
+          "a mapping with exposure, a mapping with loss, a mapping with mining, a mapping with breach, "
+          "a mapping with coverage, "
           "a mapping with utility, or a mapping with wmd, "
           "found 'recover'; "
           "did you mean 'recovery'?")),

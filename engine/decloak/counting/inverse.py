@@ -23,6 +23,9 @@ MOST_PLACEMENTS = 2_000_000
 FEW_PLACEMENTS = 1_000
 """Placements up to which a cluster is small enough to be gone through beside every check."""
 
+FEW_ITEMSETS = 5_000_000
+"""The same of the itemsets of all rows of all placements, at most."""
+
 Rows = tuple[frozenset[str], ...]
 Parts = Mapping[int, frozenset[str]]
 """What a chunk puts on each of some rows."""
@@ -123,7 +126,12 @@ def enumerated(release: Disassociated) -> list[ReleaseFault]:
     joined = {number for joint in release.joints for number in joint.clusters}
     violations = []
     for number, cluster in enumerate(release.clusters):
-        if number in joined or prod(map(_ways, _of_cluster(cluster, range(cluster.size)))) > FEW_PLACEMENTS:
+        placements = prod(map(_ways, _of_cluster(cluster, range(cluster.size))))
+        if number in joined or placements > FEW_PLACEMENTS:
+            continue
+        most = len(cluster.items)  # items that a row may have
+        itemsets = sum(comb(most, size) for size in range(1, min(release.m, most) + 1))
+        if placements * cluster.size * itemsets > FEW_ITEMSETS:
             continue
         for itemset, support in guarantee_by_enumeration(cluster, k=release.k, m=release.m):
             message = f"in nothing that cluster {number} may have been do k records hold {', '.join(itemset)}"
