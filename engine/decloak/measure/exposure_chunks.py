@@ -61,7 +61,7 @@ def _people(held: HeldChunks) -> "_People | None":
 
 @dataclass(frozen=True, eq=False)
 class _People:
-    """Whom a release is of, as somebody sees it who knows a few of their items."""
+    """The people of a release, for an attacker who knows a few of their items."""
 
     rows: TrueRows
     _baselines: dict[str, tuple[list[float], float]] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class _People:
 
     @cached_property
     def _asked(self) -> Ints:
-        """The rows of the people asked for."""
+        """Return the rows of the people counted."""
         return asked(np.bincount(self.rows.held // self.rows.items, minlength=self.rows.rows), self.rows.rows)
 
     @cached_property
@@ -129,7 +129,7 @@ class _People:
 
     @cached_property
     def raw(self) -> tuple[list[float], int]:
-        """How many are singled out of the raw data, and of how many two items imply a third there."""
+        """Return how many people the original data single out, and for how many two items imply a third."""
         held = self._holders(self.rows.held)
         row, item = np.divmod(self.rows.held, self.rows.items)
         start = np.searchsorted(row, np.arange(self.rows.rows + 1))
@@ -139,7 +139,7 @@ class _People:
 
     @cached_property
     def singled_before(self) -> list[float]:
-        """How many are singled out as published, by 1, 2 and 3 items."""
+        """Return how many people the release singles out with up to 1, 2 and 3 items."""
         return self._singled(possible(self.rows))
 
     def _singled(self, entries: Ints) -> list[float]:
@@ -168,14 +168,14 @@ class _People:
 
     @cached_property
     def _shown(self) -> Ints:
-        """How many items the anchor shows, of each person."""
+        """Return how many items the anchor shows of each person."""
         ours = self._asked[self._all_known // self.rows.items] * self.rows.items + self._all_known % self.rows.items
         shown = among(ours, np.sort(self.rows.shown))
         return np.bincount(self._all_known[shown] // self.rows.items, minlength=len(self._asked))
 
     @cached_property
     def _held(self) -> Ints:
-        """How many items each person has."""
+        """Return how many items each person has."""
         return np.bincount(self._all_known // self.rows.items, minlength=len(self._asked))
 
     def _guessed(self, given: Candidates | None = None) -> float:
@@ -192,7 +192,7 @@ class _People:
 
     @cached_property
     def implied(self) -> int:
-        """Of how many two items imply a third."""
+        """Return for how many people two items imply a third."""
         names, cluster = self.rows.names, self.rows.cluster
         person, item = np.divmod(self._known, self.rows.items)
         own = np.split(item, np.searchsorted(person, np.arange(1, len(self._asked))))
@@ -204,5 +204,5 @@ class _People:
 
     @cached_property
     def hidden(self) -> float | None:
-        """Of what people's records hold, the share that their anchors do not show; None where they hold nothing."""
+        """Return the share of item occurrences that anchors do not show; None without any item."""
         return 1 - float(self._shown.sum() / self._held.sum()) if self._held.any() else None

@@ -1,7 +1,7 @@
-"""The risk card of a release whose transactions show generalised items: who is singled out, what is inferred.
+"""Exposure of the records of a release that shows generalised items: who is singled out, what is inferred and implied.
 
-People are rows of the release, items have numbers. An item of a row is the number `row * items + item`, one of a person
-that is asked for likewise.
+People are rows of the release, and items have numbers. The item `item` of the row `row` is the number
+`row * items + item`; an item of a person is numbered in the same way.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ __all__ = ["exposure_of_sets"]
 
 
 def exposure_of_sets(held: HeldSets, attacked: AttackedRelease[Any]) -> RecordExposure:
-    """What a release tells, and after an attack on it."""
+    """Measure a release, and an attack on it."""
     people = held.kept(_People.of)
     done = strikes_of(held, attacked)
     if done is None:
@@ -87,11 +87,6 @@ class _Hidden:
     share: float | None
 
     @cached_property
-    def people(self) -> int:
-        """Of how many anything is there to be guessed."""
-        return int((self._held > 0).sum())
-
-    @cached_property
     def _meant(self) -> Ints:
         return np.bincount(self.thing[self.meant], minlength=len(self.person))
 
@@ -102,7 +97,7 @@ class _Hidden:
         return held
 
     def guessed(self, struck: StruckCells | None = None) -> float:
-        """Of how many people a guess at an item is right, when so much was struck."""
+        """Return how many people have an item known, or guessed rightly at once, after an attack."""
         left = np.ones(len(self.cell), np.bool_)
         if struck is not None:
             left = ~among(self.cell, struck.rows * self.items + struck.items)
@@ -117,7 +112,7 @@ class _Hidden:
 
 @dataclass(frozen=True, eq=False)
 class _People:
-    """Whom a release is of, as somebody sees it who knows a few of their items.
+    """The people of a release, for an attacker who knows a few of their items.
 
     `place` is the number of an item among those that can be known, -1 of others.
     """
@@ -132,7 +127,7 @@ class _People:
 
     @classmethod
     def of(cls, held: HeldSets) -> "_People":
-        """Without the originals somebody knows what a record shows for certain."""
+        """Arrange a release; without the originals, the items that a record shows are known."""
         rows = held.published.rows.compact
         true = None if held.behind is None else held.behind.rows.compact
         elements = Elements(rows.names, () if true is None else true.names)
@@ -165,23 +160,23 @@ class _People:
         return cls(elements, place, search, classes, raw, told, hidden)
 
     def struck(self, tables: Sequence[TrueTable], masks: Sequence[Mask]) -> StruckCells:
-        """What was struck of tables."""
+        """Return the members of tables that an attack eliminated."""
         return struck_cells(self.elements.number, tables, masks)
 
     def singled(self, struck: StruckCells) -> list[float]:
-        """How many are singled out by 1, 2 and 3 items, when so much was struck."""
+        """Return how many people are singled out with up to 1, 2 and 3 items after an attack."""
         place = self.place[struck.items]
         left = self.search.may.without(place[place >= 0], struck.rows[place >= 0])
         return Search(left, self.search.crowd).singled_out(self.classes)
 
     @cached_property
     def singled_before(self) -> list[float]:
-        """The same as published."""
+        """Return how many people the release singles out with up to 1, 2 and 3 items."""
         return self.search.singled_out(self.classes)
 
 
 class _Raw(NamedTuple):
-    """Whom the raw data tell of."""
+    """Exposure in the original data."""
 
     singled: list[float]
     implied: int
