@@ -68,13 +68,13 @@ def _fingerprint(modules: frozenset[str], unfollowed: frozenset[str]) -> str:
 
 def closure(sources: Sources, modules: Iterable[str], unfollowed: Collection[str] = ()) -> set[str]:
     """The modules that some modules import, directly or not, and these themselves."""
-    found, waiting = set[str](), list(modules)
+    found, waiting, below = set[str](), list(modules), tuple(f"{each}." for each in unfollowed)
     while waiting:
         name = waiting.pop()
         if name in found or name not in sources:
             continue
         found.add(name)
-        if name not in unfollowed and not any(name.startswith(f"{each}.") for each in unfollowed):
+        if name not in unfollowed and not name.startswith(below):
             waiting += sources[name].imports
     return found
 
