@@ -127,7 +127,7 @@ def test_alphabetical_baskets_give_a_third_of_their_brackets_away_by_place(tmp_p
     assert found["precision"] > 0.98 > found["chance"] + 0.2
     assert "items stand in the order of the alphabet" in notes(run)
     assert "have one member left, and on average 1.8 of 4.0 are left" in notes(run)
-    assert "finds each of 1,500 people, where by chance it is one" in notes(run)
+    assert "re-identifies all 1,500 people (1 expected at random)" in notes(run)
 
 
 ALONE = "scenario: s\ndata: {published: published.txt}\nattack: [{rule: km_violation, k: 2, m: 1}]\n"
@@ -168,7 +168,7 @@ def test_the_attack_on_what_is_made_in_the_order_of_the_records_is_run_unasked(t
     )
     run = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
     assert figures(run)["precision"] > 0.98
-    assert "finds each of 400 people" in notes(run)
+    assert "re-identifies all 400 people" in notes(run)
 
 
 def test_where_items_stand_in_no_order_there_is_no_row_and_it_is_said(tmp_path):
@@ -178,7 +178,7 @@ def test_where_items_stand_in_no_order_there_is_no_row_and_it_is_said(tmp_path):
     run = audited(tmp_path, data, release)
     assert figures(run) == {}
     assert "items stand in no order that is looked for" in notes(run)
-    assert "finds each of 400 people, where by chance it is one" in notes(run)
+    assert "re-identifies all 400 people (1 expected at random)" in notes(run)
 
 
 def test_line_by_line_what_is_known_beside_the_release_tells_what_is_meant(tmp_path):
@@ -225,7 +225,7 @@ def test_a_strike_by_place_is_explained_by_transaction_and_item(tmp_path, call):
 
 
 def test_ids_that_are_more_than_numbers_of_lines_are_told(tmp_path):
-    for ids, expected in (("3,5,9,12", "grow from each to the next"), ("9,3,12,5", "who knows them elsewhere")):
+    for ids, expected in (("3,5,9,12", "grow from row to row"), ("9,3,12,5", "re-identifies that person")):
         rows = [f"{label}, (a, b), c" for label in ids.split(",")]
         (tmp_path / "p.txt").write_text("\n".join(rows) + "\n")
         (tmp_path / "s.yaml").write_text("scenario: s\ndata: {published: {file: p.txt, ids: true}}\nattack: [order]\n")

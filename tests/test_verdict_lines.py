@@ -4,6 +4,7 @@ import html
 import inspect
 import json
 import re
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,11 @@ from decloak.report import advice as advice_module
 from decloak.report.advice import advice, dominating
 from decloak.report.card import NOBODY, ROWS, Cell, ExposureCard
 from decloak.report.knowledge import attacker_phrase
+from decloak.report.study import Study
+from decloak.report.verdict_figures import at_place, judged_variants
 from decloak.report.verdict_lines import LIMITS
+from decloak.store.opening import connect_readonly
+from decloak.store.studies import read_runs
 from mutants import loaded, mutants
 
 QUICKSTART = Path(__file__).parents[1] / "scenarios" / "quickstart.yaml"
@@ -186,7 +191,7 @@ def card(name, singled, inferred=50.0, implied=10.0, hidden=0.3, of=800, **more)
 def test_a_release_that_hides_everything_is_never_preferred(tmp_path, call):
     """2,000 lines of `*` were preferred."""
     said = advice([card("star", 0, 0, 0, hidden=1.0, uniform=True), card("coat", 300), card("chunks", 12)])
-    assert said.startswith("star hides everything: all its rows are the same")
+    assert said.startswith("star hides everything: a label stands for a quarter of all items")
     assert "Of these releases, chunks exposes the fewest people." in said
     assert "star" not in said.partition(". ")[2]
     text = f"scenario: s\ndata: {{generate: clinic, transactions: 60, seed: 7}}\n{RELATE}"
@@ -195,7 +200,7 @@ def test_a_release_that_hides_everything_is_never_preferred(tmp_path, call):
     )
     (tmp_path / "s.yaml").write_text(f"{text}{methods}attack: [ra]\n")
     out = " ".join(call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").out.split())
-    assert "hides everything: all its rows are the same" in out
+    assert "hides everything: a label stands for a quarter of all items" in out
 
 
 def test_releases_that_all_expose_most_people_need_another_method():
@@ -359,7 +364,7 @@ def advice_failures(v):
             str("do not differ" in v.advice([card("star", 0, uniform=True), card("b", 1)])),
             "False",
         ),
-        "star": (v.advice([card("star", 0, uniform=True), card("b", 1)]), "star hides everything: all its rows are"),
+        "star": (v.advice([card("star", 0, uniform=True), card("b", 1)]), "star hides everything: a label"),
         "people not measured of one": (v.advice([card("a", 1), lacking]), "was not measured for all of them"),
         "a figure that one lacks": (str("imply" in v.advice([card("a", 300), unknown])), "False"),
         "a row in which several are best": (
@@ -401,3 +406,26 @@ def test_a_case_fails_for_every_changed_bound_of_the_comparison():
         if not found:
             alive.append(f"line {at}: {change}")
     assert not alive, "\n".join(alive)
+
+
+def test_probabilities_are_corrected_for_every_attack_in_every_variant(tmp_path):
+    vary = "vary: {anonymise.k: [2, 5]}\n"
+    (tmp_path / "s.yaml").write_text(f"scenario: s\n{DATA}{RELATE}{COAT}{vary}attack: [ra, tba, rba]\n")
+    done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+    with closing(connect_readonly(done.store)) as connection:
+        judged = judged_variants(connection, Study.of(connection, read_runs(connection)))
+    assert [one.figures.comparisons for one in judged] == [4, 4], "ra is the baseline"
+    for one, run in zip(judged, done.variants, strict=True):
+        for recovery in one.figures.recoveries:
+            assert recovery.p == (run.figures["p_random", recovery.attack].value,)
+            assert one.settings.leads[recovery.attack].level == 1 - 0.05 / 4
+        worst = max(run.figures["singled_out_2", name].value for name in ("tba", "rba"))
+        assert one.figures.after_attack[2].count == worst
+        assert one.figures.singled_out[2].count == run.figures["singled_out_2_release", "tba"].value
+
+
+@pytest.mark.parametrize(
+    ("places", "records", "expected"), [(3, 24, 0), (4, 24, 4), (3, 3, 3), (2, 3, 0), (0, 24, 0), (None, 24, None)]
+)
+def test_as_few_rows_at_their_places_as_chance_leaves_there_are_nobody(places, records, expected):
+    assert at_place(places, records) == expected

@@ -8,6 +8,7 @@ from decloak.store.origins import read_origins
 
 __all__ = ["FAMILY"]
 
+FEW_ITEMS = 20
 BY_CHANCE = 1.0
 """Rows that a random order leaves at their places, on average, whatever the number of rows."""
 
@@ -21,8 +22,8 @@ def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
     people = len(held.published.transactions)
     if not people:
         return [], None
-    kinds = len(set(filter(None, held.published.transactions)))
-    found: list[Figure] = [(POOLED, "distinct_rows", kinds, kinds, None)]
+    share = _label_share(held)
+    found: list[Figure] = [] if share is None else [(POOLED, "label_share", share, None, None)]
     found += [(POOLED, "identified_by_id", by_id := _by_id(held), by_id, people)]
     by_order = _by_order(held)
     if by_order is not None:
@@ -31,6 +32,15 @@ def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
             (POOLED, "identified_by_order_baseline", BY_CHANCE, BY_CHANCE, people),
         ]
     return found, None
+
+
+def _label_share(held: HeldSets) -> float | None:
+    """Average the share of all items that what rows show stands for; None of few items, where any label is wide."""
+    shown = [
+        {element} if isinstance(element, str) else element for row in held.published.transactions for element in row
+    ]
+    items = len(set().union(*set(map(frozenset, shown))))
+    return sum(map(len, shown)) / len(shown) / items if items >= FEW_ITEMS else None
 
 
 def _by_id(held: HeldSets) -> int:
@@ -62,8 +72,8 @@ FAMILY = Family(
     about="People whom ids or the row order re-identify; always measured",
     figures=(
         FigureTitle(
-            "distinct_rows", "different rows", "rows that differ; 1: everything is hidden",
-            count=True, column=False, published=True,
+            "label_share", "items of a label", "share of all items behind what is shown",
+            column=False, published=True,
         ),
         FigureTitle(
             "identified_by_id", "re-identified by ids", "people whose row carries their id",

@@ -2,7 +2,7 @@
 
 One release exposes fewer people than another only where they differ by more than LEAST of the people and their
 intervals do not overlap. A release is dominated when another exposes no more people in any figure, hides no more, and
-is better in one of these. A release whose rows are all the same says nothing about its people, and is never preferred.
+is better in one of these. A release whose labels stand for a quarter of all items says nothing, and is never preferred.
 No release is recommended for publication.
 """
 
@@ -52,8 +52,9 @@ def _people(card: ExposureCard) -> tuple[float | None, ...]:
 def _uniform(cards: Sequence[ExposureCard], saying: Sequence[ExposureCard]) -> Iterable[str]:
     names = [card.name for card in cards if card not in saying]
     if names:
-        verb, rows = ("hides", "its rows") if len(names) == 1 else ("hide", "their rows")
-        yield f"{listed(names)} {verb} everything: all {rows} are the same, so no other release is compared with it."
+        verb = "hides" if len(names) == 1 else "hide"
+        wide = "a label stands for a quarter of all items or more"
+        yield f"{listed(names)} {verb} everything: {wide}. No other release is compared with it."
 
 
 def _compared(cards: Sequence[ExposureCard]) -> Iterable[str]:

@@ -57,6 +57,8 @@ NOBODY = "no attack had anything to go by"
 UNSURE = "no attack gave probabilities of its findings"
 RELEASE, RANDOM = "release", "random"
 """Sources of the figure after an attack, beside the attack itself."""
+WIDEST = 0.25
+"""The share of all items that a label stands for, on average, from which a release says nothing about its people."""
 QUANTILE = NormalDist().inv_cdf(0.975)
 """Of intervals of 95%."""
 
@@ -101,7 +103,7 @@ class ExposureCard:
     data_sets: int = 1
     """Over how many data sets of a kind its figures are means, one for each."""
     uniform: bool = False
-    """Whether all rows of the release are the same."""
+    """Whether a label of the release stands for so many items that it says nothing about its people."""
     random: bool = False
     """Whether another repetition would draw another release."""
     taken_for_hidden: float | None = None
@@ -202,10 +204,10 @@ def exposure_card(
     configs = [run.config for run in study.runs if run.run in every]
     if any(setting(config, "data.published.marked") is False for config in configs):
         hidden, taken = None, hidden
-    kinds = _published(study, runs, "distinct_rows").mean
+    wide = _published(study, runs, "label_share").mean
     return ExposureCard(
         variant, of, records, cells, hidden, releases, variant,
-        uniform=kinds is not None and kinds <= 1, random=any(map(draws, configs)), taken_for_hidden=taken,
+        uniform=wide is not None and wide >= WIDEST, random=any(map(draws, configs)), taken_for_hidden=taken,
     )  # fmt: skip
 
 

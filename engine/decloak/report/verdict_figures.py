@@ -31,7 +31,7 @@ from decloak.rules.load import parse_rule
 from decloak.store.reading import knows_originals
 from decloak.store.results import attacks_of, pooled_figures, release_of
 
-__all__ = ["Judged", "Settings", "judged_variants", "rungs_not_tried"]
+__all__ = ["Judged", "Settings", "at_place", "judged_variants", "rungs_not_tried"]
 
 KNOWN_ITEMS = (1, 2, 3)
 FEW_AT_PLACE = 4
@@ -132,11 +132,12 @@ class _Reader:
 
     def _figures(self, name: str, runs: Sequence[int]) -> Figures:
         card = self.cards.get(name)
+        records = 0 if card is None else card.records
         chunks = form_of(self.connection, release_of(self.connection, runs[-1])).name == FormName.DISASSOCIATED
         return Figures(
             people=0 if card is None else card.people,
             identifiers=People(self._mean(runs, "identified_by_id").mean),
-            row_order=People(_at_place(self._mean(runs, "identified_by_order").mean, card)),
+            row_order=People(at_place(self._mean(runs, "identified_by_order").mean, records)),
             singled_out={q: self._released(runs, f"singled_out_{q}", card) for q in KNOWN_ITEMS},
             after_attack={q: self._worst(runs, f"singled_out_{q}", card) for q in KNOWN_ITEMS},
             exposed={q: self._looked_up(runs, f"exposed_{q}") for q in KNOWN_ITEMS},
@@ -252,9 +253,8 @@ class _Reader:
                     yield Guarantee(words, rare == 0, m)
 
 
-def _at_place(count: float | None, card: ExposureCard | None) -> float | None:
+def at_place(count: float | None, records: int) -> float | None:
     """Count nobody where as few rows are at their original places as a random order may leave there."""
-    records = 0 if card is None else card.records
     return 0.0 if count is not None and count < min(FEW_AT_PLACE, records) else count
 
 
