@@ -154,7 +154,7 @@ def test_the_attack_on_what_is_made_in_order_is_not_run_unasked_and_tells_nothin
         (tmp_path / "s.yaml").write_text(f"{made}attack: [{attack}]\n")
         run = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
         assert {measure.attack for measure in run.measures} == attacks
-        assert "records are not sorted" not in notes(run)
+        assert "rows are not sorted" not in notes(run)
         assert "order" not in attacks or figures(run)["struck"] is None
         assert ("by position alone" in notes(run)) == ("order" in attacks)
 
