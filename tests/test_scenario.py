@@ -393,6 +393,10 @@ def test_a_figure_that_stands_alone_is_answered_with_an_attack_of_the_scenario(t
     assert loaded(tmp_path, mended).scenario.expectations
 
 
+ALWAYS = ("findings", "identifiers", "exposure", "guarantee", "coverage")
+"""Families that no scenario needs to list."""
+
+
 @pytest.mark.parametrize("figure", sorted({name for names in MEASURES.values() for name in names}))
 def test_a_figure_in_place_of_a_family_is_answered_with_the_families_that_measure_it(
     tmp_path: Path, figure: str
@@ -402,9 +406,8 @@ def test_a_figure_in_place_of_a_family_is_answered_with_the_families_that_measur
         assert "says nothing of set-generalised data" in told(tmp_path, edited(f"measure: [{figure}]", "expect: []"))[0]
         return
     (fault,) = told(tmp_path, edited(f"measure: ['{figure}']"))
-    remedies = dict.fromkeys(
-        (*MEASURES["findings"], *MEASURES["exposure"], *MEASURES["coverage"]), "leave it out, it is measured always"
-    )
+    always = (name for family in ALWAYS for name in MEASURES[family])
+    remedies = dict.fromkeys(always, "leave it out, it is measured always")
     remedies["wmd"] = "write {wmd: {vectors: FILE}}"
     measure = "measures" if len(families) == 1 else "measure"
     assert fault.endswith("; " + remedies.get(figure, f"write {' or '.join(families)}, which {measure} {figure}"))
@@ -434,7 +437,7 @@ def test_every_measure_may_be_expected(tmp_path: Path, family: str, measure: str
         assert (
             loaded(tmp_path, DISASSOCIATED + f"expect: ['{measure}(aba) >= 0']\n").scenario.form.name == "disassociated"
         )
-    elif family in ("findings", "exposure"):
+    elif family in ALWAYS:
         assert loaded(tmp_path, edited(f"expect: ['{measure}(rba) >= 0']")).scenario.expect
     else:
         assert loaded(tmp_path, edited(f"measure: [{family}]", f"expect: ['{measure}(rba) >= 0']")).scenario.expect

@@ -29,7 +29,7 @@ def certain(p: ArrayLike, right: ArrayLike, person: ArrayLike, levels: Iterable[
     """What there is at each level.
 
     >>> certain([0.9, 0.5, 0.4], [True, True, False], [1, 1, 2], [0.5])
-    [Certain(level=0.5, findings=2, right=2, people=1)]
+    [Certain(level=0.5, findings=2, right=2.0, people=1)]
     """
     chances, truly, people = np.asarray(p, float), np.asarray(right, float), np.asarray(person)
     counts = []
@@ -61,8 +61,8 @@ def tenths(p: ArrayLike, right: ArrayLike) -> list[Tenth]:
     """The reliability curve: every tenth of probability that has findings; 1 is of the last.
 
     >>> tenths([0.5, 1.0, 0.5, 0.25], [True, True, False, False])
-    [Tenth(number=2, findings=1, p=0.25, right=0), Tenth(number=5, findings=2, p=1.0, right=1), \
-Tenth(number=9, findings=1, p=1.0, right=1)]
+    [Tenth(number=2, findings=1, p=0.25, right=0.0), Tenth(number=5, findings=2, p=1.0, right=1.0), \
+Tenth(number=9, findings=1, p=1.0, right=1.0)]
     """
     chances, truly = np.asarray(p, float), np.asarray(right, float)
     number = np.minimum((chances * 10).astype(int), 9)
