@@ -7,6 +7,7 @@ import pty
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -199,19 +200,20 @@ def on_a_terminal(*arguments: object) -> tuple[bytes, bytes]:
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
     script = "import sys; from decloak.cli import main; main(sys.argv[1:])"
     command = [sys.executable, "-c", script, *map(str, arguments)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=far, env=environment) as process:
-        os.close(far)
-        told = b""
-        while True:
-            try:
-                part = os.read(home, 1 << 16)
-            except OSError:  # nobody writes any more
-                break
-            told += part
-        out = process.stdout.read()
-    os.close(home)
-    assert process.returncode == 0, told
-    return out, told
+    with tempfile.TemporaryFile() as printed:  # a pipe takes 64 kB, and nobody reads it while the terminal is read
+        with subprocess.Popen(command, stdout=printed, stderr=far, env=environment) as process:
+            os.close(far)
+            told = b""
+            while True:
+                try:
+                    part = os.read(home, 1 << 16)
+                except OSError:  # nobody writes any more
+                    break
+                told += part
+        os.close(home)
+        assert process.returncode == 0, told
+        printed.seek(0)
+        return printed.read(), told
 
 
 def test_a_terminal_sees_how_far_a_run_is_and_standard_output_does_not(tmp_path):
