@@ -25,6 +25,7 @@ from decloak.data.generators.clinic import generate
 from decloak.measure.kernels.true_rows import TrueRows
 from decloak.relate.clusters import company
 from decloak.releases.disassociated import DisassociatedForm
+from decloak.releases.registry import form_of
 from decloak.rules.eliminate.confidence import FEWEST, _before, confident
 from decloak.rules.eliminate.kernel import eliminate
 from decloak.rules.load import Catalogue
@@ -32,6 +33,7 @@ from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.posterior import posterior
 from decloak.store.opening import connect_readonly
 from decloak.store.probabilities import no_probabilities, probabilities
+from decloak.store.strikes import read_strikes
 from test_selftrained import frequent_and_rare, generalised, themed
 
 CATALOGUE = Catalogue()
@@ -193,3 +195,51 @@ def test_tosses_of_a_coin_are_not_said_to_be_certain(tmp_path):
         p = probabilities(connection, tossed)
     assert p is not None
     assert p.max() < 0.9  # chance is .75, and nothing tells one toss from another
+
+
+SELECTED = """\
+scenario: Are strikes as often right as they say?
+data: {generate: clinic, transactions: 800, seed: 3}
+anonymise: {method: sets, size: 3, share: 0.4}
+relate: {measure: ngd, source: clinic-counts}
+attacker: {context: all}
+attack: [selftrained]
+repeat: {times: TIMES, seed: 1}
+"""
+
+
+def learned_strikes(tmp_path, monkeypatch, times):
+    """What `selftrained` strikes: how likely each cell was added, how likely the strike is right, and whether it is."""
+    monkeypatch.setattr("decloak.rules.operators.eliminate.CONTROLS", ())
+    (tmp_path / "s.yaml").write_text(SELECTED.replace("TIMES", str(times)))
+    decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+    cells, said, right = [], [], []
+    with closing(connect_readonly(tmp_path / "s.db")) as connection:
+        for attack, release in connection.execute("select id, release from attack order by id").fetchall():
+            held = form_of(connection, release).hold(connection, release)
+            original = {table.id: table.original for table in held.true_tables(release)}
+            struck = read_strikes(connection, attack)
+            cells += struck.weights.tolist()
+            said += probabilities(connection, attack).tolist()
+            places = zip(struck.tables.tolist(), struck.rows.tolist(), struck.cols.tolist(), strict=True)
+            right += [not original[table][row, col] for table, row, col in places]
+    return np.array(cells), np.array(said), np.array(right)
+
+
+def test_strikes_are_said_to_be_right_as_often_as_what_is_struck_not_as_all_cells(tmp_path, monkeypatch):
+    """A cell of .4 is struck only where a likelier member is left: the last of a row stays, so more are right."""
+    cells, said, right = learned_strikes(tmp_path, monkeypatch, 2)
+    unlikely = cells < 0.6
+    assert unlikely.sum() >= 200
+    assert right[unlikely].mean() - cells[unlikely].mean() > 0.05
+    assert said[unlikely].mean() == pytest.approx(right[unlikely].mean(), abs=0.05)
+    assert said.mean() == pytest.approx(right.mean(), abs=0.03)
+
+
+@pytest.mark.slow
+def test_every_tenth_of_what_is_struck_is_right_as_often_as_it_says(tmp_path, monkeypatch):
+    _, said, right = learned_strikes(tmp_path, monkeypatch, 4)
+    tenths = [tenth for tenth in (np.floor(said * 10) == number for number in range(10)) if tenth.sum() >= 200]
+    assert len(tenths) >= 4
+    for tenth in tenths:
+        assert said[tenth].mean() == pytest.approx(right[tenth].mean(), abs=0.05)

@@ -11,7 +11,7 @@ import numpy as np
 
 from decloak.arrays import Floats, Ints
 
-__all__ = ["Calibrated", "Logistic", "isotonic", "learn", "learn_calibrated"]
+__all__ = ["Calibrated", "Curve", "Logistic", "curve", "isotonic", "learn", "learn_calibrated"]
 
 ROUNDS = 50
 PARTS = 20
@@ -52,36 +52,54 @@ def learn(features: Floats, kind: Floats) -> Logistic:
     return Logistic(mean, deviation, weights)
 
 
-class Calibrated(NamedTuple):
-    """A classifier, and how often cells of each probability it gives turned out to be of the kind: ascending both."""
+class Curve(NamedTuple):
+    """How often cells of each given probability turned out to be of the kind: ascending both."""
 
-    classifier: Logistic
     given: Floats
     true: Floats
 
+    def of(self, p: Floats) -> Floats:
+        """The probability that the curve has for each given one, in the same order."""
+        # A trace of the given ones keeps those apart that lie beyond the curve, or on a level part of it.
+        return np.asarray((1 - TRACE) * np.interp(p, self.given, self.true) + TRACE * p)
+
+
+class Calibrated(NamedTuple):
+    """A classifier, its curve, and the probability of each cell learned from, as the other half has it."""
+
+    classifier: Logistic
+    curve: Curve
+    held_out: Floats
+
     def probability(self, features: Floats) -> Floats:
         """The probability of each cell, in the order in which the classifier has them."""
-        p = self.classifier.probability(features)
-        # A trace of the classifier's own keeps those apart that lie beyond the curve, or on a level part of it.
-        return np.asarray((1 - TRACE) * np.interp(p, self.given, self.true) + TRACE * p)
+        return self.curve.of(self.classifier.probability(features))
 
 
 def learn_calibrated(features: Floats, kind: Floats, half: Floats, *, levelled: bool = False) -> Calibrated:
     """Learn from all cells; calibrate by those of each half (0 or 1) judged by what the other half teaches.
 
-    A straight line in the logs of odds fits no data exactly: cells are judged too surely in the middle. So the curve is
-    the share of the kind in each of as many equal parts of the cells, by what is given to them, made to rise: each is
-    raised to the highest before it, or `levelled` with those before it that are higher. Of few cells the highest so far
-    is soon one by chance.
+    A straight line in the logs of odds fits no data exactly: cells are judged too surely in the middle.
     """
     given = np.empty(len(kind))
     for side in (0, 1):
         given[half == side] = learn(features[half != side], kind[half != side]).probability(features[half == side])
+    calibration = curve(given, kind, levelled=levelled)
+    return Calibrated(learn(features, kind), calibration, calibration.of(given))
+
+
+def curve(given: Floats, kind: Floats, *, levelled: bool) -> Curve:
+    """Measure how often cells of each given probability are of the kind.
+
+    The curve is the share of the kind in each of as many equal parts of the cells, by what is given to them, made to
+    rise: each is raised to the highest before it, or `levelled` with those before it that are higher. Of few cells the
+    highest so far is soon one by chance.
+    """
     order = np.argsort(given, kind="stable")
     parts = np.array_split(order, min(PARTS, len(order)))
     shares, counts = np.array([kind[part].mean() for part in parts]), np.array([len(part) for part in parts])
     true = isotonic(shares, counts) if levelled else np.maximum.accumulate(shares)
-    return Calibrated(learn(features, kind), np.array([given[part].mean() for part in parts]), np.asarray(true))
+    return Curve(np.array([given[part].mean() for part in parts]), np.asarray(true))
 
 
 def isotonic(values: Floats, weights: Ints) -> Floats:

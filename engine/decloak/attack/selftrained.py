@@ -5,7 +5,8 @@ each table as many plain items together as it has members, in about as many tran
 whether its item is meant. What stands beside each other in the release is one more measure, carried over to hidden
 items by their traits (`carried`, `traits`); for that the members of the tables made together are hidden together. What
 is learned (`features`, `logistic`) gives every cell of the true tables the probability that its member was added,
-calibrated on tables that it was not learned from. The truth has no part in it.
+calibrated on tables that it was not learned from. The truth has no part in it. Tables of plain items come back with
+what each half of them teaches about the other (`Taught`), so that an attack can be tried on them.
 
 Controls tell whether there was anything to learn. `labels` teaches kinds drawn in another order: each row is judged
 by one of LABELLINGS orders, for one order alone may happen to be near the truth, or far from it. `contexts` shows, at
@@ -33,7 +34,7 @@ from decloak.data.content import Element
 from decloak.data.published import Published
 from decloak.data.tables import AttackTable, Pair
 
-__all__ = ["Likeness", "added_probabilities", "likeness_tables", "likenesses"]
+__all__ = ["Learned", "Likeness", "Taught", "added_probabilities", "learned", "likeness_tables", "likenesses"]
 
 
 LIKENESSES = 8
@@ -60,6 +61,23 @@ Relate = Callable[[Sequence[Pair]], Sequence[Mapping[Pair, float | None]]]
 """Gives the scores of pairs by every measure there is."""
 
 
+class Taught(NamedTuple):
+    """A table of plain items: the probability of every cell that its member was added, and which cells are meant.
+
+    The probabilities are those that tables of the other half teach.
+    """
+
+    added: Floats
+    meant: Floats
+
+
+class Learned(NamedTuple):
+    """The probability of every cell of the attacked tables that its member was added, and the tables that taught it."""
+
+    added: list[Floats]
+    taught: Sequence[Taught] = ()
+
+
 def added_probabilities(
     published: Published,
     tables: Sequence[AttackTable],
@@ -71,6 +89,23 @@ def added_probabilities(
     control: Control | None = None,
     seed: int = 0,
 ) -> list[Floats]:
+    """Return the probabilities that `learned` has for the attacked tables."""
+    return learned(
+        published, tables, relate, resemble=resemble, others=others, nearest=nearest, control=control, seed=seed
+    ).added
+
+
+def learned(
+    published: Published,
+    tables: Sequence[AttackTable],
+    relate: Relate,
+    *,
+    resemble: Relate | None = None,
+    others: Sequence[Sequence[str]] = (),
+    nearest: int | None = None,
+    control: Control | None = None,
+    seed: int = 0,
+) -> Learned:
     """The probability of every cell of the tables that its member was added; NaN where there is too little to learn.
 
     Traits go by the measures of `resemble`, None for all. `others` are other transactions of the population that the
@@ -82,8 +117,8 @@ def added_probabilities(
     if control == "order":
         published, places = _dealt(published, nearest, rng), [_order(table, rng) for table in attacked]
         shuffled = [_ordered(*pair) for pair in zip(attacked, places, strict=True)]
-        p = _learned(published, shuffled, measures, nearest, None, rng)
-        return [_restored(part, *order) for part, order in zip(p, places, strict=True)]
+        p, taught = _learned(published, shuffled, measures, nearest, None, rng)
+        return Learned([_restored(part, *order) for part, order in zip(p, places, strict=True)], taught)
     if control == "contexts":
         attacked = _shuffled(attacked, rng)
     return _learned(published, attacked, measures, nearest, control, rng)
@@ -130,14 +165,14 @@ def _learned(
     nearest: int | None,
     control: Control | None,
     rng: np.random.Generator,
-) -> list[Floats]:
+) -> Learned:
     """What is learned of the tables as they stand."""
     shapes = [(len(table.members), len(table.contexts)) for table in attacked]
     draws = likeness_tables(published, shapes, rng, nearest, _times(shapes))
     taught = [occurrences for draw in draws for occurrences, _ in draw]
     meant = np.concatenate([np.zeros(0), *(kind.ravel() for draw in draws for _, kind in draw)])
     if min(meant.sum(), len(meant) - meant.sum()) < FEWEST:
-        return [np.full(shape[::-1], np.nan) for shape in shapes]
+        return Learned([np.full(shape[::-1], np.nan) for shape in shapes])
     scored = measures.of_pairs(pairs_of([*attacked, *taught]))
     carried = measures.carrier(published, {member for table in attacked for member in table.members})
     asked, *known = (
@@ -152,11 +187,21 @@ def _learned(
         ]
     )
     if control == "labels":
+        # What is learned differs from row to row, so there is no one table of plain items to try it on.
         p = _mislabelled(np.concatenate(known), meant, half, asked, np.repeat(*_rows(shapes)), rng)
-    else:
-        p = learn_calibrated(np.concatenate(known), 1 - meant, half).probability(asked)
-    ends = np.cumsum([rows * columns for columns, rows in shapes])[:-1]
-    return [part.reshape(shape[::-1]) for part, shape in zip(np.split(p, ends), shapes, strict=True)]
+        return Learned(_cut(p, [shape[::-1] for shape in shapes]))
+    calibrated = learn_calibrated(np.concatenate(known), 1 - meant, half)
+    kinds = [kind for draw in draws for _, kind in draw]
+    held_out = _cut(calibrated.held_out, [kind.shape for kind in kinds])
+    return Learned(
+        _cut(calibrated.probability(asked), [shape[::-1] for shape in shapes]), list(map(Taught, held_out, kinds))
+    )
+
+
+def _cut(p: Floats, shapes: Sequence[tuple[int, ...]]) -> list[Floats]:
+    """The probabilities of all cells, table after table, as tables of these shapes."""
+    ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
+    return [part.reshape(shape) for part, shape in zip(np.split(p, ends), shapes, strict=True)]
 
 
 def _times(shapes: Sequence[tuple[int, int]]) -> int:

@@ -7,9 +7,8 @@ from functools import cached_property, partial
 from typing import Any
 
 from decloak.anonymisers.method import Stopwatch
-from decloak.arrays import Floats
 from decloak.attack.controls import Control
-from decloak.attack.selftrained import Likeness, added_probabilities, likenesses
+from decloak.attack.selftrained import Learned, Likeness, learned, likenesses
 from decloak.cells.shapes import ClusterError
 from decloak.data.assignment import Assigned, PairScores
 from decloak.data.dataset import Dataset
@@ -49,6 +48,8 @@ class Execution(Stages):
 
     memory: dict[str, Any] = field(default_factory=dict)
     """What attacks leave to each other."""
+    learned: dict[Control | None, Learned] = field(default_factory=dict)
+    """What is learned of the release's plain items, with each control."""
     assigned: dict[str, Assigned | None] = field(default_factory=dict)
     """Who got what by attacks that are not measured yet, by their digests."""
     of_release: dict[str, Measured] = field(default_factory=dict)
@@ -114,8 +115,11 @@ class Execution(Stages):
         if relate is None:
             return sight
         return replace(
-            sight, closer=relate.closer, unrelated=relate.unrelated, apart=lambda: self.apart, added=self._added
-        )
+            sight,
+            closer=relate.closer, unrelated=relate.unrelated, apart=lambda: self.apart,
+            added=lambda control: dict(enumerate(self._learned(control).added)),
+            taught=lambda control: self._learned(control).taught,
+        )  # fmt: skip
 
     @cached_property
     def apart(self) -> Sequence[PairScores]:
@@ -145,12 +149,14 @@ class Execution(Stages):
         )
         return tables or "there are too few plain items to try the rule on"
 
-    def _added(self, control: Control | None) -> Mapping[int, Floats]:
-        """What is learned of the distance tables, by their numbers, from the release alone."""
+    def _learned(self, control: Control | None) -> Learned:
+        """Learn what the plain items teach of the distance tables, once for all attacks with the same control."""
+        if control in self.learned:
+            return self.learned[control]
         relate, nearest = self.scenario.related_by, self.scenario.nearest
         assert relate is not None
         parts = [part for part in relate.parts if part.rung in LEARNT]
-        p = added_probabilities(
+        self.learned[control] = learned(
             self.held.published,
             self.tables,
             lambda pairs: [part.related(pairs, self.supplies).scores for part in parts],
@@ -159,7 +165,7 @@ class Execution(Stages):
             nearest=nearest,
             control=control,
         )
-        return dict(enumerate(p))
+        return self.learned[control]
 
     def _resembling(self, pairs: Sequence[Pair]) -> Sequence[Mapping[Pair, float | None]]:
         """The scores that traits go by: of very many pairs, so once for all controls, not kept and not asked for."""

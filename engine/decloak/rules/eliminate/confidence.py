@@ -4,18 +4,23 @@ Of each strike, what it was made by: its weight and suspicion, how early in its 
 its column was struck before, and the logs of how many rows and columns the table has. What speaks for a strike is
 learned of those on tables of plain items (logistic regression, calibrated on the half of the tables that it was not
 learned from).
+
+A rule that goes by probabilities of cells has one for each strike, but of all such cells, struck or not. What it
+strikes is a selection: a cell of .4 is struck only while a likelier member of its row is left, for the last one stays.
+So more strikes of .4 are right than cells. The rule is tried on the tables that taught the probabilities, each by what
+the other half of them teaches, and a strike is as likely right as strikes of that probability are there.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.attack.logistic import learn_calibrated
+from decloak.attack.logistic import curve, learn_calibrated
 from decloak.rules.confidence import Confidence, known, unsure
 from decloak.rules.eliminate.kernel import Elimination
 
-__all__ = ["FEWEST", "confident"]
+__all__ = ["FEWEST", "confident", "recalibrated"]
 
 FEWEST = 30
 """Right and wrong strikes on tables of plain items below which they do not say how likely one is right."""
@@ -39,6 +44,23 @@ def confident(
         return unsure("on one half of the tables of plain items all strikes were alike: too little to go by")
     classifier = learn_calibrated(_features(list(rehearsed.values())), kind, half, levelled=True)
     return known(classifier.probability(_features(list(done.values()))))
+
+
+def recalibrated(done: Mapping[int, Elimination], tried: Sequence[Elimination], meant: Sequence[Floats]) -> Confidence:
+    """The probability of every strike, table after table, of a rule that weighs cells by their probability.
+
+    `tried` is what the rule does to tables of which it is known what is meant; where it strikes nothing there, or there
+    are none, a strike is as likely right as its cell was added.
+    """
+    p = _weights(done.values())
+    right = np.concatenate(
+        [np.zeros(0), *(1 - kind[t.steps.row, t.steps.col] for t, kind in zip(tried, meant, strict=True))]
+    )
+    return known(curve(_weights(tried), right, levelled=True).of(p) if len(right) else p)
+
+
+def _weights(done: Iterable[Elimination]) -> Floats:
+    return np.concatenate([np.zeros(0), *(table.steps.weight for table in done)])
 
 
 def _features(done: Sequence[Elimination]) -> Floats:

@@ -12,14 +12,14 @@ from pydantic import Field
 
 from decloak.arrays import Floats
 from decloak.attack.controls import CONTROLS, Control
-from decloak.attack.selftrained import Likeness
+from decloak.attack.selftrained import Likeness, Taught
 from decloak.data.forms import FormName
 from decloak.data.published import Published
 from decloak.data.rungs import Rung
 from decloak.rules.because import called
-from decloak.rules.confidence import Confidence, known, unsure
+from decloak.rules.confidence import Confidence, unsure
 from decloak.rules.coverage import Count, Coverage, of_scores
-from decloak.rules.eliminate.confidence import confident
+from decloak.rules.eliminate.confidence import confident, recalibrated
 from decloak.rules.eliminate.kernel import Elimination, eliminate
 from decloak.rules.eliminate.state import EPS
 from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
@@ -189,7 +189,8 @@ class EliminateOperator(Operator[EliminateRule]):
 
     def confidence(self, rule: RuleOf[EliminateRule], result: Struck, sight: Sight, settings: Settings) -> Confidence:
         if self.by_probability(rule):
-            return known(np.concatenate([np.zeros(0), *(done.steps.weight for done in result.tables.values())]))
+            taught = sight.taught(settings.control)
+            return recalibrated(result.tables, _tried(rule, result, taught, settings), [one.meant for one in taught])
         if rule.model.learn is not None or rule.reads - {"distance"}:
             return unsure("the rule goes by more than distances, which is all that tables of plain items have")
         likenesses = sight.likenesses()
@@ -272,6 +273,17 @@ def _stored(table: int, done: Elimination) -> strikes.TableStrikes:
         spared_cols=spared[1],
         spared_weights=done.weight[spared],
     )
+
+
+def _tried(
+    rule: RuleOf[EliminateRule], result: Struck, taught: Sequence[Taught], settings: Settings
+) -> Sequence[Elimination]:
+    """What a rule that goes by probabilities does to the tables that taught them, with the threshold it has here."""
+    threshold = settings.threshold
+    if rule.model.precision is not None:
+        threshold = next((done.threshold for done in result.tables.values()), None)
+    added = [one.added for one in taught]
+    return eliminate(added, rule.compiled, threshold=threshold, ratio=settings.ratio, further={ADDED: added})
 
 
 def _last(probabilities: Sequence[Floats], precision: float) -> float:

@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, get_args
 
 from decloak.arrays import Floats
 from decloak.attack.controls import Control
-from decloak.attack.selftrained import Likeness
+from decloak.attack.selftrained import Likeness, Taught
 from decloak.data.assignment import Assigned, Closer, PairScores
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
@@ -50,7 +50,8 @@ class Sight:
     which one items have that have nothing in common, where that is known; `apart` are the several measures that the
     scores were made of. `shown` is the relation of that name as transactions, `distances` the relation distance by
     table, None where they have to be asked for. `added` learns from the release, and gives the probability of every
-    cell of its distance tables, by their numbers, that the member was added. `likenesses` are distance tables of plain
+    cell of its distance tables, by their numbers, that the member was added; `taught` are the tables of plain items it
+    learned that from. `likenesses` are distance tables of plain
     items, of which it is known which cells are meant, or why there are none; `elsewhere` is a sandbox of nothing to try
     a rule on them in. `memory` is what attacks on one release leave to each other.
     """
@@ -63,6 +64,7 @@ class Sight:
     apart: Callable[[], Sequence[PairScores]] = tuple
     shown: Callable[[], Dataset | None] = lambda: None
     added: Callable[[Control | None], Mapping[int, Floats]] = lambda control: {}
+    taught: Callable[[Control | None], Sequence[Taught]] = lambda control: ()
     distances: Callable[[], Sequence[Floats] | None] = lambda: None
     likenesses: Callable[[], Sequence[Likeness] | str] = lambda: "there is nothing to try it on"
     elsewhere: Callable[[], AbstractContextManager[Sandbox]] = lambda: nullcontext(Sandbox.empty({}))
