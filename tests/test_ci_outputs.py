@@ -59,7 +59,7 @@ attack: [mda, {rule: tba, threshold: 99}]
 vary: {attacker.context: [1, all]}
 expect:
   - precision(mda) >= 0
-  - precision(mda) > 2
+  - findings(mda) > 99
   - precision(tba) > 0
 """
 
@@ -75,13 +75,13 @@ def test_a_run_writes_what_was_expected_for_build_servers(example, call, tmp_pat
     suite = ElementTree.parse(tmp_path / "j.xml").getroot()
     assert [[child.tag for child in case] for case in suite] == [[], ["failure"], ["error"]]
     assert [case.get("name") for case in suite] == [  # the same however many share a line, whatever they come to
-        f"attacker.context=1: precision({rest}" for rest in ("mda) >= 0", "mda) > 2", "tba) > 0")
+        f"attacker.context=1: {rest}" for rest in ("precision(mda) >= 0", "findings(mda) > 99", "precision(tba) > 0")
     ]
     (run,) = json.loads((tmp_path / "s.json").read_text())["runs"]
     regions = [one["locations"][0]["physicalLocation"]["region"] for one in run["results"]]
     lines = SCENARIO.splitlines()
     assert [lines[region["startLine"] - 1] for region in regions] == [
-        "  - precision(mda) > 2", "  - precision(tba) > 0"
+        "  - findings(mda) > 99", "  - precision(tba) > 0"
     ]  # fmt: skip
     assert (tmp_path / "summary.md").read_text().startswith("before\n### what is expected")
     assert call(*asked).code == 3, "written anew"

@@ -392,7 +392,7 @@ INSTALLED = importlib.util.find_spec("wordllama") is not None
 
 @pytest.mark.skipif(INSTALLED, reason="wordllama is installed")
 def test_without_the_package_the_extra_is_named():
-    with pytest.raises(DecloakError, match=r"no word vectors installed.*pip install 'decloak\[embeddings\]'"):
+    with pytest.raises(DecloakError, match=r"no word vectors installed.*pip install 'wordllama"):
         PackagedVectors.load()
 
 

@@ -53,6 +53,9 @@ def test_each_remedy_installs_the_packages_of_its_extra(monkeypatch, asked):
         if not name.startswith("decloak"):
             monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, module, None)
+    package, _, last = module.rpartition(".")
+    if package in sys.modules:  # a module that was imported before is an attribute of its package as well
+        monkeypatch.delattr(sys.modules[package], last, raising=False)
     with pytest.raises(DecloakError) as told:
         ask()
     assert told.value.hint is not None

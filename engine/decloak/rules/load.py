@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import ConfigDict, Field, RootModel
 
+from decloak.data.formats.folder import Folder
 from decloak.digest import digest
 from decloak.errors import DecloakError, nearest, shown
 from decloak.resources import bundled
@@ -103,9 +104,9 @@ def _bundled() -> Mapping[str, Rule]:
     return rules
 
 
-def _admit(rules: Texts, path: Path) -> Rule:
+def _admit(rules: Texts, path: Path, text: str | None = None) -> Rule:
     """Put the rule of a file beside others, unless they have its name or what it derives."""
-    rule = parse_rule(source_text(path), str(path))
+    rule = parse_rule(source_text(path) if text is None else text, str(path))
     earlier = rules.get(rule.name, rule)
     if earlier.path != rule.path:
         problem = f"the rule {shown(rule.name)} is also in {earlier.path}"
@@ -128,29 +129,30 @@ class Catalogue:
         for path in paths:
             self._add(path)
 
-    def _add(self, path: Path) -> Rule:
-        """The rule of a file, read once in the life of a catalogue."""
+    def _add(self, path: Path, text: str | None = None) -> Rule:
+        """Return the rule of a file, read once in the life of a catalogue; `text` is its text where it was read."""
         path = path.resolve()
         if path not in self._files:
-            self._files[path] = _admit(self._texts, path)
+            self._files[path] = _admit(self._texts, path, text)
         return self._files[path]
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(sorted(self._texts))
 
-    def path(self, where: str, folder: Path = Path()) -> Path:
+    def path(self, where: str, folder: Folder | None = None) -> Path:
         """The file of a rule named or given by a path relative to `folder`."""
         return Path(self._text(where, folder).path)
 
-    def _text(self, where: str, folder: Path) -> Rule:
+    def _text(self, where: str, folder: Folder | None) -> Rule:
         if is_path(where):
-            return self._add(folder / where)
+            folder = folder or Folder(Path())
+            return self._add(folder.path / where, folder.text(where))
         if where not in self._texts:
             raise no_rule(where, self.names)
         return self._texts[where]
 
-    def rule(self, where: str, folder: Path = Path()) -> Rule:
+    def rule(self, where: str, folder: Folder | None = None) -> Rule:
         text = self._text(where, folder)
         if text.name not in self._rules:
             self._rules[text.name] = checked(text, tuple(self.derived(text)))

@@ -38,7 +38,7 @@ def plans(document: Document, inputs: Inputs | None = None) -> list[Plan]:
     document = replace(document, cases=tuple(_audited(case, catalogue, folder) for case in document.cases))
     for case in document.cases:  # first all of them, for rules may read what those below derive
         for attack in case.scenario.attacks:
-            catalogue.path(attack.rule, folder.path)
+            catalogue.path(attack.rule, folder)
     # The first of each variant: what is amiss with one attack is mostly so with all of them.
     faults = [list(islice(_faults(case, catalogue, folder), 1)) for case in document.cases]
     if any(faults):
@@ -73,7 +73,7 @@ def _controlled(case: Combination, catalogue: Catalogue, folder: Folder) -> Comb
     names = {attack.name for attack in scenario.attacks}
     controls = []
     for attack in scenario.attacks:
-        rule = catalogue.rule(attack.rule, folder.path)
+        rule = catalogue.rule(attack.rule, folder)
         for control in rule.operator.controls(rule) if attack.control is None else ():
             label = f"{attack.name}_{control}"
             if label not in names:
@@ -97,10 +97,10 @@ def _can_run(scenario: Scenario, rule: Rule, catalogue: Catalogue, folder: Folde
 
 def _faults(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
     """What the attacks of a variant lack, or say in vain, each at its place in the scenario."""
-    listed = {str(catalogue.path(attack.rule, folder.path)) for attack in case.scenario.attacks}
+    listed = {str(catalogue.path(attack.rule, folder)) for attack in case.scenario.attacks}
     for number, attack in enumerate(case.scenario.attacks):
         try:
-            rule = catalogue.rule(attack.rule, folder.path)
+            rule = catalogue.rule(attack.rule, folder)
             _require_effect(attack, rule)
             _check_fits(case.scenario, rule)
             _check_bounds(case.scenario, attack, rule, folder)
@@ -119,7 +119,7 @@ def _faults(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator
 
 def _unread(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
     """What the attacker has beside the release, though no attack goes by it."""
-    rules = [catalogue.rule(attack.rule, folder.path) for attack in case.scenario.attacks]
+    rules = [catalogue.rule(attack.rule, folder) for attack in case.scenario.attacks]
     reads = (rule.reads for named in rules for rule in (named, *catalogue.needed(named)))
     if case.scenario.attacker.beside is not None and not any("auxiliary" in relations for relations in reads):
         place = case.source.spot(("attacker", "auxiliary"))
@@ -131,7 +131,7 @@ def _unread(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator
 def _pointless(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
     """What a variant says is to be measured, though it lists no attack to measure it of."""
     scenario = case.scenario
-    rules = [catalogue.rule(attack.rule, folder.path) for attack in scenario.listed]
+    rules = [catalogue.rule(attack.rule, folder) for attack in scenario.listed]
     for number, family in enumerate(map(by_name, scenario.families if scenario.measure else ())):
         if not any(_measured_by(family, rule) for rule in rules):
             others = [

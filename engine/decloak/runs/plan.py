@@ -141,7 +141,7 @@ def _planned(
 
 def _jobs(scenario: Scenario, catalogue: Catalogue, folder: Folder) -> list[tuple[Attack | None, Rule, bool]]:
     """The rules in order, with the attack that names each, None where only others read it, and whether it audits."""
-    named = [(attack, catalogue.rule(attack.rule, folder.path)) for attack in scenario.attacks]
+    named = [(attack, catalogue.rule(attack.rule, folder)) for attack in scenario.attacks]
     needed = {rule.name: rule for _, reader in named for rule in catalogue.needed(reader)}
     listed = {
         rule.name

@@ -92,7 +92,7 @@ class _Fits:
     def _attack(self, entry: Any) -> Collection[FormName]:
         rule = entry.get("rule") if isinstance(entry, dict) else entry
         try:
-            return self.catalogue.rule(str(rule), self.folder.path).operator.fits
+            return self.catalogue.rule(str(rule), self.folder).operator.fits
         except DecloakError:
             return EVERY
 

@@ -27,7 +27,7 @@ from decloak.scenario.parts import Attack, MeasureEntry, Repeat, family_of, miss
 from decloak.scenario.plots import Plots
 from decloak.scenario.sweep import compact
 from decloak.yaml.part import Found, Part, checked_by
-from decloak.yaml.source import Loc, Mistakes, read_source
+from decloak.yaml.source import Loc, Mistakes, Source
 
 __all__ = ["DEEPEST", "Scenario", "Varying", "scenario_schema"]
 
@@ -128,7 +128,7 @@ class Scenario(Varying):
             rule = entry if isinstance(entry, str) else entry.rule
             if folder is not None and is_path(rule):
                 with suppress(DecloakError, OSError):  # what is wrong with a rule file is said where it is planned
-                    head = read_source(folder.path / rule).value
+                    head = Source.parse(folder.text(rule), rule).value
                     if isinstance(head, dict) and isinstance(head.get("rule"), str):
                         self._rule_names[rule] = head["rule"]
         if mistakes := tuple(self.mistakes()):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from decloak.data.formats.lines import FilePath, ReadFile, opened
 from decloak.digest import digest
+from decloak.yaml.source import source_text
 
 __all__ = ["Folder"]
 
@@ -20,9 +21,16 @@ class Folder:
         self.path = path
         self._digests: dict[str, str] = {}
         self._files: dict[str, ReadFile] = {}
+        self._texts: dict[str, str] = {}
 
     def __truediv__(self, name: FilePath) -> FilePath:
         return self._files.get(str(name)) or self.path / name
+
+    def text(self, name: str) -> str:
+        """Return the text of a YAML file, which is opened once: a pipe can be read only once."""
+        if name not in self._texts:
+            self._texts[name] = source_text(self.path / name)
+        return self._texts[name]
 
     def once(self, name: str) -> FilePath:
         """The same of a file that somebody reads before its digest is asked for."""
