@@ -45,10 +45,15 @@ WRITES = re.compile(r"\.write_(text|bytes)\(|copyfile\(|copytree\(|open\([^)]*[\
 
 
 def test_nothing_is_written_in_another_way():
-    """A module that writes files does it inside made_whole, unless it adds to what there is."""
+    """A module that writes files does it inside made_whole, unless it adds to what there is.
+
+    Fingerprints are kept by a module that imports nothing of decloak, and that puts the file in place whole itself.
+    """
     for module in (ROOT / "engine").rglob("*.py"):
         text = module.read_text()
-        assert not WRITES.search(text) or "made_whole(" in text or "O_APPEND" in text, module
+        assert (
+            not WRITES.search(text) or "made_whole(" in text or "O_APPEND" in text or module.name == "fingerprints.py"
+        ), module
 
 
 @contextmanager

@@ -186,7 +186,7 @@ def test_a_dry_run_lists_what_would_be_and_does_nothing(call, folder, server, ho
     said = run(call, "--dry-run")
     assert said.code == 0
     rows = [line.split(maxsplit=1) for line in said.out.splitlines()[2:]]
-    assert [what for what, _ in rows].count("stage") == 8
+    assert [what for what, _ in rows].count("stage") == 11
     assert all("1 to run" in rest for what, rest in rows if what == "stage")
     assert ["file", "data"] in [[what, rest.split()[0]] for what, rest in rows]
     (line,) = (line for line in said.out.splitlines() if line.startswith("sent to"))
