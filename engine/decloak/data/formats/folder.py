@@ -29,7 +29,7 @@ class Folder:
     def text(self, name: str) -> str:
         """Return the text of a YAML file, which is opened once: a pipe can be read only once."""
         if name not in self._texts:
-            self._texts[name] = source_text(self.path / name)
+            self._texts[name] = source_text((self.path / name).resolve())
         return self._texts[name]
 
     def once(self, name: str) -> FilePath:
