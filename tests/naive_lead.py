@@ -46,7 +46,7 @@ def repeated(repetitions, level):
         return lead, *(bound - by_chance for bound in wilson(precision, half * half / (share * (1 - share))))
     width = half / (precision * (1 - precision))
     odds = math.log(precision / (1 - precision))
-    return lead, *(1 / (1 + math.exp(-(odds + way * width))) - by_chance for way in (-1, 1))
+    return lead, *((1 + math.tanh((odds + way * width) / 2)) / 2 - by_chance for way in (-1, 1))
 
 
 def between(mean, half):
@@ -54,7 +54,7 @@ def between(mean, half):
     most = 1 if abs(mean) < 1 else 2
     place = (mean + most) / most / 2
     odds, width = math.log(place / (1 - place)), half / 2 / most / (place * (1 - place))
-    return tuple(most * (2 / (1 + math.exp(-(odds + way * width))) - 1) for way in (-1, 1))
+    return tuple(most * math.tanh((odds + way * width) / 2) for way in (-1, 1))
 
 
 def repeated_difference(pairs, level):
