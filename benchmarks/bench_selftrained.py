@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from decloak.attack.selftrained import added_probabilities
+from decloak.attack.selftrained import learned
 from decloak.attack.tables import needed_pairs, tables
 from decloak.data.published import Published
 from decloak.data.tables import Pair
@@ -45,7 +45,7 @@ def main() -> None:
             release = published(count, random.Random(count))
             attacked = tables(release, dict.fromkeys(needed_pairs(release, None), 0.5), None)
             cells = sum(table.d.size for table in attacked)
-            seconds = cpu(lambda release=release, attacked=attacked: added_probabilities(release, attacked, drawn), 1)
+            seconds = cpu(lambda release=release, attacked=attacked: learned(release, attacked, drawn).added, 1)
             print(f"{count:,} transactions, {len(attacked)} tables, {cells:,} cells: {seconds:.2f} s")
 
 

@@ -16,7 +16,6 @@ from unittest.mock import patch
 from decloak.attack import selftrained
 from decloak.attack.carried import carrier
 from decloak.attack.controls import Control
-from decloak.attack.selftrained import added_probabilities
 from decloak.attack.tables import needed_pairs, tables
 from decloak.data.published import Published
 from decloak.measure.kernels.statistics import interval, paired_difference
@@ -36,13 +35,13 @@ def figures(published: Published, truth: list[frozenset[str]], language: dict[st
     resembling = {name: kept(measure) for name, measure in language.items()}
 
     def learned(names: Sequence[str], control: Control | None = None) -> float:
-        p = added_probabilities(
+        p = selftrained.learned(
             published,
             attacked,
             lambda asked: [language[name](asked) for name in names],
             resemble=lambda asked: [resembling[name](asked) for name in names],
             control=control,
-        )
+        ).added
         return struck_well(p, attacked, truth)
 
     f = {"all": learned(list(language))}

@@ -27,8 +27,8 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats
+from decloak.attack import selftrained
 from decloak.attack.controls import CONTROLS, Control
-from decloak.attack.selftrained import added_probabilities
 from decloak.attack.tables import needed_pairs, tables
 from decloak.data.published import Published
 from decloak.data.tables import AttackTable, Pair
@@ -181,14 +181,14 @@ def measured(
     ranks |= {"combined": both, "centred": [centred(d) for d in both]}
 
     def learned(names: Sequence[str], control: Control | None = None) -> list[Floats]:
-        return added_probabilities(
+        return selftrained.learned(
             published,
             attacked,
             lambda asked: [known[name](asked) for name in names],
             resemble=lambda asked: [resembling[name](asked) for name in names if name in resembling],
             others=others if "sample" in names else (),
             control=control,
-        )
+        ).added
 
     ranks |= {f"selftrained by {name}": learned([name]) for name in language}
     ranks |= {"sample": by_distance(published, sample(pairs), attacked), "selftrained by sample": learned(["sample"])}

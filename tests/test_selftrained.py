@@ -13,7 +13,7 @@ import decloak
 from decloak.attack import selftrained
 from decloak.attack.features import Occurrences, features, pairs_of
 from decloak.attack.logistic import learn
-from decloak.attack.selftrained import added_probabilities, likeness_tables
+from decloak.attack.selftrained import learned, likeness_tables
 from decloak.attack.tables import tables
 from decloak.data.published import Published
 from decloak.data.tables import AttackTable
@@ -149,9 +149,7 @@ def test_members_of_the_theme_are_told_from_added_ones_and_controls_fall_to_chan
     rows, distance = themed()
     published = generalised(rows)
     attacked = tables(published, distance, None)
-    p = added_probabilities(
-        published, attacked, lambda pairs: [{pair: distance[pair] for pair in pairs}], control=control
-    )
+    p = learned(published, attacked, lambda pairs: [{pair: distance[pair] for pair in pairs}], control=control).added
     right = []
     for table, of_table in zip(attacked, p, strict=True):
         for row, number in enumerate(table.transactions):
@@ -179,7 +177,7 @@ def test_probabilities_are_calibrated_on_what_the_training_never_saw():
         published = generalised(rows, sets)
         attacked = tables(published, distance, None)
         relate = lambda asked, d=distance: [{pair: d[pair] for pair in asked}]  # noqa: E731
-        for table, p in zip(attacked, added_probabilities(published, attacked, relate), strict=True):
+        for table, p in zip(attacked, learned(published, attacked, relate).added, strict=True):
             added = [[member not in rows[number] for member in table.columns] for number in table.transactions]
             pairs += zip(p.ravel().tolist(), np.array(added).ravel().tolist(), strict=True)
     parts = [[(p, added) for p, added in pairs if low <= p < low + 0.2] for low in (0, 0.2, 0.4, 0.6, 0.8)]
@@ -216,7 +214,7 @@ def test_the_fewer_cells_are_attacked_the_more_tables_teach(monkeypatch, cells, 
     monkeypatch.setattr(selftrained, "likeness_tables", drawn)
     members, contexts = ("a", "b"), (("c",),) * (cells // 2)
     table = AttackTable(members, np.arange(cells // 2), members, contexts, np.zeros((cells // 2, 2)))
-    added_probabilities(generalised(rows), [table], lambda pairs: [])
+    learned(generalised(rows), [table], lambda pairs: [])
     assert asked == [times]
 
 
@@ -234,7 +232,7 @@ def test_the_nearest_items_are_those_around_what_would_be_generalised():
 def test_with_too_little_to_learn_from_nothing_is_known():
     published = Published((("x", ("a", "b")), ("y", ("a", "b"))), ("1", "2"))
     attacked = tables(published, {("x", "a"): 0.1, ("y", "b"): 0.2}, None)
-    assert all(np.isnan(p).all() for p in added_probabilities(published, attacked, lambda pairs: []))
+    assert all(np.isnan(p).all() for p in learned(published, attacked, lambda pairs: []).added)
 
 
 def test_a_run_learns_and_its_controls_fall_to_chance(tmp_path):

@@ -34,7 +34,7 @@ from decloak.data.content import Element
 from decloak.data.published import Published
 from decloak.data.tables import AttackTable, Pair
 
-__all__ = ["Learned", "Likeness", "Taught", "added_probabilities", "learned", "likeness_tables", "likenesses"]
+__all__ = ["Learned", "Likeness", "Taught", "learned", "likeness_tables", "likenesses"]
 
 
 LIKENESSES = 8
@@ -76,23 +76,6 @@ class Learned(NamedTuple):
 
     added: list[Floats]
     taught: Sequence[Taught] = ()
-
-
-def added_probabilities(
-    published: Published,
-    tables: Sequence[AttackTable],
-    relate: Relate,
-    *,
-    resemble: Relate | None = None,
-    others: Sequence[Sequence[str]] = (),
-    nearest: int | None = None,
-    control: Control | None = None,
-    seed: int = 0,
-) -> list[Floats]:
-    """Return the probabilities that `learned` has for the attacked tables."""
-    return learned(
-        published, tables, relate, resemble=resemble, others=others, nearest=nearest, control=control, seed=seed
-    ).added
 
 
 def learned(
